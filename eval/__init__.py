@@ -1,0 +1,1 @@
+"""Tasks that say how good word vectors are."""

@@ -1,0 +1,59 @@
+"""Vectors that keep everything about a model except what its words mean: the floor of every task."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from wordvec_ca.eval.lookup import Vectors
+from wordvec_ca.keyedvectors import KeyedVectors
+
+CONTROLS = ("permuted", "random")
+
+
+def permuted(vectors: Vectors, *, seed: int = 1, bins_per_doubling: int = 1) -> KeyedVectors:
+    """Give each word the vector of another word of about its frequency.
+
+    Rows are sorted by falling frequency; they are permuted within bins of ranks 1, 2-3, 4-7, 8-15, ... so
+    that frequency, norm and the distribution of the vectors stay as they are. What a task still finds is not
+    in the vectors but in frequency, norm, or the identity of the words.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        The most frequent word first.
+    seed : int
+    bins_per_doubling : int
+        Bins per doubling of the rank; more keep the frequency more exactly.
+    """
+    rng = np.random.default_rng([seed, 0x5EED])
+    n_words = len(vectors.index_to_key)
+    ratio = 2 ** (1 / bins_per_doubling)
+    edges = [0]
+    while edges[-1] < n_words:
+        edges.append(min(n_words, max(edges[-1] + 1, int((edges[-1] + 1) * ratio) - 1)))
+    order = np.arange(n_words)
+    for start, end in itertools.pairwise(edges):
+        order[start:end] = rng.permutation(order[start:end])
+    return KeyedVectors(
+        vectors.index_to_key, np.asarray(vectors.vectors)[order], getattr(vectors, "counts", None)
+    )
+
+
+def random_directions(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
+    """Give each word a random direction and leave it the length of its vector."""
+    rng = np.random.default_rng([seed, 0xD1CE])
+    matrix = rng.standard_normal(vectors.vectors.shape, dtype=np.float32)
+    lengths = np.linalg.norm(vectors.vectors, axis=1, keepdims=True)
+    matrix *= lengths / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return KeyedVectors(vectors.index_to_key, matrix, getattr(vectors, "counts", None))
+
+
+def control(name: str, vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
+    """Return the named control of some vectors: one of ``CONTROLS``."""
+    if name == "permuted":
+        return permuted(vectors, seed=seed)
+    if name == "random":
+        return random_directions(vectors, seed=seed)
+    raise ValueError(f"unknown control {name!r}; the controls are {', '.join(CONTROLS)}")

@@ -1,0 +1,319 @@
+"""What a task says about a model: figures, intervals, how they were got, and the outcome of every item."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.resampling import INTERVAL, bootstrap, evaluate_statistic, interval
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure.
+
+    Attributes
+    ----------
+    value : float
+        The figure; NaN if it cannot be computed (the report's notes say why).
+    low, high : float
+        Bootstrap 95 % interval over the items of the data set (NaN if there is none). It says how much the
+        figure could differ on another sample of such items, not with another run of the training.
+    statistic : str or None
+        Name in ``resampling.STATISTICS`` of the function that gave the value; None for a figure that is not
+        a function of the items.
+    columns : tuple of str
+        The report's items which the statistic was computed from.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    statistic: str | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass
+class Report:
+    """Result of one task on one data set.
+
+    Attributes
+    ----------
+    task, dataset : str
+    metrics : dict of str to Metric
+        The first one is the headline, used when models are compared.
+    n : int
+        Items that the headline figure rests on.
+    coverage : float
+        Share of the data set's items (pairs, questions, words or tokens: ``coverage_of`` says which) whose
+        words all have vectors.
+    coverage_of : str
+    seed : int
+        Seed of everything random in the task, the bootstrap included.
+    protocol : str
+        How the figures were got, in words.
+    items : dict of str to ndarray
+        Columns with one value per item, kept so that two models can be compared item by item.
+    units : ndarray of shape (n_items,), int64, or None
+        Items with the same number are drawn together in the bootstrap (tokens of a sentence).
+    details : dict
+        Further counts and figures without intervals.
+    notes : list of str
+        What a reader must know before believing the figures.
+    seconds : float
+    model : str
+        Name of the vectors.
+    """
+
+    task: str
+    dataset: str
+    metrics: dict[str, Metric]
+    n: int
+    coverage: float
+    coverage_of: str
+    seed: int
+    protocol: str
+    items: dict[str, np.ndarray] = field(default_factory=dict)
+    units: np.ndarray | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = math.nan
+    model: str = ""
+
+    @property
+    def headline(self) -> str:
+        """Name of the first metric."""
+        return next(iter(self.metrics))
+
+    @property
+    def value(self) -> float:
+        """Value of the headline metric."""
+        return self.metrics[self.headline].value
+
+    def measure(self, name: str, statistic: str, *columns: str, resamples: int = 1000) -> None:
+        """Compute a metric from the items, with its bootstrap interval, and add it.
+
+        Items with NaN in one of the columns (out of vocabulary) are left out.
+
+        Parameters
+        ----------
+        name : str
+            Of the metric.
+        statistic : str
+            Name in ``resampling.STATISTICS``.
+        *columns : str
+            Names of the items that the statistic is computed from.
+        resamples : int
+            Of the bootstrap.
+        """
+        values, units = self.chosen(columns)
+        value = evaluate_statistic(statistic, values)
+        replicates = bootstrap(statistic, values, units, seed=self.seed, resamples=resamples)
+        low, high = interval(statistic, value, replicates)
+        self.metrics[name] = Metric(value, low, high, statistic, columns)
+
+    def chosen(self, columns: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Return the columns, and the units, without the items that are NaN in one of them."""
+        kept = np.ones(len(self.items[columns[0]]), dtype=bool)
+        for column in columns:
+            values = self.items[column]
+            if np.issubdtype(values.dtype, np.floating):
+                kept &= ~np.isnan(values)
+        units = None if self.units is None else self.units[kept]
+        return [self.items[column][kept] for column in columns], units
+
+    def to_dict(self, *, items: bool = False) -> dict[str, Any]:
+        """Return plain Python objects that JSON can hold (NaN becomes None)."""
+        record: dict[str, Any] = {
+            "model": self.model,
+            "task": self.task,
+            "dataset": self.dataset,
+            "metrics": {
+                name: {
+                    "value": _plain(metric.value),
+                    "low": _plain(metric.low),
+                    "high": _plain(metric.high),
+                    "statistic": metric.statistic,
+                    "columns": list(metric.columns),
+                }
+                for name, metric in self.metrics.items()
+            },
+            "interval": INTERVAL,
+            "n": self.n,
+            "coverage": _plain(self.coverage),
+            "coverage_of": self.coverage_of,
+            "seed": self.seed,
+            "protocol": self.protocol,
+            "details": _plain(self.details),
+            "notes": list(self.notes),
+            "seconds": _plain(self.seconds),
+        }
+        if items:
+            record["items"] = {name: _plain(column) for name, column in self.items.items()}
+            record["units"] = None if self.units is None else self.units.tolist()
+        return record
+
+    def to_json(self, *, items: bool = False, indent: int | None = None) -> str:
+        """Return the report as JSON text.
+
+        Parameters
+        ----------
+        items : bool
+            Write the outcome of every item too: ``from_dict`` then gives a report that can be compared.
+        indent : int, optional
+        """
+        return json.dumps(self.to_dict(items=items), ensure_ascii=False, indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Report:
+        """Make a report from what ``to_dict`` returned."""
+        return cls(
+            task=record["task"],
+            dataset=record["dataset"],
+            metrics={
+                name: Metric(
+                    _number(metric["value"]),
+                    _number(metric["low"]),
+                    _number(metric["high"]),
+                    metric["statistic"],
+                    tuple(metric["columns"]),
+                )
+                for name, metric in record["metrics"].items()
+            },
+            n=record["n"],
+            coverage=_number(record["coverage"]),
+            coverage_of=record["coverage_of"],
+            seed=record["seed"],
+            protocol=record["protocol"],
+            items={name: _column(values) for name, values in record.get("items", {}).items()},
+            units=None if record.get("units") is None else np.array(record["units"], dtype=np.int64),
+            details=dict(record["details"]),
+            notes=list(record["notes"]),
+            seconds=_number(record["seconds"]),
+            model=record["model"],
+        )
+
+
+def reports_in(path: str | os.PathLike[str]) -> list[Report]:
+    """Read the reports that ``cawv eval --json`` wrote.
+
+    Raises
+    ------
+    DataError
+        The file is not JSON or holds something else.
+    """
+    try:
+        records = json.loads(Path(path).read_text(encoding="utf-8"))
+        return [Report.from_dict(record) for record in records]
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path}: these are no reports ({type(error).__name__}: {error}); write them with "
+            "cawv eval MODEL --json --items"
+        ) from None
+
+
+def table(reports: Iterable[Report]) -> str:
+    """Return aligned plain text: one line for every metric, then the notes and protocols.
+
+    Examples
+    --------
+    >>> print(table([]))
+    no results
+    """
+    reports = list(reports)
+    if not reports:
+        return "no results"
+    models = list(dict.fromkeys(report.model for report in reports))
+    if len(models) > 1:
+        parts = [f"{model}\n{_rows([r for r in reports if r.model == model])}" for model in models]
+        text = "\n\n".join(parts)
+    else:
+        text = _rows(reports)
+    notes = [f"* {report.task} {report.dataset}: {note}" for report in reports for note in report.notes]
+    protocols = dict.fromkeys(f"* {report.task}: {report.protocol}" for report in reports)
+    seeds = ", ".join(str(seed) for seed in sorted({report.seed for report in reports}))
+    return "\n".join(
+        [text, ""]
+        + (["Notes:", *dict.fromkeys(notes), ""] if notes else [])
+        + [f"How it was measured (seed {seeds}; {INTERVAL}):", *protocols]
+    )
+
+
+def _rows(reports: Sequence[Report]) -> str:
+    """Return one line for every metric, aligned."""
+    head = ("task", "dataset", "metric", "value", "95 % interval", "n", "coverage", "seconds")
+    lines: list[tuple[str, ...]] = [head]
+    for report in reports:
+        for i, (name, metric) in enumerate(report.metrics.items()):
+            first = i == 0
+            lines.append(
+                (
+                    report.task if first else "",
+                    report.dataset if first else "",
+                    name,
+                    _figure(metric.value),
+                    "" if math.isnan(metric.low) else f"{_figure(metric.low)} .. {_figure(metric.high)}",
+                    f"{report.n:,}" if first else "",
+                    f"{100 * report.coverage:.1f} %" if first else "",
+                    "" if math.isnan(report.seconds) or not first else f"{report.seconds:.1f}",
+                )
+            )
+    return aligned(lines, right={3, 4, 5, 6, 7})
+
+
+def aligned(lines: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Return rows of cells as text with aligned columns; the first row is the head.
+
+    Parameters
+    ----------
+    lines : sequence of sequence of str
+        All of the same length.
+    right : iterable of int
+        Columns aligned on the right.
+    """
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    flush = set(right)
+    text = [
+        "  ".join(
+            cell.rjust(width) if i in flush else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([text[0], "-" * max(map(len, text)), *text[1:]])
+
+
+def _figure(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    if any(value is None or isinstance(value, float) for value in values):
+        return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+    return np.array(values)

@@ -1,0 +1,69 @@
+"""Types of the compiled module ``_text``."""
+
+from collections.abc import Iterable
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNICODE_VERSION: str
+LINE_END: int
+ABSENT: int
+LONGEST_TOKEN: int
+
+class TextStats(TypedDict):
+    """What reading a block of text met; ``first_repaired`` is a byte offset or -1."""
+
+    tokens: int
+    lines: int
+    cut: int
+    repaired: int
+    first_repaired: int
+
+class Renumbered(TypedDict):
+    """What `renumber` wrote: see there."""
+
+    head: int
+    closed: int
+    size: int
+    tail: int
+    kept: int
+    lines: int
+    split: int
+
+class Lexicon:
+    """The types of a text, numbered in the order of their first occurrence, with counts."""
+
+    nbytes: int
+    def __init__(self, words: Iterable[str] | None = None) -> None:
+        """Make an empty lexicon, or a closed one of these words."""
+    def __len__(self) -> int: ...
+    def read_text(self, text: bytes, words: bool, lowercase: bool) -> tuple[NDArray[np.int32], TextStats]:
+        """Return the ids of the tokens, with LINE_END where lines end (several in a row count once)."""
+    def read_tokens(self, tokens: list[str], ids: NDArray[np.int32]) -> None:
+        """Write the ids of the tokens and a LINE_END to ``ids`` (at least len(tokens) + 1 long)."""
+    def counts(self) -> NDArray[np.int64]:
+        """Return the count of each type."""
+    def words(self) -> list[str]:
+        """Return the types in the order of their ids."""
+    def absorb(self, other: Lexicon) -> NDArray[np.int32]:
+        """Add the types and counts of another lexicon; return our id of each of its types."""
+    def rank(self, min_count: int) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
+        """Return words, counts and ids of types of at least min_count, by (count desc, bytes asc)."""
+
+def renumber(
+    raw: NDArray[np.int32], final: NDArray[np.int32], longest: int
+) -> tuple[NDArray[np.int32], Renumbered]:
+    """Return final[raw] without absent words and empty lines, lines cut after ``longest`` tokens.
+
+    ``head`` tokens come before the first line end and are not cut, since their line may have begun in an
+    earlier block; ``closed`` is 1 if there was a line end at all; ``tail`` is the length of the last line,
+    which may go on; ``kept`` counts tokens, ``lines`` the line ends written behind the head's, ``split`` the
+    cuts.
+    """
+
+def cut_point(text: bytes, n: int) -> int:
+    """Return where to cut text[:n]: behind its last line end, else behind its last ASCII space, else 0."""
+
+def count_strange(text: bytes) -> int:
+    """Return how many bytes are invalid UTF-8 or control characters (the last three are not looked at)."""

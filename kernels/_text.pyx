@@ -1,0 +1,208 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=True
+"""Text to token ids: the Python face of lexicon.h (types and counts) and text.h (tokenisers).
+
+Everything that loops over text or tokens runs in C without the GIL, and one `Lexicon` belongs to one thread
+at a time, unless it is closed: then any number of threads may read with it.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+cdef extern from "text.h" nogil:
+    const char *UNICODE_VERSION_TEXT "UNICODE_VERSION"
+    const int C_LINE_END "LINE_END"
+    const int C_ABSENT "ABSENT"
+    const int C_LONGEST_TOKEN "LONGEST_TOKEN"
+    const int NO_MEMORY
+
+    ctypedef struct Record:
+        int64_t count
+        int32_t id
+        uint32_t length
+
+    ctypedef struct CLexicon "Lexicon":
+        int32_t size
+        int32_t closed
+        size_t used
+
+    ctypedef struct Ranked:
+        int64_t count
+        const char *text
+        uint32_t length
+        int32_t id
+
+    ctypedef struct TextStats:
+        int64_t tokens, lines, cut, repaired, first_repaired
+
+    ctypedef struct Renumbered:
+        int64_t head, closed, size, tail, kept, lines, split
+
+    int lexicon_open(CLexicon *)
+    void lexicon_free(CLexicon *)
+    uint32_t hash_text(const char *, size_t)
+    int32_t lexicon_id(CLexicon *, const char *, uint32_t, uint32_t, int64_t)
+    int32_t lexicon_rank(const CLexicon *, int64_t, Ranked *)
+    Record *first_record(const CLexicon *)
+    Record *next_record(const CLexicon *, Record *)
+    char *text_of(Record *)
+    void fill_byte_class()
+    int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int32_t *, TextStats *)
+    int64_t c_cut_point "cut_point"(const uint8_t *, int64_t)
+    int64_t c_count_strange "count_strange"(const uint8_t *, int64_t)
+    void c_renumber "renumber"(const int32_t *, int64_t, const int32_t *, int64_t, int32_t *, Renumbered *)
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
+
+UNICODE_VERSION = UNICODE_VERSION_TEXT.decode("ascii")
+LINE_END = C_LINE_END
+ABSENT = C_ABSENT
+LONGEST_TOKEN = C_LONGEST_TOKEN
+
+fill_byte_class()
+
+
+cdef class Lexicon:
+    """The types of a text, numbered in the order of their first occurrence, with counts.
+
+    Parameters
+    ----------
+    words : iterable of str, optional
+        If given, the lexicon holds exactly these, numbered in this order, and is closed: it counts nothing
+        and answers ``ABSENT`` for every other token.
+    """
+
+    cdef CLexicon types
+
+    def __cinit__(self, words=None):
+        if lexicon_open(&self.types):
+            raise MemoryError("no memory for a table of words")
+        if words is not None:
+            for word in words:
+                self._id(word, 0)
+            self.types.closed = 1
+
+    def __dealloc__(self):
+        lexicon_free(&self.types)
+
+    def __len__(self):
+        return self.types.size
+
+    @property
+    def nbytes(self):
+        """Bytes of the texts and counts (the slots add 12 to 24 a type)."""
+        return self.types.used
+
+    cdef int32_t _id(self, word, int64_t times) except? -3:
+        cdef Py_ssize_t length = 0
+        cdef const char *text = PyUnicode_AsUTF8AndSize(word, &length)
+        if length < 1 or length > 1 << 30:
+            raise ValueError(f"a token has 1 to 2^30 bytes; got {length}")
+        cdef int32_t i = lexicon_id(&self.types, text, <uint32_t>length, hash_text(text, length), times)
+        if i == NO_MEMORY:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        return i
+
+    def read_text(self, bytes text, bint words, bint lowercase):
+        """Tokenise UTF-8 text (without the GIL); see the stub for the result."""
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(text)
+        cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
+        cdef int32_t[::1] ids = np.empty(size + 1, dtype=np.int32)
+        cdef TextStats stats
+        cdef int64_t n
+        with nogil:
+            n = read_text(&self.types, data, size, words, lowercase, &ids[0], &stats)
+        if n < 0:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        return np.asarray(ids)[:n], stats
+
+    def read_tokens(self, list tokens, int32_t[::1] ids):
+        """Look up str tokens as they are; write len(tokens) ids and a LINE_END."""
+        cdef Py_ssize_t i, n = len(tokens)
+        if ids.shape[0] < n + 1:
+            raise IndexError(f"{n} tokens need room for {n + 1} ids; got {ids.shape[0]}")
+        for i in range(n):
+            ids[i] = self._id(tokens[i], 1)
+        ids[n] = C_LINE_END
+
+    def counts(self):
+        """Return the count of each type."""
+        cdef int64_t[::1] counts = np.empty(self.types.size, dtype=np.int64)
+        cdef Record *record = first_record(&self.types)
+        while record != NULL:
+            counts[record.id] = record.count
+            record = next_record(&self.types, record)
+        return np.asarray(counts)
+
+    def words(self):
+        """Return the types in the order of their ids."""
+        cdef list words = []
+        cdef Record *record = first_record(&self.types)
+        while record != NULL:
+            words.append(PyUnicode_DecodeUTF8(text_of(record), record.length, NULL))
+            record = next_record(&self.types, record)
+        return words
+
+    def absorb(self, Lexicon other):
+        """Add the types and counts of another lexicon; return our id of each of its types."""
+        cdef int32_t[::1] ids = np.empty(other.types.size, dtype=np.int32)
+        cdef Record *record
+        cdef int32_t i = 0
+        with nogil:
+            record = first_record(&other.types)
+            while record != NULL and i != NO_MEMORY:
+                i = lexicon_id(&self.types, text_of(record), record.length,
+                               hash_text(text_of(record), record.length), record.count)
+                ids[record.id] = i
+                record = next_record(&other.types, record)
+        if i == NO_MEMORY:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        return np.asarray(ids)
+
+    def rank(self, int64_t min_count):
+        """Return the types of at least min_count by (count descending, bytes ascending): words, counts, ids."""
+        cdef Ranked *ranked = <Ranked *>malloc((self.types.size + 1) * sizeof(Ranked))
+        cdef int32_t n, i
+        cdef list words
+        cdef int64_t[::1] counts
+        cdef int32_t[::1] ids
+        if ranked == NULL:
+            raise MemoryError(f"no memory to sort {self.types.size:,} words")
+        try:
+            with nogil:
+                n = lexicon_rank(&self.types, min_count, ranked)
+            words = []
+            counts = np.empty(n, dtype=np.int64)
+            ids = np.empty(n, dtype=np.int32)
+            for i in range(n):
+                words.append(PyUnicode_DecodeUTF8(ranked[i].text, ranked[i].length, NULL))
+                counts[i] = ranked[i].count
+                ids[i] = ranked[i].id
+            return words, np.asarray(counts), np.asarray(ids)
+        finally:
+            free(ranked)
+
+
+def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest):
+    """Turn provisional ids into final ones (without the GIL); see the stub for the result."""
+    cdef int32_t[::1] out = np.empty(raw.shape[0] + raw.shape[0] // longest + 2, dtype=np.int32)
+    cdef const int32_t *source = &raw[0] if raw.shape[0] else NULL
+    cdef const int32_t *target = &final[0] if final.shape[0] else NULL
+    cdef Renumbered result
+    with nogil:
+        c_renumber(source, raw.shape[0], target, longest, &out[0], &result)
+    return np.asarray(out)[:result.size], result
+
+
+def cut_point(bytes text, int64_t n):
+    """Return where to cut text[:n]: behind its last line end, else behind its last ASCII space, else 0."""
+    return c_cut_point(<const uint8_t *>PyBytes_AS_STRING(text), min(n, PyBytes_GET_SIZE(text)))
+
+
+def count_strange(bytes text):
+    """Return how many bytes are invalid UTF-8 or control characters (the last three are not looked at)."""
+    return c_count_strange(<const uint8_t *>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))

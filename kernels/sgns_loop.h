@@ -1,0 +1,798 @@
+/* One training loop for five models, compiled once per instruction set.
+ *
+ * Before including: LANES, the floats per vector, and TRAIN, the name of the door.
+ * The readable twin of every function, same name and same order of draws, is in
+ * sgns_numba.py; the equations are in docs/models.md.
+ *
+ * All five models do the same thing at each example:
+ *
+ *     compose  a hidden vector x from input rows           (one row, a mean, a
+ *              softmax-weighted mean, or a concatenation)
+ *     step     one vector against many rows: x . rows, the sigmoid, its gradient
+ *     scatter  the gradient of x back over the input rows
+ *
+ * and differ in what x is, in which output row of a word they meet ("band"), and
+ * in whether attention logits learn as well.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sgns.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+#define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
+#define AHEAD 2         /* examples between asking the memory for a row and using it */
+#define LINES_AHEAD 20  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
+#define VECTORS(n) (((n) + LANES - 1) / LANES)
+
+typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
+typedef int32_t ivec __attribute__((vector_size(4 * LANES), may_alias));
+typedef float quad __attribute__((vector_size(16), may_alias));
+
+/* ---- random numbers -------------------------------------------------------------------- */
+
+/* splitmix64 (Steele, Lea, Flood 2014), upper 32 bits: uniform on 0 .. 2^32 - 1. */
+INLINE uint32_t draw(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15ull);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
+
+/* ---- vectors --------------------------------------------------------------------------- */
+
+INLINE vec broadcast(float x) { return (vec){0} + x; }
+
+INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)((mask & (ivec)yes) | (~mask & (ivec)no)); }
+
+/* b where a is not a number: put a constant first, so that a diverged x shows in the loss. */
+INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
+
+INLINE vec magnitude(vec x) { return (vec)((ivec)x & 0x7fffffff); }
+
+/* exp(x) for x <= 0, relative error 1e-7; exactly 1 at 0 (check T2 depends on it). */
+INLINE vec exp_negative(vec x)
+{
+    x = larger(broadcast(-87.0f), x);
+    ivec n = __builtin_convertvector(x * 1.44269504f - 0.5f, ivec); /* exp(x) = 2^n exp(r) */
+    vec whole = __builtin_convertvector(n, vec);
+    vec r = x - whole * 0.693359375f + whole * 2.12194440e-4f;
+    vec p = broadcast(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    return (p * r * r + r + 1.0f) * (vec)((n + 127) << 23);
+}
+
+/* log(1 + e) for 0 <= e <= 1, absolute error 2e-8: 2 artanh(e / (2 + e)) as a series. */
+INLINE vec log_one_plus(vec e)
+{
+    vec s = e / (e + 2.0f), q = s * s;
+    vec p = broadcast(2.0f / 13.0f);
+    p = p * q + 2.0f / 11.0f;
+    p = p * q + 2.0f / 9.0f;
+    p = p * q + 2.0f / 7.0f;
+    p = p * q + 2.0f / 5.0f;
+    p = p * q + 2.0f / 3.0f;
+    p = p * q + 2.0f;
+    return p * s;
+}
+
+INLINE quad narrow(vec x) /* sum of a vector's 16-byte parts */
+{
+    union { vec v; quad q[LANES / 4]; } parts = {x};
+#if LANES == 16
+    return (parts.q[0] + parts.q[2]) + (parts.q[1] + parts.q[3]);
+#elif LANES == 8
+    return parts.q[0] + parts.q[1];
+#else
+    return parts.q[0];
+#endif
+}
+
+INLINE float total(vec x)
+{
+    quad q = narrow(x);
+    return (q[0] + q[2]) + (q[1] + q[3]);
+}
+
+/* ---- one row and many ------------------------------------------------------------------
+ *
+ * Rows are taken in panels of at most PANEL vectors, a compile-time constant: the one row
+ * stays in registers, the many are read from memory, any number of them. */
+
+#define AT(pointer, k) (((vec *)(pointer))[k])
+#define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); k++)
+
+/* Calls panel(at, count) for the vectors at .. at + count - 1 of rows of nv vectors. */
+#define FOR_PANELS(nv, panel)                              \
+    do {                                                   \
+        int at_ = 0;                                       \
+        for (; at_ + PANEL <= (nv); at_ += PANEL)          \
+            panel(at_, PANEL);                             \
+        switch ((nv) - at_) {                              \
+        case 7: panel(at_, 7); break;                      \
+        case 6: panel(at_, 6); break;                      \
+        case 5: panel(at_, 5); break;                      \
+        case 4: panel(at_, 4); break;                      \
+        case 3: panel(at_, 3); break;                      \
+        case 2: panel(at_, 2); break;                      \
+        case 1: panel(at_, 1); break;                      \
+        }                                                  \
+    } while (0)
+
+INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, int at, const int count)
+{
+    vec part[PANEL];
+    EACH(k, count)
+        part[k] = AT(x, at + k);
+    for (int t = 0; t < n; t++) {
+        const float *row = rows[t];
+        vec even = part[0] * AT(row, at), odd = {0};
+        EACH(k, count - 1) {
+            if (k % 2)
+                even += part[k + 1] * AT(row, at + k + 1);
+            else
+                odd += part[k + 1] * AT(row, at + k + 1);
+        }
+        quad sum = narrow(even + odd);
+        if (at)
+            sum += sums[t];
+        sums[t] = sum;
+    }
+}
+
+/* out[t] = x . rows[t]; sums is scratch for n quads, out may be written up to a multiple of 4 */
+NOINLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
+{
+#define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
+    FOR_PANELS(nv, DOTS);
+    typedef int32_t order __attribute__((vector_size(16)));
+    for (int t = 0; t < n; t += 4) { /* transpose four by four and add */
+        quad a = sums[t], b = sums[t + 1], c = sums[t + 2], d = sums[t + 3];
+        quad ab = __builtin_shuffle(a, b, (order){0, 4, 1, 5}) + __builtin_shuffle(a, b, (order){2, 6, 3, 7});
+        quad cd = __builtin_shuffle(c, d, (order){0, 4, 1, 5}) + __builtin_shuffle(c, d, (order){2, 6, 3, 7});
+        quad four = __builtin_shuffle(ab, cd, (order){0, 1, 4, 5}) + __builtin_shuffle(ab, cd, (order){2, 3, 6, 7});
+        memcpy(out + t, &four, 4 * sizeof(float));
+    }
+}
+
+INLINE void gather_panel(float *x, float *const *rows, const float *weights, int stride, int n, int fresh, int at,
+                         const int count)
+{
+    vec sum[PANEL];
+    EACH(k, count)
+        sum[k] = fresh ? (vec){0} : AT(x, at + k);
+    for (int t = 0; t < n; t++) {
+        const float *row = rows[t];
+        vec weight = broadcast(weights[t * stride]);
+        EACH(k, count)
+            sum[k] += weight * AT(row, at + k);
+    }
+    EACH(k, count)
+        AT(x, at + k) = sum[k];
+}
+
+/* x = sum_t weights[t stride] rows[t] */
+NOINLINE void gather(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
+{
+#define GATHER(at, count) gather_panel(x, rows, weights, stride, n, 1, at, count)
+    FOR_PANELS(nv, GATHER);
+}
+
+/* x += sum_t weights[t stride] rows[t] */
+NOINLINE void collect(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
+{
+#define COLLECT(at, count) gather_panel(x, rows, weights, stride, n, 0, at, count)
+    FOR_PANELS(nv, COLLECT);
+}
+
+INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
+{
+    vec part[PANEL];
+    EACH(k, count)
+        part[k] = AT(x, at + k);
+    for (int t = 0; t < n; t++) { /* in order: a word may stand twice in the window */
+        float *row = rows[t];
+        vec weight = broadcast(weights[t]);
+        EACH(k, count)
+            AT(row, at + k) += weight * part[k];
+    }
+}
+
+/* rows[t] += weights[t] x */
+NOINLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
+{
+#define SCATTER(at, count) scatter_panel(x, rows, weights, n, at, count)
+    FOR_PANELS(nv, SCATTER);
+}
+
+/* row += x */
+INLINE void add(float *row, const float *x, int nv)
+{
+    for (int k = 0; k < nv; k++)
+        AT(row, k) += AT(x, k);
+}
+
+/* Turns n logits into g = alpha * weight * (label - sigmoid(logit)), in place, and returns the loss
+ * sum weight * -log sigmoid(logit if label else -logit). Weights are 0 up to a whole vector. */
+NOINLINE float coefficients(float *logits, const float *labels, const float *weights, float alpha, int n)
+{
+    vec loss = {0};
+    for (int k = 0; k < VECTORS(n); k++) {
+        vec z = AT(logits, k), label = AT(labels, k), weight = AT(weights, k);
+        vec e = exp_negative(-magnitude(z));
+        vec near_one = 1.0f / (1.0f + e); /* sigmoid(|z|) */
+        vec sigmoid = choose(z > 0.0f, near_one, e * near_one);
+        vec against = z * (1.0f - 2.0f * label);
+        loss += weight * (larger((vec){0}, against) + log_one_plus(e));
+        AT(logits, k) = alpha * weight * (label - sigmoid);
+    }
+    return total(loss);
+}
+
+/* ---- what one call carries along ------------------------------------------------------- */
+
+typedef struct {
+    int32_t target;          /* the word to predict */
+    int first, n;            /* from the n context words in the slots first, first + 1, .. */
+    int middle;              /* where it stands in State.rows */
+    float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
+    float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad */
+    float **contexts;        /* (n_slots,) rows of W by slot */
+    float **logit_rows;      /* (n_slots,) rows of K by slot */
+} Example;
+
+typedef struct {
+    const Hyper *p;
+    const Task *task;
+    uint64_t rng;
+    int64_t cursor;          /* tuple of negatives in use */
+    float alpha;
+    double loss, concentration;
+    int64_t examples, contexts, weighed;
+    int n_targets, n_slots;  /* drawn + 1, 2 window */
+    int nv, out_nv;          /* vectors per input row and per output row */
+    Example *block;          /* (shared_by,) the examples that share a tuple */
+    int size, weighted;      /* how many there are, and for how many weights are set */
+    float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
+    float **targets;         /* (n_targets,) rows of O: the negatives, then the example's own target */
+    float **hiddens;         /* (shared_by,) */
+    float **rows, **logit_rows; /* (shared_by + n_slots,) rows of W and K of the words around the block */
+    quad *sums;              /* scratch of dots */
+    float *slope;            /* (n_slots,) scratch of learn_attention */
+    int32_t *line;           /* (n_tokens,) what sub-sampling kept */
+    /* skip-gram with shared negatives: */
+    float *pair_logits, *pair_labels, *pair_weights; /* positives by example, negatives by word */
+    float **span;            /* (shared_by + n_slots,) rows of W of the words that are contexts */
+    float *times, *around;   /* (shared_by + n_slots,) of how many targets */
+    float *negative_grads;   /* (drawn, width) */
+} State;
+
+INLINE float *row_of(const Rows *rows, int64_t word, int n_private)
+{
+    return (word < n_private ? rows->own : rows->shared) + word * rows->stride;
+}
+
+INLINE float *input_row(const State *s, int32_t word) { return row_of(&s->task->inputs, word, s->p->n_private); }
+
+INLINE float *output_row(const State *s, int32_t word, int band)
+{
+    return row_of(&s->task->outputs, word, s->p->n_private) + (int64_t)band * s->p->out_width;
+}
+
+INLINE float *logit_row(const State *s, int32_t word)
+{
+    return row_of(&s->task->word_logits, word, s->p->n_private);
+}
+
+INLINE void prefetch_row(const float *row, int nv)
+{
+    int n = nv * LANES / 16;
+    n = n < LINES_AHEAD ? n : LINES_AHEAD;
+    for (int k = 0; k < n; k++)
+        __builtin_prefetch(row + 16 * k, 1, 3);
+}
+
+/* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
+
+/* shares[i] = exp(e_i - max e) over the example's slots, e_i = K[w_i, i] + s[i];
+ * returns the sum Z, so that the weight of slot i is a_i = shares[i] / Z. */
+INLINE float attend(State *s, Example *x)
+{
+    const Hyper *p = s->p;
+    const float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
+    const float limit = p->attention_clip;
+    float *e = x->shares, top = -limit;
+    for (int i = 0; i < x->n; i++) {
+        int slot = x->first + i;
+        float logit = p->use_slots ? slot_logits[slot] : 0.0f;
+        if (p->word_stride)
+            logit += x->logit_rows[slot][p->word_slots ? slot : 0];
+        e[i] = logit > limit ? limit : logit < -limit ? -limit : logit;
+        top = e[i] > top ? e[i] : top;
+    }
+    for (int i = x->n; i < VECTORS(x->n) * LANES; i++)
+        e[i] = top - 200.0f; /* exp of it is 0 beside the 1 of the largest */
+    vec sum = {0}, squares = {0};
+    for (int k = 0; k < VECTORS(x->n); k++) {
+        vec share = exp_negative(AT(e, k) - top);
+        AT(x->shares, k) = share;
+        sum += share;
+        squares += share * share;
+    }
+    float z = total(sum);
+    if (x->n > 1) { /* there was a choice */
+        s->concentration += total(squares) / (z * z);
+        s->weighed++;
+    }
+    return z;
+}
+
+/* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. */
+INLINE void learn_attention(State *s, Example *x)
+{
+    const Hyper *p = s->p;
+    float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
+    float *slope = s->slope, along[4];
+    dots(x->grad, x->contexts + x->first, s->sums, x->n, s->nv, slope);
+    dots(x->grad, &x->hidden, s->sums, 1, s->nv, along);
+    for (int i = 0; i < x->n; i++) {
+        int slot = x->first + i;
+        float delta = p->attention_rate * x->shares[i] * (slope[i] - along[0]);
+        if (p->word_stride)
+            x->logit_rows[slot][p->word_slots ? slot : 0] += delta;
+        if (p->use_slots)
+            slot_logits[slot] += delta;
+    }
+}
+
+/* ---- one example ----------------------------------------------------------------------- */
+
+/* The hidden vector x of an example:
+ *   skipgram, ssg   the row of its one context word
+ *   cbow            the mean of the rows
+ *   cbow-attn       their mean weighted by attention
+ *   cwindow         the rows side by side, zeros where there is no word
+ * and the factors with which its gradient goes back to the rows. */
+INLINE void compose(State *s, Example *x)
+{
+    const Hyper *p = s->p;
+    if (p->model == MODEL_CWINDOW) {
+        memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
+        for (int i = x->first; i < x->first + x->n; i++)
+            memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
+        return;
+    }
+    float sum = (float)x->n;
+    if (p->model == MODEL_CBOW_ATTN)
+        sum = attend(s, x);
+    else
+        for (int k = 0; k < VECTORS(x->n); k++)
+            AT(x->shares, k) = broadcast(1.0f);
+    /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself */
+    float inverse = 1.0f / sum, scale = p->word2vec_update ? (float)x->n / sum : inverse;
+    for (int k = 0; k < VECTORS(x->n); k++) {
+        AT(x->steps, k) = AT(x->shares, k) * scale;
+        AT(x->shares, k) *= inverse;
+    }
+    gather(x->hidden, x->contexts + x->first, x->shares, 1, x->n, s->nv);
+}
+
+/* Takes the gradient of x back to the rows that it was composed of. */
+INLINE void spread(State *s, Example *x)
+{
+    const Hyper *p = s->p;
+    if (p->model == MODEL_CWINDOW)
+        for (int i = x->first; i < x->first + x->n; i++)
+            add(x->contexts[i], x->grad + i * p->width, s->nv);
+    else
+        scatter(x->grad, x->contexts + x->first, x->steps, x->n, s->nv);
+}
+
+/* ---- the step -------------------------------------------------------------------------- */
+
+INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
+{
+    return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
+}
+
+/* Sets the labels and weights of the block's logits: 0 and the negatives' weight, 1 and 1 for targets. */
+static void weigh(State *s)
+{
+    const int n = s->size * s->n_targets;
+    for (int i = 0; i < n; i++) {
+        int positive = i % s->n_targets == s->p->drawn;
+        s->labels[i] = positive;
+        s->weights[i] = positive ? 1.0f : s->p->negative_weight;
+    }
+    for (int i = n; i < VECTORS(n) * LANES; i++)
+        s->weights[i] = 0.0f;
+    s->weighted = s->size;
+}
+
+INLINE void next_tuple(State *s)
+{
+    if (++s->cursor == s->task->n_tuples)
+        s->cursor = 0;
+}
+
+/* One negative-sampling step of the examples of the block, all from the parameters before it:
+ * each against its own target, and all against one tuple of negatives. */
+INLINE void train_block(State *s)
+{
+    const Hyper *p = s->p;
+    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, nv = s->out_nv;
+    const int band = p->model == MODEL_SSG ? s->block[0].first : 0;
+    const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
+    int clashes = 0; /* negatives that are a target themselves, and then count nothing */
+    if (s->weighted != size)
+        weigh(s);
+    for (int t = 0; t < drawn; t++) {
+        prefetch_row(output_row(s, later[t], band), nv);
+        s->targets[t] = output_row(s, negatives[t], band);
+        for (int b = 0; b < size; b++)
+            if (negatives[t] == s->block[b].target) {
+                s->weights[b * n_targets + t] = 0.0f;
+                clashes++;
+            }
+    }
+    for (int b = 0; b < size; b++)
+        compose(s, &s->block[b]);
+    for (int b = 0; b < size; b++) {
+        s->targets[drawn] = output_row(s, s->block[b].target, band);
+        if (!p->skip_dots)
+            dots(s->block[b].hidden, s->targets, s->sums, n_targets, nv, s->logits + b * n_targets);
+    }
+    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, size * n_targets);
+    for (int b = 0; b < size; b++) {
+        Example *x = &s->block[b];
+        s->targets[drawn] = output_row(s, x->target, band);
+        gather(x->grad, s->targets, s->logits + b * n_targets, 1, n_targets, nv);
+        if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
+            learn_attention(s, x);
+    }
+    if (size == 1)
+        scatter(s->block[0].hidden, s->targets, s->logits, n_targets, nv);
+    else {
+        for (int b = 0; b < size; b++) {
+            float *row = output_row(s, s->block[b].target, band);
+            s->hiddens[b] = s->block[b].hidden;
+            scatter(s->hiddens[b], &row, s->logits + b * n_targets + drawn, 1, nv);
+        }
+        for (int t = 0; t < drawn; t++)
+            collect(s->targets[t], s->hiddens, s->logits + t, n_targets, size, nv);
+    }
+    for (int b = 0; b < size; b++) {
+        spread(s, &s->block[b]);
+        s->contexts += s->block[b].n;
+    }
+    s->examples += size;
+    if (clashes)
+        s->weighted = 0;
+    next_tuple(s);
+}
+
+/* s->times without the targets that are the given word. */
+static const float *without(State *s, int32_t word)
+{
+    const int window = s->p->window, n_around = s->p->shared_by + s->n_slots;
+    float *rest = s->times + n_around;
+    int n_span = 0;
+    for (int j = 0; j < n_around; j++)
+        s->around[n_around + j] = s->around[j];
+    for (int b = 0; b < s->size; b++) {
+        Example *x = &s->block[b];
+        float *times = s->around + n_around + x->middle - window;
+        if (x->target == word)
+            for (int slot = x->first; slot < x->first + x->n; slot++)
+                times[slot + (slot >= window)] -= 1.0f;
+    }
+    for (int j = 0; j < n_around; j++) {
+        rest[n_span] = s->around[n_around + j];
+        n_span += s->around[j] > 0.0f;
+    }
+    return rest;
+}
+
+/* The same for skip-gram. Each context word of the block meets its targets; and it meets the
+ * negatives once, with the weight of all its targets together:
+ *     L = sum_(c, j) -log s(O_c W_j) + sum_(t, j) times_j w -log s(-O_t W_j)
+ * with times_j the targets c for which j is a context and that are not the negative t itself. */
+INLINE void train_pairs(State *s)
+{
+    const Hyper *p = s->p;
+    const int size = s->size, drawn = p->drawn, nv = s->nv, n_around = p->shared_by + s->n_slots;
+    const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
+    int n = 0, n_span = 0;
+    for (int t = 0; t < drawn; t++) {
+        prefetch_row(output_row(s, later[t], 0), nv);
+        s->targets[t] = output_row(s, negatives[t], 0);
+    }
+    for (int j = 0; j < n_around; j++)
+        s->around[j] = 0.0f;
+    for (int b = 0; b < size; b++) {
+        Example *x = &s->block[b];
+        float *times = s->around + x->middle - p->window;
+        for (int slot = x->first; slot < x->first + x->n; slot++)
+            times[slot + (slot >= p->window)] += 1.0f;
+        dots(output_row(s, x->target, 0), x->contexts + x->first, s->sums, x->n, nv, s->pair_logits + n);
+        for (int i = 0; i < x->n; i++, n++)
+            s->pair_labels[n] = s->pair_weights[n] = 1.0f;
+    }
+    const int n_positives = n;
+    for (int j = 0; j < n_around; j++) {
+        s->span[n_span] = s->rows[j];
+        s->times[n_span] = s->around[j];
+        n_span += s->around[j] > 0.0f;
+    }
+    for (int t = 0; t < drawn; t++) {
+        const float *times = s->times;
+        for (int b = 0; b < size; b++)
+            if (negatives[t] == s->block[b].target)
+                times = without(s, negatives[t]);
+        dots(s->targets[t], s->span, s->sums, n_span, nv, s->pair_logits + n);
+        for (int j = 0; j < n_span; j++, n++) {
+            s->pair_labels[n] = 0.0f;
+            s->pair_weights[n] = times[j] * p->negative_weight;
+        }
+    }
+    for (int i = n; i < VECTORS(n) * LANES; i++)
+        s->pair_weights[i] = 0.0f;
+    if (p->skip_dots)
+        memset(s->pair_logits, 0, (size_t)n * sizeof(float));
+    s->loss += coefficients(s->pair_logits, s->pair_labels, s->pair_weights, s->alpha, n);
+
+    const float *g = s->pair_logits;
+    for (int b = 0; b < size; b++) {
+        Example *x = &s->block[b];
+        gather(x->grad, x->contexts + x->first, g, 1, x->n, nv);
+        g += x->n;
+    }
+    for (int t = 0; t < drawn; t++)
+        gather(s->negative_grads + t * p->width, s->span, g + t * n_span, 1, n_span, nv);
+    g = s->pair_logits;
+    for (int b = 0; b < size; b++) {
+        Example *x = &s->block[b];
+        scatter(output_row(s, x->target, 0), x->contexts + x->first, g, x->n, nv);
+        g += x->n;
+    }
+    for (int j = 0; j < n_span; j++)
+        collect(s->span[j], s->targets, g + j, n_span, drawn, nv);
+    for (int b = 0; b < size; b++)
+        add(output_row(s, s->block[b].target, 0), s->block[b].grad, nv);
+    for (int t = 0; t < drawn; t++)
+        add(s->targets[t], s->negative_grads + t * p->width, nv);
+    s->examples += n_positives;
+    s->contexts += n_positives;
+    next_tuple(s);
+}
+
+/* ---- private rows ---------------------------------------------------------------------- */
+
+/* Adds what this thread changed since the last merge and takes over what the others did. */
+static void merge_rows(Rows *rows, int64_t n_rows)
+{
+    int64_t n = n_rows * rows->stride;
+    for (int64_t k = 0; k < n; k++) {
+        float sum = rows->shared[k] + (rows->own[k] - rows->base[k]);
+        rows->shared[k] = rows->own[k] = rows->base[k] = sum;
+    }
+}
+
+static void merge(const Task *task)
+{
+    const Hyper *p = task->hyper;
+    if (p->n_private == 0)
+        return;
+    while (__atomic_exchange_n(task->lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+    merge_rows((Rows *)&task->inputs, p->n_private);
+    merge_rows((Rows *)&task->outputs, p->n_private);
+    if (p->word_stride)
+        merge_rows((Rows *)&task->word_logits, p->n_private);
+    if (p->use_slots)
+        merge_rows((Rows *)&task->slot_logits, 1);
+    __atomic_store_n(task->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- the loop -------------------------------------------------------------------------- */
+
+/* Copies the tokens that sub-sampling keeps, and every line end, to s->line;
+ * returns their number, or -2 if a token is no word of the vocabulary. */
+static int64_t subsample(State *s, const int32_t **tokens)
+{
+    const Task *task = s->task;
+    int64_t n = 0, lines = 0;
+    int32_t largest = -1;
+    for (int64_t i = 0; i < task->n_tokens; i++) {
+        lines += task->tokens[i] < 0;
+        largest = task->tokens[i] > largest ? task->tokens[i] : largest;
+    }
+    if (largest >= task->n_words)
+        return -2;
+    task->stats[STAT_WORDS] += (double)(task->n_tokens - lines);
+    *tokens = task->tokens;
+    if (!task->keep)
+        return task->n_tokens;
+    for (int64_t i = 0; i < task->n_tokens; i++) {
+        int32_t word = task->tokens[i];
+        if (word < 0 || draw(&s->rng) <= task->keep[word])
+            s->line[n++] = word;
+    }
+    *tokens = s->line;
+    return n;
+}
+
+/* Asks for what the token i will need: its output row and, as it is then entering the
+ * window of the words before it, the input row and logits of the token i + window. */
+INLINE void prefetch_token(const State *s, const int32_t *tokens, int64_t i, int64_t n)
+{
+    const Hyper *p = s->p;
+    if (i < n && tokens[i] >= 0)
+        prefetch_row(output_row(s, tokens[i], 0), s->out_nv);
+    i += p->window;
+    if (i < n && tokens[i] >= 0) {
+        prefetch_row(input_row(s, tokens[i]), s->nv);
+        if (p->word_stride)
+            prefetch_row(logit_row(s, tokens[i]), p->word_stride / LANES);
+    }
+}
+
+INLINE int train_tokens(State *s)
+{
+    const Hyper *p = s->p;
+    const int32_t *tokens;
+    const int64_t n = subsample(s, &tokens);
+    if (n < 0)
+        return (int)n;
+    const int together = p->model == MODEL_SKIPGRAM && p->shared_by > 1;
+    const int pairs = !together && (p->model == MODEL_SKIPGRAM || p->model == MODEL_SSG);
+    const int window = p->window, size = p->shared_by, distance = size < AHEAD ? AHEAD : size;
+    const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
+    int64_t begin = 0, end = -1, merged = 0; /* the line is tokens[begin .. end) */
+
+    for (int64_t from = 0; from < n; from += size) {
+        const int64_t to = from + size < n ? from + size : n;
+        for (int64_t j = from - window; j < to + window; j++) {
+            int32_t word = j < 0 || j >= n || tokens[j] < 0 ? 0 : tokens[j];
+            s->rows[j - from + window] = input_row(s, word);
+            if (p->word_stride)
+                s->logit_rows[j - from + window] = logit_row(s, word);
+        }
+        int reach = window;
+        if (p->shrink_windows)
+            reach = 1 + (int)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
+        s->alpha = p->alpha_begin + slope * (float)from;
+        s->size = 0;
+        for (int64_t i = from; i < to; i++) {
+            prefetch_token(s, tokens, i + distance, n);
+            if (tokens[i] < 0) {
+                begin = i + 1;
+                continue;
+            }
+            if (end < begin)
+                for (end = i; end < n && tokens[end] >= 0; end++)
+                    ;
+            int left = (int)(i - begin < reach ? i - begin : reach), right = (int)(end - 1 - i < reach ? end - 1 - i : reach);
+            if (left + right == 0)
+                continue;
+            Example *x = &s->block[s->size];
+            x->target = tokens[i];
+            x->middle = (int)(i - from) + window;
+            x->first = window - left; /* slots are the places around the target, left to right: 0 .. 2 window - 1 */
+            x->n = left + right;
+            float **around = s->rows + (i - from);
+            for (int slot = 0; slot < window; slot++) {
+                x->contexts[slot] = around[slot];
+                x->contexts[window + slot] = around[window + 1 + slot];
+            }
+            if (p->word_stride) {
+                around = s->logit_rows + (i - from);
+                for (int slot = 0; slot < window; slot++) {
+                    x->logit_rows[slot] = around[slot];
+                    x->logit_rows[window + slot] = around[window + 1 + slot];
+                }
+            }
+            s->size++;
+            if (pairs) { /* each context word is an example of its own */
+                for (x->n = 1; x->first < window + right; x->first++)
+                    train_block(s);
+                s->size = 0;
+            }
+        }
+        if (s->size && together)
+            train_pairs(s);
+        else if (s->size)
+            train_block(s);
+        if (to - merged >= p->merge_every) {
+            merge(s->task);
+            merged = to;
+        }
+    }
+    return 0;
+}
+
+/* The next n elements of the scratch space; a whole vector may be read past their end. */
+static void *take(uintptr_t *arena, size_t n, size_t size)
+{
+    uintptr_t here = *arena;
+    *arena += (n * size + 127) / 64 * 64;
+    return (void *)here;
+}
+
+/* Lays out the scratch space from an address that is a multiple of 64, or, from 0, only measures it. */
+static size_t lay_out(State *s, uintptr_t arena)
+{
+    const uintptr_t begin = arena;
+    const size_t size = (size_t)s->p->shared_by, targets = (size_t)s->n_targets, slots = (size_t)s->n_slots;
+    const size_t width = (size_t)s->p->out_width;
+    const size_t around = size + slots;
+    s->block = take(&arena, size, sizeof(Example));
+    s->logits = take(&arena, size * targets, sizeof(float));
+    s->labels = take(&arena, size * targets, sizeof(float));
+    s->weights = take(&arena, size * targets, sizeof(float));
+    s->targets = take(&arena, targets, sizeof(float *));
+    s->hiddens = take(&arena, size, sizeof(float *));
+    s->rows = take(&arena, around, sizeof(float *));
+    s->logit_rows = take(&arena, around, sizeof(float *));
+    s->sums = take(&arena, around > targets ? around : targets, sizeof(quad));
+    s->slope = take(&arena, slots, sizeof(float));
+    s->line = take(&arena, (size_t)s->task->n_tokens, sizeof(int32_t));
+    if (s->p->model == MODEL_SKIPGRAM) {
+        size_t pairs = size * slots + (targets - 1) * around;
+        s->pair_logits = take(&arena, pairs, sizeof(float));
+        s->pair_labels = take(&arena, pairs, sizeof(float));
+        s->pair_weights = take(&arena, pairs, sizeof(float));
+        s->span = take(&arena, around, sizeof(float *));
+        s->times = take(&arena, 2 * around, sizeof(float));
+        s->around = take(&arena, 2 * around, sizeof(float));
+        s->negative_grads = take(&arena, targets * width, sizeof(float));
+    }
+    for (size_t b = 0; b < size; b++) {
+        Example x = {0};
+        x.hidden = take(&arena, width, sizeof(float));
+        x.grad = take(&arena, width, sizeof(float));
+        x.shares = take(&arena, slots, sizeof(float));
+        x.steps = take(&arena, slots, sizeof(float));
+        x.contexts = take(&arena, slots, sizeof(float *));
+        x.logit_rows = take(&arena, slots, sizeof(float *));
+        if (begin)
+            s->block[b] = x;
+    }
+    return arena - begin;
+}
+
+int TRAIN(const Task *task)
+{
+    const Hyper *p = task->hyper;
+    State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
+    s.n_targets = 1 + p->drawn;
+    s.n_slots = 2 * p->window;
+    s.nv = p->width / LANES;
+    s.out_nv = p->out_width / LANES;
+
+    char *memory = calloc(1, 64 + lay_out(&s, 0));
+    if (!memory)
+        return -1;
+    lay_out(&s, ((uintptr_t)memory + 63) / 64 * 64);
+
+    merge(task);
+    int status = train_tokens(&s);
+    merge(task);
+
+    task->rng[0] = s.rng;
+    task->rng[1] = (uint64_t)s.cursor;
+    task->stats[STAT_EXAMPLES] += (double)s.examples;
+    task->stats[STAT_LOSS] += s.loss;
+    task->stats[STAT_CONTEXTS] += (double)s.contexts;
+    task->stats[STAT_CONCENTRATION] += s.concentration;
+    task->stats[STAT_WEIGHED] += (double)s.weighed;
+    free(memory);
+    return status;
+}

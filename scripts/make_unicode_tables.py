@@ -1,0 +1,93 @@
+"""Write kernels/unicode_tables.h from the ``unicodedata`` of the Python that runs this.
+
+The header is committed, so that the tokens of a text depend on the version of this project and
+never on the version of Python. Run it only to move to a newer Unicode::
+
+    python scripts/make_unicode_tables.py > kernels/unicode_tables.h
+
+Every code point maps to one byte, the number of a record (class, distance to its lower-case
+letter); the bytes are stored as pages of 128 with equal pages shared.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+PAGE_BITS = 7
+CLASSES = ("SPACE", "LETTER", "DIGIT", "MARK", "JOINER", "LINKER", "POINT", "SYMBOL", "HIDDEN")
+
+JOINERS = {0x27, 0x2D, 0xB7, 0x2010, 0x2011, 0x2019}  # ' - middle dot, hyphens, right single quotation mark
+LINKERS = {0x200C, 0x200D}  # zero width (non-)joiner: invisible, part of Persian and Indic spelling
+POINTS = {0x2C, 0x2E, 0x66B, 0x66C}  # , . and their Arabic counterparts
+HIDDEN = {0xAD}  # soft hyphen: a hint to the typesetter, no part of the word
+
+
+def char_class(code: int) -> str:
+    """Return the name of the class of one code point, as docs/tokenising.md describes it."""
+    character = chr(code)
+    category = unicodedata.category(character)
+    for members, name in ((JOINERS, "JOINER"), (LINKERS, "LINKER"), (POINTS, "POINT"), (HIDDEN, "HIDDEN")):
+        if code in members:
+            return name
+    if category == "Nd":
+        return "DIGIT"
+    if category[0] in "LN" or character == "_":
+        return "LETTER"
+    if category[0] == "M":
+        return "MARK"
+    if category[0] == "Z" or category in ("Cc", "Cf"):
+        return "SPACE"
+    return "SYMBOL"
+
+
+def lower_distance(code: int) -> int:
+    """Return simple lower case minus code point (only of U+0130 does Python give more than that)."""
+    lower = chr(code).lower()
+    return ord("i" if code == 0x130 else lower) - code
+
+
+def main() -> None:
+    """Print the header."""
+    records: dict[tuple[str, int], int] = {}
+    pages: dict[tuple[int, ...], int] = {}
+    page_of = []
+    size = 1 << PAGE_BITS
+    for start in range(0, 0x110000, size):
+        page = tuple(
+            records.setdefault((char_class(code), lower_distance(code)), len(records))
+            for code in range(start, start + size)
+        )
+        page_of.append(pages.setdefault(page, len(pages)))
+    assert len(records) < 256
+    assert len(pages) < 256
+
+    def rows(numbers: list[int]) -> str:
+        text = "".join(f"{n}," for n in numbers)
+        lines = []
+        while text:
+            cut = len(text) if len(text) <= 108 else text.rindex(",", 0, 108) + 1
+            lines.append(text[:cut])
+            text = text[cut:]
+        return "\n".join(lines)
+
+    out = sys.stdout.write
+    out("/* Character classes and simple lower case. Made by scripts/make_unicode_tables.py. */\n")
+    out("#ifndef CAWV_UNICODE_TABLES_H\n#define CAWV_UNICODE_TABLES_H\n\n#include <stdint.h>\n\n")
+    out(f'#define UNICODE_VERSION "{unicodedata.unidata_version}"\n\n')
+    out("typedef enum { " + ", ".join(CLASSES) + " } CharClass;\n\n")
+    out("typedef struct { int32_t class_; int32_t to_lower; } CharRecord;\n\n")
+    out(f"static const CharRecord CHAR_RECORDS[{len(records)}] = {{\n")
+    out("".join(f"{{{name},{distance}}},\n" for name, distance in records))
+    out(f"}};\n\n/* page of code point c: CHAR_PAGE[c >> {PAGE_BITS}] */\n")
+    out(f"static const uint8_t CHAR_PAGE[{len(page_of)}] = {{\n{rows(page_of)}\n}};\n\n")
+    out(f"static const uint8_t CHAR_IN_PAGE[{len(pages)}][{size}] = {{\n")
+    for page in pages:
+        out("{\n" + rows(list(page)) + "\n},\n")
+    out("};\n\nstatic inline const CharRecord *char_record(uint32_t c)\n{\n")
+    out(f"    return &CHAR_RECORDS[CHAR_IN_PAGE[CHAR_PAGE[c >> {PAGE_BITS}]][c & {size - 1}]];\n}}\n\n")
+    out("#endif\n")
+
+
+if __name__ == "__main__":
+    main()

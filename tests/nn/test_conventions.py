@@ -1,0 +1,192 @@
+"""What every module of wordvec_ca.nn owes to torch.nn, and what it owes to the papers in parameters."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordvec-ca[torch]")
+
+from wordvec_ca import nn as ca  # noqa: E402
+
+# name -> (constructor of keyword arguments, inputs in float64 or integers)
+MASK = torch.tensor([[False, False, False, True], [False, False, False, False]])
+
+
+def floats(*shape: int) -> "torch.Tensor":
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+CASES = {
+    "bag-mean": (
+        lambda **k: ca.CAEmbeddingBag(7, 3, 4, padding_idx=0, gate_bias=True, **k),
+        (torch.tensor([[1, 2, 0], [6, 6, 3]]),),
+    ),
+    "bag-sum-offsets": (
+        lambda **k: ca.CAEmbeddingBag(7, 3, 4, mode="sum", **k),
+        (torch.tensor([1, 2, 5, 5]), torch.tensor([0, 3, 3]), floats(4)),
+    ),
+    "attention-linear": (lambda **k: ca.CAAttention(3, 5, **k), (floats(2, 3, 3), floats(2, 4, 5), MASK)),
+    "attention-bahdanau": (
+        lambda **k: ca.CAAttention(3, 5, score="bahdanau", reduction="mean", attention_dim=2, **k),
+        (floats(2, 3, 3), floats(2, 4, 5), MASK),
+    ),
+    "attention-luong": (
+        lambda **k: ca.CAAttention(3, 5, score="luong", **k),
+        (floats(2, 3), floats(2, 4, 5)),
+    ),
+    "rnn-cell": (lambda **k: ca.CARNNCell(3, 4, **k), (floats(2, 3), (floats(2, 4), floats(2, 4)))),
+    "rnn": (
+        lambda **k: ca.CARNN(3, 4, num_layers=2, bidirectional=True, batch_first=True, **k),
+        (floats(2, 5, 3),),
+    ),
+    "linear": (lambda **k: ca.CALinear(4, 3, activation=torch.tanh, **k), (floats(2, 6, 4),)),
+    "conv": (lambda **k: ca.CAConv2d(2, 3, (2, 3), stride=2, padding=1, **k), (floats(2, 2, 6, 7),)),
+    "residual": (
+        lambda **k: ca.CAResidual(4, 3, 3, n_v=2, n_sigma=2, activation=torch.tanh, **k),
+        (floats(2, 4),),
+    ),
+    "residual-add": (
+        lambda **k: ca.CAResidual(4, 4, 3, combine="add", activation=torch.tanh, **k),
+        (floats(2, 4),),
+    ),
+    "residual-conv": (
+        lambda **k: ca.CAResidual(2, 3, 2, kernel_size=2, activation=torch.tanh, **k),
+        (floats(2, 2, 4, 4),),
+    ),
+    "contextualizer": (
+        lambda **k: ca.Contextualizer(6, rank=3, num_steps=3, default_context="learned", **k),
+        (floats(2, 4, 6), MASK),
+    ),
+    "contextualizer-regular": (
+        lambda **k: ca.Contextualizer(6, rank=3, num_steps=2, recurrent=False, default_context="ones", **k),
+        (floats(2, 4, 6), MASK),
+    ),
+    "tokenwise": (
+        lambda **k: ca.TokenwiseContextualizer(4, rank=3, num_steps=2, **k),
+        (floats(2, 4, 4), MASK),
+    ),
+    "tokenwise-inplace": (
+        lambda **k: ca.TokenwiseContextualizer(4, rank=3, num_steps=2, inplace=True, **k),
+        (floats(2, 4, 4), MASK),
+    ),
+}
+every_module = pytest.mark.parametrize("name", CASES)
+
+
+def flat(output):
+    """Return the tensors of a nested result."""
+    if isinstance(output, torch.Tensor):
+        return [output]
+    return [tensor for part in output for tensor in flat(part)]
+
+
+def build(name, dtype=torch.float64):
+    torch.manual_seed(1)
+    make, inputs = CASES[name]
+    return make(dtype=dtype), inputs
+
+
+def to(inputs, dtype):
+    """Return the inputs with their floats in another dtype."""
+    if isinstance(inputs, tuple):
+        return tuple(to(part, dtype) for part in inputs)
+    return inputs.to(dtype) if inputs.is_floating_point() else inputs
+
+
+@every_module
+def test_gradients_match_finite_differences_in_inputs_and_parameters(name):
+    module, inputs = build(name)
+    names, parameters = zip(*module.named_parameters(), strict=True)
+    leaves = [tensor for tensor in flat(inputs) if tensor.is_floating_point()]
+    leaves = [tensor.clone().requires_grad_() for tensor in leaves]
+
+    def run(*tensors):
+        given = iter(tensors)
+
+        def fill(part):
+            if isinstance(part, tuple):
+                return tuple(fill(p) for p in part)
+            return next(given) if part.is_floating_point() else part
+
+        filled = fill(inputs)
+        values = dict(zip(names, given, strict=True))
+        return tuple(flat(torch.func.functional_call(module, values, filled)))
+
+    assert torch.autograd.gradcheck(run, (*leaves, *parameters), eps=1e-6, atol=1e-7, rtol=1e-5)
+
+
+@every_module
+def test_state_dict_copy_and_reset(name):
+    module, inputs = build(name)
+    torch.manual_seed(2)
+    other = CASES[name][0](dtype=torch.float64)
+    before = [tensor.clone() for tensor in flat(module(*inputs))]
+    assert any(not torch.equal(a, b) for a, b in zip(before, flat(other(*inputs)), strict=True))
+    other.load_state_dict(module.state_dict())
+    for result in (other(*inputs), copy.deepcopy(module)(*inputs)):
+        assert all(torch.equal(a, b) for a, b in zip(before, flat(result), strict=True))
+    drawn = {key: value.clone() for key, value in other.state_dict().items()}
+    other.reset_parameters()
+    again = other.state_dict()
+    assert {k: v.shape for k, v in again.items()} == {k: v.shape for k, v in drawn.items()}
+    fixed = {
+        "bag-mean": {"bias", "context"},
+        "bag-sum-offsets": {"context"},
+        "contextualizer-regular": {"context"},
+        "rnn-cell": {"peephole"},
+        "rnn": {f"cells.{i}.peephole" for i in range(4)},
+    }
+    same = fixed.get(name, set())  # drawn, but always the same: zeros and ones
+    assert not any(torch.equal(value, drawn[key]) for key, value in again.items() if key not in same)
+
+
+@every_module
+def test_factory_arguments_and_repr(name):
+    module = CASES[name][0](dtype=torch.float64, device="meta")
+    assert all(p.dtype == torch.float64 and p.device.type == "meta" for p in module.parameters())
+    assert repr(module).startswith(type(module).__name__ + "(")
+
+
+@every_module
+def test_compiles_without_graph_breaks(name):
+    module, inputs = build(name)
+    torch._dynamo.reset()
+    compiled = torch.compile(module, backend="eager", fullgraph=True)
+    for a, b in zip(flat(module(*inputs)), flat(compiled(*inputs)), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@every_module
+def test_autocast_runs_forward_and_backward(name):
+    module, inputs = build(name, torch.float32)
+    inputs = to(inputs, torch.float32)
+    exact = flat(module(*inputs))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = flat(module(*inputs))
+        sum(tensor.float().square().sum() for tensor in mixed).backward()
+    for a, b in zip(exact, mixed, strict=True):
+        torch.testing.assert_close(b.float(), a, atol=0.1, rtol=0.1)
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in module.parameters())
+
+
+def count(module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+def test_parameter_counts_of_the_papers():
+    # Maupomé & Meurs 2021: "157k" recurrent with its 2-way head, "3M" for 20 steps of their own
+    head = torch.nn.Linear(520, 2)
+    assert count(ca.Contextualizer(520, rank=100, num_steps=5)) + count(head) == 157_042
+    assert count(ca.Contextualizer(520, rank=100, num_steps=20, recurrent=False)) == 3_120_000
+    # Zeng 2019, eq. 34 and 36: 7 n^2 + 4 n k + 10 n + 2 k + 2
+    n, k = 11, 7
+    assert count(ca.CARNNCell(k, n)) == 7 * n * n + 4 * n * k + 10 * n + 2 * k + 2
+    # one CA-NN unit on the plane
+    assert count(ca.CALinear(2, 1)) == 7
+    # k^2 c_in + 1 + n more than a convolution
+    assert count(ca.CAConv2d(3, 16, 8)) == count(torch.nn.Conv2d(3, 16, 8)) + 8 * 8 * 3 + 1 + 16
+    assert count(ca.CAEmbeddingBag(100, 5, 4)) == 100 * (5 + 4) + 4 + 5
+    assert count(ca.CAAttention(3, 5)) == 5 * 3 + 5 + 5 + 3 + 1
+    # (l, n_v, n_sigma, b): gates and defaults vanish with b = 1
+    assert count(ca.CAResidual(4, 4, 2, combine="add", always_on=True)) == count(torch.nn.Linear(4, 4))
+    assert count(ca.CAResidual(4, 3, 2)) == (4 * 3 + 3) + (7 * 3 + 3) + (4 + 1) + (7 + 1) + 2 * 3

@@ -1,0 +1,54 @@
+"""Word vectors that read their context: training, reading and judging them on CPUs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wordvec_ca._version import __version__
+
+if TYPE_CHECKING:
+    from wordvec_ca.config import TrainConfig
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.model import EmbeddingModel
+    from wordvec_ca.progress import Progress
+    from wordvec_ca.reembedding import reembed
+    from wordvec_ca.search import SearchIndex
+    from wordvec_ca.sentences import SentenceVectorizer
+    from wordvec_ca.training import train
+    from wordvec_ca.vocab import Vocab
+
+_HOMES = {
+    "DataError": "errors",
+    "EmbeddingModel": "model",
+    "KeyedVectors": "keyedvectors",
+    "Progress": "progress",
+    "SearchIndex": "search",
+    "SentenceVectorizer": "sentences",
+    "TrainConfig": "config",
+    "Vocab": "vocab",
+    "reembed": "reembedding",
+    "train": "training",
+}
+
+__all__ = [
+    "DataError",
+    "EmbeddingModel",
+    "KeyedVectors",
+    "Progress",
+    "SearchIndex",
+    "SentenceVectorizer",
+    "TrainConfig",
+    "Vocab",
+    "__version__",
+    "reembed",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are first used, so that ``import wordvec_ca`` is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,187 @@
+"""The cache: an encoded corpus on disk, found again when nothing has changed.
+
+A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
+``cache.json``, which says what they were made of. It is trusted whole or not at all: each file is complete
+before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from wordvec_ca.atomic_file import atomic_file
+from wordvec_ca.encoding import MAX_SENTENCE, CorpusStats, Encoding, digest_vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels._text import UNICODE_VERSION
+from wordvec_ca.text import TextFiles
+from wordvec_ca.vocab import Vocab
+
+CACHE_FORMAT = 1
+"""Raised whenever an old cache would hold other ids than a new one."""
+
+
+def recipe(
+    files: TextFiles | None,
+    vocab: Vocab | None,
+    *,
+    tokenizer: str,
+    lowercase: bool,
+    min_count: int,
+    max_final_vocab: int | None,
+) -> dict[str, Any]:
+    """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
+
+    Parameters
+    ----------
+    files : TextFiles or None
+        The corpus, if it is made of files.
+    vocab : Vocab or None
+        Words that were given; the last two options then mean nothing.
+    tokenizer, lowercase, min_count, max_final_vocab
+        As in ``encode_corpus``.
+    """
+    regular = files is not None and files.bytes_total is not None
+    return {
+        "format": CACHE_FORMAT,
+        "byteorder": sys.byteorder,
+        "options": {
+            "tokenizer": tokenizer,
+            "lowercase": bool(lowercase),
+            "unicode": UNICODE_VERSION,
+            "max_sentence": MAX_SENTENCE,
+            "min_count": min_count if vocab is None else None,
+            "max_final_vocab": max_final_vocab if vocab is None else None,
+            "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
+        },
+        "files": [_identity(str(file)) for file in files.files] if files and regular else None,
+    }
+
+
+def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
+    """Return what is cached if it was made by the wanted recipe and is whole, or else the reason why not."""
+    try:
+        record = json.loads((directory / "cache.json").read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no cache in {directory}"
+    except (OSError, ValueError) as error:
+        return f"the cache in {directory} cannot be read: {error}"
+    try:
+        return _difference(record["recipe"], wanted) or _whole(directory, record)
+    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+        return f"the cache in {directory} is damaged: {error}"
+
+
+def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+    if wanted["files"] is None:
+        return "the corpus is not made of files that can be recognised"
+    for key in ("format", "byteorder"):
+        if made[key] != wanted[key]:
+            return f"the {key} of the cache was {made[key]!r} and is {wanted[key]!r}"
+    for key, value in wanted["options"].items():
+        if made["options"][key] != value:
+            return f"{key} was {made['options'][key]!r} and is {value!r}"
+    if made["files"] != wanted["files"]:
+        changed = [file["path"] for file in wanted["files"] if file not in (made["files"] or [])]
+        return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
+    return None
+
+
+def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
+    if _parts(directory) != record["parts"]:
+        return f"the cache in {directory} is damaged: its files are not those that were written"
+    vocab = Vocab.load(directory / "vocab.tsv")
+    vocab.raw_tokens, vocab.raw_types = record["raw"]
+    return Encoding(vocab, CorpusStats(**record["stats"]), record["fingerprint"])
+
+
+def forget(directory: Path) -> None:
+    """Make an old cache none, before one of its files is replaced."""
+    (directory / "cache.json").unlink(missing_ok=True)
+
+
+def remember(directory: Path, made: dict[str, Any], encoding: Encoding) -> None:
+    """Complete a new cache; ``tokens.i32`` is there."""
+    encoding.vocab.save(directory / "vocab.tsv")
+    record = {
+        "recipe": made,
+        "stats": encoding.stats.as_dict(),
+        "raw": [encoding.vocab.raw_tokens, encoding.vocab.raw_types],
+        "fingerprint": encoding.fingerprint,
+        "parts": _parts(directory),
+    }
+    with atomic_file(directory / "cache.json") as file:
+        file.write(json.dumps(record, indent=1).encode())
+
+
+def _parts(directory: Path) -> list[dict[str, Any]]:
+    """Return what recognises the two large files, even after the directory was copied or moved."""
+    parts = [_identity(os.fspath(directory / name)) for name in ("tokens.i32", "vocab.tsv")]
+    return [{key: part[key] for key in ("size", "ends")} for part in parts]
+
+
+def _identity(path: str) -> dict[str, Any]:
+    """Return what changes when a file changes: its size, its time and a digest of both its ends."""
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            ends = file.read(1 << 16)
+            file.seek(max(0, status.st_size - (1 << 16)))
+            ends += file.read(1 << 16)
+    except OSError as error:
+        raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error
+    return {
+        "path": os.path.abspath(path),
+        "size": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "ends": hashlib.blake2b(ends, digest_size=16).hexdigest(),
+    }
+
+
+def nameless_file(directory: Path) -> IO[bytes]:
+    """Open a temporary file that vanishes with the process, however that ends."""
+    return tempfile.TemporaryFile(dir=directory)
+
+
+@contextmanager
+def directory_for(path: Path) -> Iterator[Path]:
+    """Make a directory if it is not there; remove it again if nothing was left in it."""
+    made = not path.is_dir()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        nameless_file(path).close()
+    except OSError as error:
+        raise DataError(
+            f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
+        ) from error
+    try:
+        yield path
+    finally:
+        if made:
+            with suppress(OSError):
+                path.rmdir()
+
+
+@contextmanager
+def enough_disk(directory: Path, bytes_needed: Callable[[], int | None]) -> Iterator[None]:
+    """Say how much does not fit when the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+        needed = bytes_needed()
+        about = f"about {needed:,} bytes are needed" if needed else "up to 8 bytes a token are needed"
+        raise DataError(
+            f"cannot write the encoded corpus to {str(directory)!r}: {error.strerror}; {about} and "
+            f"{shutil.disk_usage(directory).free:,} are free there; make room or set another cache directory"
+        ) from error

@@ -1,0 +1,71 @@
+"""``cawv embed``: sentence vectors of any amount of text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
+
+
+@click.command(name="embed", short_help="Sentence vectors of any amount of text.")
+@click.argument("model", type=click.Path(exists=True))
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .npy.")
+@click.option("--fit", multiple=True, metavar="TEXT", help="Learn from these files instead of SENTENCES.")
+@click.option("--load-fit", type=click.Path(exists=True), help="Use what --save-fit left, and learn nothing.")
+@click.option("--save-fit", type=click.Path(path_type=Path), help="Directory for what was learnt.")
+@click.option("--dtype", type=click.Choice(["float32", "float16"]), default="float32", show_default=True)
+@click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@vectorizer_options
+def command(
+    model: str,
+    sentences: tuple[str, ...],
+    output: Path,
+    fit: tuple[str, ...],
+    load_fit: str | None,
+    save_fit: Path | None,
+    dtype: str,
+    overwrite: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
+
+    The rows go to OUTPUT as they are made, so that the text may be of any size; what is held while learning
+    from it are four bytes a token. A line without a known word is a row of zeros.
+    """
+    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.npy_stream import write_npy_stream
+    from wordvec_ca.sentences import Coverage, SentenceVectorizer, TextLines
+
+    if output.exists() and not overwrite:
+        raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
+    if "-" in sentences and not (fit or load_fit):
+        raise click.UsageError("standard input can be read only once: give --fit or --load-fit with it")
+    if fit and load_fit:
+        raise click.UsageError("--fit and --load-fit exclude each other")
+    vectors = KeyedVectors.load(model)
+    lines = TextLines(sentences)
+    if load_fit:
+        vectorizer = SentenceVectorizer.load(load_fit, vectors)
+    else:
+        vectorizer = make_vectorizer(vectors, **options).fit(TextLines(fit) if fit else lines)
+    if save_fit:
+        vectorizer.save(save_fit)
+    covered = Coverage()
+
+    def blocks() -> Any:
+        nonlocal covered
+        for block, coverage in vectorizer.stream(lines):
+            covered += coverage
+            yield block
+
+    write_npy_stream(output, blocks(), vectors.vector_size, dtype)
+    if not quiet:
+        click.echo(f"{output}: {covered}", err=True)
+        if lines.repaired:
+            click.echo(f"{lines.repaired:,} lines were not UTF-8; bad bytes were read as U+FFFD", err=True)

@@ -1,0 +1,71 @@
+"""``cawv info``: what a model is and how it was made, and what this installation can do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command(name="info", short_help="About a model, or this installation.")
+@click.argument("model", required=False, type=click.Path(exists=True))
+@click.option("--json", "as_json", is_flag=True, help="The complete record as JSON.")
+def command(model: str | None, as_json: bool) -> None:
+    """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
+    record = _installation() if model is None else _model(model)
+    if as_json:
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        if not isinstance(value, dict):
+            click.echo(f"{name:<{width}}  {_text(value)}")
+    for name, value in record.items():
+        if isinstance(value, dict):
+            click.echo(f"\n{name}")
+            inner = max((len(key) for key in value), default=0)
+            for key, entry in value.items():
+                click.echo(f"  {key:<{inner}}  {_text(entry)}")
+
+
+def _installation() -> dict[str, Any]:
+    import platform
+
+    import numba
+    import numpy
+
+    from wordvec_ca import __version__, kernels
+    from wordvec_ca.config import usable_cpus
+    from wordvec_ca.gensim_index import gensim_is_installed
+    from wordvec_ca.kernels import _sgns
+
+    return {
+        "cawv": __version__,
+        "instruction set": f"{kernels.isa()} (of {', '.join(_sgns.isas())}; CAWV_ISA forces one)",
+        "processors": usable_cpus(),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+        "gensim": "installed" if gensim_is_installed() else "not installed: no .kv files are written",
+    }
+
+
+def _model(path: str) -> dict[str, Any]:
+    from wordvec_ca.keyedvectors import KeyedVectors
+
+    vectors = KeyedVectors.load(path)
+    summary = {"words": len(vectors), "dimensions": vectors.vector_size}
+    return {**summary, **vectors.metadata}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, int):
+        return f"{value:,}" if value >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return " ".join(_text(entry) for entry in value) or "-"
+    return str(value)

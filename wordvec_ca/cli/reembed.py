@@ -1,0 +1,115 @@
+"""``cawv reembed``: context-free direction out, context-sensitive part in (CA-SEM)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="reembed", short_help="Re-embed word vectors for a collection of sentences.")
+@click.argument("model", type=click.Path(exists=True))
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Model directory to write."
+)
+@click.option(
+    "--max-iter", type=click.IntRange(min=0), default=100, show_default=True, help="Iterations at most."
+)
+@click.option(
+    "--tol",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Stop when an iteration lowers the energy by no more than this part of it.",
+)
+@click.option(
+    "--start",
+    type=click.Choice(["unit", "rms"]),
+    default="unit",
+    show_default=True,
+    help="Length of v0 at the start: 1, or the root mean square of the words around it.",
+)
+@click.option("--scale", type=float, help="Hold the length of v0 at this multiple of that root mean square.")
+@click.option(
+    "--count-power",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Raise the counts to this power.",
+)
+@click.option("--counts-only", is_flag=True, help="Write only the counts of SENTENCES, to the file OUTPUT.")
+@click.option(
+    "--tokenizer", type=click.Choice(["words", "whitespace"]), help="[default: that of MODEL, or words]"
+)
+@click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def command(
+    model: str,
+    sentences: tuple[str, ...],
+    output: Path,
+    max_iter: int,
+    tol: float,
+    start: str,
+    scale: float | None,
+    count_power: float,
+    counts_only: bool,
+    tokenizer: str | None,
+    lowercase: bool | None,
+    workers: int | None,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Find what the words of MODEL have in common in SENTENCES, and take it out of their vectors.
+
+    SENTENCES are text files (one sentence a line; plain or compressed, directories, patterns, - for standard
+    input) or files of counts made with --counts-only. Counts add up: count the shards of a large text
+    anywhere, then re-embed with all the counts; the result is that of one pass over the text.
+
+    OUTPUT is a model directory like those of `cawv train`, for gensim too, with v0.npy, chi.npy and
+    counts.npz beside the vectors.
+    """
+    from wordvec_ca.cli.sentence_options import text_options
+    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.model import FILES as MODEL_FILES
+    from wordvec_ca.model import check_output
+    from wordvec_ca.reembedding import FILES, WordCounts, count_text, reembed, save_reembedded
+
+    if scale is not None and not scale > 0:
+        raise click.BadParameter("it must be > 0", param_hint="--scale")
+    if counts_only:
+        if output.exists() and not overwrite:
+            raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
+    else:
+        check_output(output, overwrite=overwrite, files=MODEL_FILES | FILES)
+    vectors = KeyedVectors.load(model)
+    counted = [path for path in sentences if path.endswith(".npz")]
+    texts = [path for path in sentences if not path.endswith(".npz")]
+    parts = [WordCounts.load(path) for path in counted]
+    if texts:
+        options = text_options(vectors, tokenizer, lowercase)
+        parts.append(count_text(texts, vectors.key_to_index, workers=workers, **options))
+    counts = parts[0]
+    for part in parts[1:]:
+        counts = counts + part
+    if not quiet:
+        rate = counts.n_oov / max(counts.n_tokens, 1)
+        click.echo(
+            f"{counts.n_tokens:,} tokens in {counts.n_sentences:,} lines, {rate:.2%} unknown", err=True
+        )
+    if counts_only:
+        counts.save(output)
+        return
+    result = reembed(
+        vectors, counts, max_iter=max_iter, tol=tol, start=start, scale=scale, count_power=count_power
+    )
+    save_reembedded(output, vectors, result, overwrite=overwrite)
+    if not quiet:
+        n_iter = len(result.energies) - 1
+        click.echo(
+            f"{n_iter} iterations, energy {result.energies[0]:.6g} -> {result.energies[result.best]:.6g}, "
+            f"|v0| = {result.norms[result.best]:.4g}; wrote {output}",
+            err=True,
+        )

@@ -1,0 +1,302 @@
+"""``cawv train``: train a model on text."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+MODEL_NAMES = ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"]
+
+
+class ModelChoice(click.Choice[str]):
+    """The models, also by the other names that people know."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the canonical name."""
+        from wordvec_ca.config import MODEL_ALIASES
+
+        return super().convert(MODEL_ALIASES.get(value, value), param, ctx)
+
+
+@click.command(name="train", short_help="Train a model on text.")
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.option(
+    "-o", "--output", metavar="DIR", help="Model directory.  [default: CORPUS.MODEL in the working directory]"
+)
+@click.option("--overwrite", is_flag=True, help="Replace the model directory if it exists.  [default: off]")
+@click.option(
+    "--model", type=ModelChoice(MODEL_NAMES), default="cbow", show_default=True, help="Which model."
+)
+@click.option(
+    "--vector-size",
+    "--size",
+    "--dim",
+    "-d",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Dimensions of a vector.",
+)
+@click.option("--window", "-w", type=int, help="Context words on each side.  [default: 5; 20 for cbow-attn]")
+@click.option(
+    "--shrink-windows/--no-shrink-windows",
+    default=None,
+    help="Draw each window's size from 1 to --window.  [default: yes for cbow and skipgram]",
+)
+@click.option("--negative", type=int, default=5, show_default=True, help="Negatives per prediction.")
+@click.option(
+    "--ns-exponent",
+    type=float,
+    default=0.75,
+    show_default=True,
+    help="Negatives are drawn in proportion to count ** this.",
+)
+@click.option(
+    "--negatives",
+    type=click.Choice(["exact", "shared"]),
+    help="Own negatives for each prediction, or some shared by neighbours.  [default: exact]",
+)
+@click.option(
+    "--sample",
+    type=float,
+    default=1e-3,
+    show_default=True,
+    help="Sub-sample words that make up more than this share of the text; 0: none.",
+)
+@click.option(
+    "--alpha",
+    "--lr",
+    type=float,
+    help="Learning rate at the start.  [default: 0.025 for skipgram and ssg, else 0.05]",
+)
+@click.option("--min-alpha", type=float, default=1e-4, show_default=True, help="Learning rate at the end.")
+@click.option("--epochs", "--iter", type=int, default=5, show_default=True, help="Passes over the text.")
+@click.option(
+    "--workers",
+    "--threads",
+    type=int,
+    help="Threads; 1 is reproducible bit for bit.  [default: one per processor]",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of everything random.")
+@click.option("--min-count", type=int, default=5, show_default=True, help="Drop rarer words.")
+@click.option("--max-final-vocab", type=int, help="Keep at most so many words.  [default: no limit]")
+@click.option(
+    "--cbow-update",
+    type=click.Choice(["exact", "word2vec"]),
+    help="cbow, cbow-attn: move context rows by their gradient, or by n times that.  [default: word2vec]",
+)
+@click.option(
+    "--attention",
+    type=click.Choice(["full", "position", "word"]),
+    default="full",
+    show_default=True,
+    help="cbow-attn: logits by word and place, by place, or by word.",
+)
+@click.option(
+    "--attention-alpha", type=float, help="cbow-attn: learning rate of the logits.  [default: as --alpha]"
+)
+@click.option(
+    "--attention-warmup",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="cbow-attn: share of the run before the logits learn.",
+)
+@click.option(
+    "--attention-clip",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="cbow-attn: read logits as if within +- this.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["cython", "numba"]),
+    default="cython",
+    show_default=True,
+    help="Implementation of the training loop.",
+)
+@click.option(
+    "--tokenizer",
+    type=click.Choice(["words", "whitespace"]),
+    default="words",
+    show_default=True,
+    help="Split words, numbers and punctuation, or at white space only.",
+)
+@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Fold case.")
+@click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
+@click.option(
+    "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
+)
+@click.option(
+    "--valid", metavar="FILE", help="Held-out text: print its loss after each epoch.  [default: none]"
+)
+@click.option("--cache-dir", metavar="DIR", help="Where the encoded text goes.  [default: OUTPUT.cache]")
+@click.option(
+    "--keep-cache/--no-keep-cache",
+    default=False,
+    show_default=True,
+    help="Keep the encoded text and use it again if nothing changed.",
+)
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "bar", "lines", "none"]),
+    default="auto",
+    show_default=True,
+    help="How to show progress; auto: a bar on a terminal, else lines.",
+)
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print nothing but the name of the model directory.  [default: off]"
+)
+@click.option(
+    "--log-json", metavar="FILE", help="Append a JSON record per second and epoch.  [default: none]"
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Read the text, print what the run would need, and stop.  [default: off]"
+)
+def command(corpus: tuple[str, ...], **options: Any) -> None:
+    """Train word vectors on CORPUS and write a model directory.
+
+    CORPUS is one or more files (plain or .gz .bz2 .xz .zst, recognised by content), directories, patterns, or
+    - for standard input: UTF-8, one sentence or paragraph a line; windows never cross a line.
+
+    Ctrl-C stops the run and saves what was trained.
+    """
+    from wordvec_ca.config import TrainConfig
+
+    given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
+    try:
+        config = TrainConfig(**given).resolved()
+    except ValueError as error:
+        raise click.UsageError(_as_options(str(error), given)) from error
+    if options["valid"] == "-" and "-" in corpus:
+        raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
+    if options["dry_run"]:
+        _print_plan(corpus, config, options)
+        return
+    _train(corpus, config, options)
+
+
+def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
+    from wordvec_ca.model import check_output
+    from wordvec_ca.training import train
+
+    output = options["output"] or default_output(corpus, config.model)
+    check_output(output, overwrite=options["overwrite"])
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
+    with contextlib.ExitStack() as stack:
+        callbacks, encoding_progress = _displays(stack, options)
+        model = train(
+            list(corpus),
+            config,
+            output=output,
+            overwrite=options["overwrite"],
+            callbacks=callbacks,
+            valid=options["valid"],
+            vocab=options["read_vocab"],
+            cache_dir=options["cache_dir"],
+            keep_cache=options["keep_cache"],
+            encoding_progress=encoding_progress,
+        )
+    if not options["quiet"]:
+        click.echo(_summary(model, output), err=True)
+    click.echo(output)
+    if options["save_vocab"]:
+        model.vocab.save(options["save_vocab"])
+    if model.record["interrupted"]:
+        done = f"{model.record['trained_fraction']:.1%} of the run"
+        click.echo(f"Interrupted after {done}; what was trained is saved.", err=True)
+        raise click.exceptions.Exit(130)
+
+
+def _displays(stack: contextlib.ExitStack, options: dict[str, Any]) -> tuple[list[Any], Any]:
+    """Return what shows and logs the training, and what shows the reading."""
+    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.progress import Bar, JsonLog, Lines
+
+    callbacks: list[Any] = []
+    if options["log_json"]:
+        _check_file("--log-json", options["log_json"], overwrite=True)
+        _check_log(options["log_json"])
+        callbacks.append(stack.enter_context(JsonLog(Path(options["log_json"]))))
+    style = "none" if options["quiet"] else options["progress"]
+    if style == "auto":
+        style = "bar" if sys.stderr.isatty() else "lines"
+    if style == "lines":
+        callbacks.append(Lines())
+    elif style == "bar":
+        callbacks.append(stack.enter_context(Bar()))
+    return callbacks, stack.enter_context(reading_bar(style != "bar"))
+
+
+def _check_file(option: str, name: str, *, overwrite: bool) -> None:
+    """Raise a usage error if a file could not be written at the end: before training, not after."""
+    path = Path(name)
+    if path.is_dir():
+        raise click.BadParameter(f"{name!r} is a directory; give the name of a file", param_hint=option)
+    if not path.absolute().parent.is_dir():
+        raise click.BadParameter(f"{name!r}: {str(path.parent)!r} is not a directory", param_hint=option)
+    if path.exists() and not overwrite:
+        raise click.BadParameter(f"{name!r} exists; give --overwrite to replace it", param_hint=option)
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise click.BadParameter(f"{name!r} cannot be written: permission denied", param_hint=option)
+
+
+def _check_log(name: str) -> None:
+    """Raise a usage error rather than append records to, say, the corpus."""
+    if Path(name).is_file():
+        with open(name, "rb") as file:
+            if file.read(1) not in (b"", b"{"):
+                raise click.BadParameter(f"{name!r} exists and is not such a log", param_hint="--log-json")
+
+
+def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
+    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.plan import describe, plan
+
+    with reading_bar(options["quiet"]) as progress:
+        result = plan(list(corpus), config, vocab=options["read_vocab"], progress=progress)
+    click.echo(describe(result))
+
+
+def _summary(model: Any, output: str) -> str:
+    corpus, timings = model.record["corpus"], model.record["timings"]
+    lines = [
+        f"{corpus['raw_tokens']:,} tokens read in {timings['encoding_seconds']:.1f} s; "
+        f"{len(model.vocab):,} words; trained in {timings['training_seconds']:.1f} s"
+    ]
+    if corpus["repaired_utf8"]:
+        lines.append(
+            f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "
+            f"the first in {corpus['first_repaired']}"
+        )
+    if corpus["split_lines"]:
+        lines.append(f"{corpus['split_lines']:,} cuts in lines of more than 10,000 tokens")
+    if corpus["cut_tokens"]:
+        lines.append(f"{corpus['cut_tokens']:,} cuts in tokens of more than 1,000 bytes")
+    if not (Path(output) / "vectors.kv").exists():
+        lines.append(f"no gensim here, so no index for it; later: cawv export {output} --format gensim")
+    return "\n".join(lines)
+
+
+def default_output(corpus: tuple[str, ...], model: str) -> str:
+    """Return the model directory's name when none is given: wiki.en.txt.xz becomes wiki.en.cbow."""
+    name = "stdin" if corpus[0] == "-" else Path(corpus[0]).absolute().name
+    for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt"):
+        name = name.removesuffix(suffix)
+    name = "".join(c for c in name if c not in "*?[]") or "corpus"
+    return f"{name}.{model}"
+
+
+def _as_options(message: str, names: dict[str, Any]) -> str:
+    """Spell the options in a library message as on the command line."""
+    for name in sorted(names, key=len, reverse=True):
+        if message.startswith(name + " "):
+            message = "--" + name.replace("_", "-") + message[len(name) :]
+    return message

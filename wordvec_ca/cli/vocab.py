@@ -1,0 +1,88 @@
+"""``cawv vocab``: count the words of a corpus."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from wordvec_ca.corpus import CorpusStats
+
+
+@click.command(name="vocab")
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: word TAB count."
+)
+@click.option(
+    "--tokenizer", type=click.Choice(["words", "whitespace"]), default="words", show_default=True,
+    help="Split words, numbers and punctuation, or at white space only (text already tokenised).",
+)  # fmt: skip
+@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Map text to lower case.")
+@click.option(
+    "--min-count", type=click.IntRange(min=0), default=5, show_default=True, help="Drop rarer words."
+)
+@click.option(
+    "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
+)
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
+def command(
+    corpus: tuple[str, ...],
+    output: Path,
+    tokenizer: str,
+    lowercase: bool,
+    min_count: int,
+    max_final_vocab: int | None,
+    workers: int | None,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Count the words of CORPUS and write them, most frequent first.
+
+    CORPUS is one or more files (plain or .gz, .bz2, .xz, .zst, recognised by content), directories or
+    patterns, or - for standard input. `cawv train --read-vocab` takes the result.
+    """
+    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.corpus import count_corpus
+
+    if output.exists() and not overwrite:
+        raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
+    if not output.parent.is_dir():
+        raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
+    with reading_bar(quiet) as progress:
+        vocab, stats = count_corpus(
+            list(corpus),
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            min_count=min_count,
+            max_final_vocab=max_final_vocab,
+            workers=workers,
+            progress=progress,
+        )
+    vocab.save(output)
+    if as_json:
+        click.echo(json.dumps({**stats.as_dict(), "words": len(vocab)}))
+    if not quiet:
+        _summary(len(vocab), stats, output)
+
+
+def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
+    say = partial(click.echo, err=True)
+    speed = stats.text_bytes / 1e6 / max(stats.seconds_reading, 1e-9)
+    say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
+    share = stats.kept_tokens / max(stats.raw_tokens, 1)
+    say(f"{output}: {n_words:,} words that cover {share:.1%} of the tokens")
+    if stats.repaired_utf8:
+        say(
+            f"{stats.repaired_utf8:,} invalid UTF-8 sequences read as U+FFFD, first in {stats.first_repaired}"
+        )
+    if stats.cut_tokens:
+        say(f"{stats.cut_tokens:,} cuts in tokens of more than 1,000 bytes")

@@ -1,0 +1,239 @@
+"""What is trained and how: the options of a run, their defaults and their limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wordvec_ca.kernels import MODELS
+
+MODEL_ALIASES = {
+    "sg": "skipgram",
+    "skip-gram": "skipgram",
+    "structgram": "ssg",
+    "structured-skipgram": "ssg",
+    "attention": "cbow-attn",
+    "cbow-attention": "cbow-attn",
+}
+"""Other names under which people know the models."""
+
+POSITIONAL = ("ssg", "cwindow", "cbow-attn")
+"""Models with parameters for each place in the window; wang2vec scans the full window for these."""
+
+PAIRWISE = ("skipgram", "ssg")
+"""Models that predict the target from one context word at a time."""
+
+SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
+"""Neighbouring targets that share a draw of negatives under ``negatives="shared"``; not for ssg and
+cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
+
+SHARED_DRAW = 5
+"""Smallest draw that is shared; its weight makes up for what was wanted."""
+
+ATTENTION_KINDS = ("full", "position", "word")
+CBOW_UPDATES = ("exact", "word2vec")
+NEGATIVES = ("exact", "shared")
+BACKENDS = ("cython", "numba")
+TOKENIZERS = ("words", "whitespace")
+
+MAX_WORKERS_PER_CPU = 8
+"""More threads than this per processor are taken for a typing error."""
+
+
+def usable_cpus() -> int:
+    """Return the processors that this process may use (its affinity, where the system tells)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """The options of a run; names and defaults are gensim's where gensim has them.
+
+    ``None`` stands for a default that depends on the model or the machine; the ``resolved``
+    configuration, which is what gets recorded, has none left.
+
+    Parameters
+    ----------
+    model : {"cbow", "skipgram", "ssg", "cwindow", "cbow-attn"}
+        Which model (docs/models.md).
+    vector_size : int, default 100
+        Dimensions of a vector.
+    window : int, optional
+        Context words on each side; 5, for cbow-attn 20.
+    shrink_windows : bool, optional
+        Draw each window's size uniformly from 1 to ``window``; true for cbow and skipgram, false
+        for the models that know positions.
+    negative : int, default 5
+        Negatives per prediction.
+    ns_exponent : float, default 0.75
+        Negatives are drawn with probability proportional to count ** ns_exponent.
+    sample : float, default 1e-3
+        Words more frequent than this share of the text are sub-sampled; 0 keeps all.
+    alpha : float, optional
+        Learning rate at the start; 0.025 for skipgram and ssg, 0.05 for the others.
+    min_alpha : float, default 1e-4
+        Learning rate at the end; it falls linearly with the position in the text.
+    epochs : int, default 5
+        Passes over the text.
+    workers : int, optional
+        Threads; by default one per usable processor. One worker is reproducible bit for bit.
+    seed : int, default 1
+        Of initialisation, windows, sub-sampling and negatives.
+    min_count : int, default 5
+        Rarer words are dropped before windows are formed.
+    max_final_vocab : int, optional
+        Keep at most this many words, by raising ``min_count``.
+    cbow_update : {"exact", "word2vec"}, optional
+        For cbow and cbow-attn: how far context rows move. ``exact`` is the gradient; ``word2vec``
+        is n times that, n the words in the window, as in word2vec.c and gensim
+        (systems of Irsoy et al. 2021).
+    attention : {"full", "position", "word"}
+        For cbow-attn: logits of word and place (K and s), of the place alone (s), or one logit per
+        word without place.
+    attention_alpha : float, optional
+        Learning rate of the attention logits at the start; by default that of the vectors.
+    attention_warmup : float, default 0.1
+        Share of the run in which the logits stay 0, that is, the model is plain CBOW. Without it
+        attention can lock onto what is easy to learn first and never leave (docs/decisions/).
+    attention_clip : float, default 10
+        Logits are read as if within plus or minus this.
+    negatives : {"exact", "shared"}, optional
+        ``exact`` draws negatives for each prediction; ``shared`` lets neighbouring predictions
+        share a somewhat larger draw (docs/decisions/).
+    backend : {"cython", "numba"}
+        Which implementation of the training loop.
+    tokenizer : {"words", "whitespace"}
+        How text is split (docs/tokenising.md).
+    lowercase : bool, default True
+        Fold case.
+
+    Raises
+    ------
+    ValueError
+        If an option is outside its limits; the message names it, its limits and what was given.
+    """
+
+    model: str = "cbow"
+    vector_size: int = 100
+    window: int | None = None
+    shrink_windows: bool | None = None
+    negative: int = 5
+    ns_exponent: float = 0.75
+    sample: float = 1e-3
+    alpha: float | None = None
+    min_alpha: float = 1e-4
+    epochs: int = 5
+    workers: int | None = None
+    seed: int = 1
+    min_count: int = 5
+    max_final_vocab: int | None = None
+    cbow_update: str | None = None
+    attention: str = "full"
+    attention_alpha: float | None = None
+    attention_warmup: float = 0.1
+    attention_clip: float = 10.0
+    negatives: str | None = None
+    backend: str = "cython"
+    tokenizer: str = "words"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))
+        self._one_of("model", MODELS)
+        self._within("vector_size", 1, 100_000, whole=True)
+        self._within("window", 1, 1_000, whole=True)
+        self._within("negative", 1, 1_000, whole=True, why="negative sampling is the only loss")
+        self._within("ns_exponent", -10, 10)
+        self._within("sample", 0, 1)
+        self._within("alpha", 0, 100)
+        self._within("min_alpha", 0, 100)
+        self._within("epochs", 1, 1_000_000, whole=True)
+        cpus = os.cpu_count() or 1
+        self._within(
+            "workers", 1, MAX_WORKERS_PER_CPU * cpus, whole=True, why=f"this machine has {cpus} processors"
+        )
+        self._within("seed", 0, 2**63 - 1, whole=True)
+        self._within("min_count", 1, 2**53, whole=True)
+        self._within("max_final_vocab", 1, 2**31 - 1, whole=True)
+        self._one_of("cbow_update", CBOW_UPDATES)
+        self._one_of("attention", ATTENTION_KINDS)
+        self._within("attention_alpha", 0, 100)
+        self._within("attention_warmup", 0, 1)
+        self._within("attention_clip", 0.1, 80)
+        self._one_of("negatives", NEGATIVES)
+        self._one_of("backend", BACKENDS)
+        self._one_of("tokenizer", TOKENIZERS)
+        self._one_of("lowercase", (False, True))
+        self._one_of("shrink_windows", (False, True))
+        if self.alpha is not None and self.min_alpha > self.alpha > 0:
+            raise ValueError(
+                f"min_alpha is {self.min_alpha:g}, above alpha, {self.alpha:g}: lower it or raise alpha"
+            )
+
+    def _one_of(self, name: str, allowed: tuple[object, ...]) -> None:
+        value = getattr(self, name)
+        if value is None and TrainConfig.__dataclass_fields__[name].default is None:
+            return
+        if value not in allowed:
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}")
+
+    def _within(self, name: str, low: float, high: float, *, whole: bool = False, why: str = "") -> None:
+        value = getattr(self, name)
+        if value is None and TrainConfig.__dataclass_fields__[name].default is None:
+            return
+        kind = "a whole number" if whole else "a number"
+        fits = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
+        if not fits or not low <= value <= high:
+            reason = f" ({why})" if why else ""
+            raise ValueError(f"{name} is {value!r}; it must be {kind} from {low:g} to {high:g}{reason}")
+
+    def resolved(self) -> TrainConfig:
+        """Return the same configuration with every default that depends on something filled in."""
+        positional = self.model in POSITIONAL
+        return dataclasses.replace(
+            self,
+            window=self.window or (20 if self.model == "cbow-attn" else 5),
+            shrink_windows=not positional if self.shrink_windows is None else self.shrink_windows,
+            alpha=(0.025 if self.model in PAIRWISE else 0.05) if self.alpha is None else self.alpha,
+            workers=self.workers or usable_cpus(),
+            cbow_update=self.cbow_update or "word2vec",
+            attention_alpha=self._attention_alpha(),
+            negatives=(self.negatives or "exact") if self.model in SHARED_BY else "exact",
+        )
+
+    def sharing(self) -> tuple[int, int]:
+        """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
+        if self.negatives != "shared":
+            return 1, self.negative
+        return SHARED_BY[self.model], max(self.negative, SHARED_DRAW)
+
+    def _attention_alpha(self) -> float:
+        if self.attention_alpha is not None:
+            return self.attention_alpha
+        return 0.05 if self.alpha is None else self.alpha
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a dict that JSON can hold."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> TrainConfig:
+        """Make a configuration from ``as_dict``'s result.
+
+        Raises
+        ------
+        ValueError
+            If there is a field that this version does not know.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(fields) - known)
+        if unknown:
+            raise ValueError(
+                f"unknown options {', '.join(unknown)}; this version knows {', '.join(sorted(known))}"
+            )
+        return cls(**fields)

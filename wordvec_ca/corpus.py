@@ -1,0 +1,301 @@
+"""A corpus becomes a memory-mapped file of word ids: read once, counted and encoded at the same time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca import cache
+from wordvec_ca.atomic_file import atomic_file
+from wordvec_ca.encoding import MAX_SENTENCE, Corpus, CorpusStats, Progress, Reading, Source
+from wordvec_ca.kernels._text import Lexicon
+from wordvec_ca.text import BLOCK_BYTES, TextFiles, is_words, tokenize
+from wordvec_ca.vocab import Vocab, lowest_count
+
+__all__ = [
+    "MAX_SENTENCE",
+    "Corpus",
+    "CorpusPlan",
+    "CorpusStats",
+    "EncodedCorpus",
+    "Progress",
+    "count_corpus",
+    "encode_corpus",
+    "plan_corpus",
+    "tokenize",
+]
+
+
+class EncodedCorpus:
+    """A corpus as word ids on disk, made by `encode_corpus`; a context manager that closes itself.
+
+    Attributes
+    ----------
+    tokens : memmap of shape (n,), int32, read-only
+        Ids (rows of the vocabulary), -1 after each line; the last element is -1.
+    vocab : Vocab
+    stats : CorpusStats
+    fingerprint : str
+        Hexadecimal digest of tokens, vocabulary and tokeniser: equal if training would see the same.
+    directory : Path or None
+        Where ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` are; None if they are not kept.
+    reused : bool
+        Whether an earlier cache was used.
+    reason : str
+        Why the text was read again, or what was reused.
+    """
+
+    def __init__(
+        self,
+        tokens: NDArray[np.int32],
+        vocab: Vocab,
+        stats: CorpusStats,
+        fingerprint: str,
+        *,
+        directory: Path | None,
+        reused: bool,
+        reason: str,
+    ) -> None:
+        self.tokens = tokens
+        self.vocab = vocab
+        self.stats = stats
+        self.fingerprint = fingerprint
+        self.directory = directory
+        self.reused = reused
+        self.reason = reason
+
+    def close(self) -> None:
+        """Let go of the tokens; unless they are kept, their space is free once nobody holds the array."""
+        self.tokens = np.empty(0, dtype=np.int32)
+
+    def __enter__(self) -> EncodedCorpus:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"EncodedCorpus({self.stats.kept_tokens:,} tokens, {len(self.vocab):,} words)"
+
+
+def encode_corpus(
+    corpus: Corpus,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 5,
+    max_final_vocab: int | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str],
+    keep: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> EncodedCorpus:
+    r"""Read a corpus once; return its word ids, memory-mapped, and its vocabulary.
+
+    Parameters
+    ----------
+    corpus : path, list of paths, binary stream, or iterable
+        A path or a list of paths: files (plain, gzip, bzip2, xz or zstd, recognised by content), directories,
+        patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream.
+        Or any other iterable, one-shot or not, of token lists (taken as they are) or of str lines.
+    tokenizer : {"words", "whitespace"}, default "words"
+        How text is split (docs/tokenising.md); token lists are not.
+    lowercase : bool, default True
+        Map text to lower case; token lists are not.
+    min_count : int, default 5
+        Drop words that occur less often.
+    max_final_vocab : int, optional
+        Keep at most so many words, by raising ``min_count`` (see `Vocab.prune`).
+    vocab : Vocab or path, optional
+        Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then mean
+        nothing (call ``vocab.prune`` for that).
+    cache_dir : path
+        Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
+        to 8 bytes a token.
+    keep : bool, default False
+        Leave ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` in ``cache_dir`` and use them instead of the
+        text if neither the files nor any of the options above have changed since (size, time and a digest of
+        both ends of each file are compared). Only files can be recognised, not streams and iterables.
+    workers : int, optional
+        Threads that tokenise; by default one per usable CPU.
+    progress : callable, optional
+        Called with (bytes done, bytes in all or None, tokens so far) after each block.
+    block_bytes : int, default 2**20
+        About so much text is handed to a worker at a time.
+
+    Returns
+    -------
+    EncodedCorpus
+
+    Raises
+    ------
+    DataError
+        The corpus is missing, unreadable, damaged, binary or without words; no word is frequent enough; a
+        token list holds something that is not a word; or the disk is full.
+    ValueError
+        An option is out of range.
+    """
+    words = is_words(tokenizer)
+    workers = _usable_cpus() if workers is None else workers
+    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    if vocab is not None and not isinstance(vocab, Vocab):
+        vocab = Vocab.load(vocab)
+    source = Source(corpus)
+    directory = Path(cache_dir)
+    recipe = {}
+    reason = "the cache is not to be kept"
+    if keep:
+        recipe = cache.recipe(
+            source.files,
+            vocab,
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            min_count=min_count,
+            max_final_vocab=max_final_vocab,
+        )
+        found = cache.find(directory, recipe)
+        if not isinstance(found, str):
+            reason = "corpus, tokenizer and vocabulary are unchanged"
+            return EncodedCorpus(_map(directory), *found, directory=directory, reused=True, reason=reason)
+        reason = found
+
+    reading = Reading(source, words, lowercase, vocab, workers, progress, block_bytes)
+    with (
+        cache.directory_for(directory),
+        cache.enough_disk(directory, reading.bytes_needed),
+        cache.nameless_file(directory) as spill,
+    ):
+        if keep:
+            with atomic_file(directory / "tokens.i32") as out:
+                made = reading.encode(spill, out, min_count, max_final_vocab)
+                cache.forget(directory)
+            cache.remember(directory, recipe, made)
+            tokens = _map(directory)
+        else:
+            with cache.nameless_file(directory) as out:
+                made = reading.encode(spill, out, min_count, max_final_vocab)
+                tokens = np.memmap(out, dtype=np.int32, mode="r")
+    return EncodedCorpus(tokens, *made, directory=directory if keep else None, reused=False, reason=reason)
+
+
+def _map(directory: Path) -> NDArray[np.int32]:
+    return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
+
+
+def count_corpus(
+    corpus: Corpus,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 1,
+    max_final_vocab: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> tuple[Vocab, CorpusStats]:
+    """Count the words of a corpus; nothing is written. Parameters and errors as in `encode_corpus`.
+
+    Returns
+    -------
+    vocab : Vocab
+    stats : CorpusStats
+        With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
+    """
+    words = is_words(tokenizer)
+    workers = _usable_cpus() if workers is None else workers
+    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    reading = Reading(Source(corpus), words, lowercase, None, workers, progress, block_bytes)
+    return reading.count(min_count, max_final_vocab), reading.stats
+
+
+@dataclass(frozen=True)
+class CorpusPlan:
+    """What encoding a corpus will need, estimated from a sample.
+
+    Attributes
+    ----------
+    files : int
+    bytes : int
+        Bytes of all files, before decompression.
+    text_bytes, tokens : int
+        Estimated bytes of text and tokens in it.
+    cache_bytes : int
+        Upper bound of the size of ``tokens.i32``, unless the sample misleads.
+    peak_bytes : int
+        The same with the temporary file that exists while encoding.
+    """
+
+    files: int
+    bytes: int
+    text_bytes: int
+    tokens: int
+    cache_bytes: int
+    peak_bytes: int
+
+
+def plan_corpus(
+    corpus: Corpus, *, tokenizer: str = "words", sample_bytes: int = 1 << 22
+) -> CorpusPlan | None:
+    """Estimate the size of an encoded corpus from a sample spread over its files.
+
+    Parameters
+    ----------
+    corpus, tokenizer
+        As in `encode_corpus`.
+    sample_bytes : int, default 4 MiB
+        About so much text is read in all.
+
+    Returns
+    -------
+    CorpusPlan or None
+        None for standard input, streams and iterables, which can be read only once.
+    """
+    words = is_words(tokenizer)
+    source = Source(corpus)
+    if source.files is None or source.files.bytes_total is None:
+        return None
+    paths = [str(file) for file in source.files.files]
+    spread = sorted(range(len(paths)), key=lambda i: i * 0.618034 % 1)  # neighbours are often alike
+    read = text = ids = 0
+    for i in spread[:256]:
+        file = TextFiles([paths[i]])
+        enough = text + sample_bytes // 8
+        for piece in file.pieces():
+            ids += len(Lexicon().read_text(piece, words, True)[0])
+            text += len(piece)
+            if text >= enough:
+                break
+        read += file.bytes_read
+        if text >= sample_bytes:
+            break
+    total = source.files.bytes_total
+    scale = total / max(read, 1)
+    bound = int(ids * scale * 1.2) * 4 + 4096
+    return CorpusPlan(
+        files=len(paths),
+        bytes=total,
+        text_bytes=int(text * scale),
+        tokens=int(ids * scale),
+        cache_bytes=bound,
+        peak_bytes=2 * bound,
+    )
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check(*, workers: int, block_bytes: int, min_count: int, max_final_vocab: int | None) -> None:
+    if workers < 1 or workers > 1024:
+        raise ValueError(f"workers must be 1 to 1024; got {workers}")
+    if block_bytes < 1:
+        raise ValueError(f"block_bytes must be 1 or more; got {block_bytes}")
+    lowest_count(np.empty(0, dtype=np.int64), min_count, max_final_vocab)

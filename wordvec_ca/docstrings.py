@@ -1,0 +1,82 @@
+"""A corpus that every installation has: the documentation strings of Python and its packages.
+
+Real English prose of some two million words, read from the source files without running
+them. It serves the demonstration and tests that need real text; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGES = ("numpy", "scipy", "sklearn", "numba", "gensim", "click", "rich", "joblib")
+"""Dependencies of this package whose documentation is read, besides Python's own library."""
+
+LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "encodings"])
+"""Folders with much code and little prose."""
+
+
+def docstrings(*, max_words: int | None = None) -> Iterator[str]:
+    """Yield the paragraphs of all documentation strings, one line each, always in the same order.
+
+    Doctest examples, tables and underlines are left out, and so are paragraphs that came before.
+
+    Parameters
+    ----------
+    max_words : int, optional
+        Stop after about so many words.
+
+    Yields
+    ------
+    str
+        One paragraph without line ends.
+    """
+    seen: set[int] = set()
+    n_words = 0
+    for path in _source_files():
+        for text in _documentation(path):
+            for paragraph in text.split("\n\n"):
+                lines = [line.strip() for line in paragraph.splitlines()]
+                prose = [line for line in lines if _is_prose(line)]
+                line = " ".join(prose)
+                if line.count(" ") < 4 or hash(line) in seen:
+                    continue
+                seen.add(hash(line))
+                yield line
+                n_words += line.count(" ") + 1
+                if max_words is not None and n_words >= max_words:
+                    return
+
+
+def _source_files() -> Iterator[Path]:
+    library = Path(sysconfig.get_paths()["stdlib"])
+    folders = [library]
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            folders.extend(Path(place) for place in spec.submodule_search_locations)
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            if not LEFT_OUT.intersection(path.relative_to(folder).parts):
+                yield path
+
+
+def _documentation(path: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return  # test data of the packages is broken on purpose
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+def _is_prose(line: str) -> bool:
+    if line.startswith((">>>", "...", "..", "---", "===", "+-", "|", "#", "$")):
+        return False
+    return sum(c.isalpha() or c.isspace() for c in line) > 0.7 * len(line)

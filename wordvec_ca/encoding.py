@@ -1,0 +1,468 @@
+"""One reading of a corpus: tokens to provisional ids while counting, then provisional ids to final ones.
+
+The calling thread reads, decompresses and cuts the text into blocks; worker threads turn each block into
+provisional ids, each worker with a lexicon of its own; the ids go to a temporary file in the order of the
+text. When all is read the lexicons are merged, rare words dropped and the final ids written. The result does
+not depend on the number of workers, the size of the blocks, compression or how the text is spread over files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels._text import LINE_END, Lexicon, renumber
+from wordvec_ca.text import TextFiles, cut_into_blocks, find_files, is_stream, line_pieces
+from wordvec_ca.vocab import Vocab, lowest_count, nothing_left
+
+if TYPE_CHECKING:
+    from wordvec_ca.kernels._text import Renumbered, TextStats
+
+MAX_SENTENCE = 10_000
+"""Tokens after which a line is split."""
+
+Corpus = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
+Progress = Callable[[int, int | None, int], None]
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class CorpusStats:
+    """What was found while a corpus was read.
+
+    Attributes
+    ----------
+    files : int
+        Files read (0 for a Python iterable).
+    bytes : int
+        Bytes read, before decompression.
+    text_bytes : int
+        Bytes of text.
+    lines : int
+        Line ends in the text.
+    sentences : int
+        Lines written: those with a kept word, after splitting.
+    raw_tokens, raw_types : int
+        Tokens and different words in the text (``raw_types`` is 0 if a vocabulary was given: only its words
+        were looked for).
+    kept_tokens, oov_tokens : int
+        Tokens in and out of the vocabulary; they add up to ``raw_tokens``.
+    split_lines : int
+        Cuts made in lines of more than ``MAX_SENTENCE`` kept tokens.
+    cut_tokens : int
+        Cuts made in tokens of more than 1,000 bytes.
+    repaired_utf8 : int
+        Invalid UTF-8 sequences that were read as U+FFFD.
+    first_repaired : str or None
+        File and line of the first of them.
+    seconds_reading, seconds_merging, seconds_renumbering : float
+        Wall-clock time of the three stages.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    text_bytes: int = 0
+    lines: int = 0
+    sentences: int = 0
+    raw_tokens: int = 0
+    raw_types: int = 0
+    kept_tokens: int = 0
+    oov_tokens: int = 0
+    split_lines: int = 0
+    cut_tokens: int = 0
+    repaired_utf8: int = 0
+    first_repaired: str | None = None
+    seconds_reading: float = 0.0
+    seconds_merging: float = 0.0
+    seconds_renumbering: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a dict that JSON can hold."""
+        return asdict(self)
+
+
+class Encoding(NamedTuple):
+    """What an encoding consists of besides the ids."""
+
+    vocab: Vocab
+    stats: CorpusStats
+    fingerprint: str
+
+
+class Source:
+    """What a user may call a corpus: ``files``, or an iterable of ``lines`` or of ``token_lists``."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.files: TextFiles | None = None
+        self.lines: Iterable[Any] | None = None
+        self.token_lists: Iterable[Any] | None = None
+        if isinstance(corpus, str | os.PathLike):
+            self.files = TextFiles(find_files([corpus]))
+        elif is_stream(corpus):
+            self.files = TextFiles([corpus])  # type: ignore[list-item]
+        elif isinstance(corpus, bytes | bytearray):
+            raise DataError(
+                "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
+            )
+        elif (
+            isinstance(corpus, list | tuple)
+            and corpus
+            and all(isinstance(x, str | os.PathLike) for x in corpus)
+        ):
+            self.files = TextFiles(find_files(corpus))
+        else:
+            try:
+                items = iter(corpus)  # type: ignore[arg-type]
+            except TypeError as error:
+                raise DataError(
+                    f"the corpus is a {type(corpus).__name__}; give a path, a list of paths or an iterable "
+                    "of token lists"
+                ) from error
+            for first in items:
+                both = chain([first], items)
+                if isinstance(first, str):
+                    self.lines = both
+                else:
+                    self.token_lists = both
+                break
+            else:
+                raise DataError(
+                    "the corpus is empty: the iterable yields nothing (a generator can be used only once)"
+                )
+
+
+class Reading:
+    """One reading of a corpus: lexicons, counts and the temporary file of provisional ids.
+
+    Parameters
+    ----------
+    source : Source
+        The corpus.
+    words : bool
+        Whether the tokenizer is "words".
+    lowercase, vocab, workers, progress, block_bytes
+        As in ``encode_corpus``.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        words: bool,
+        lowercase: bool,
+        vocab: Vocab | None,
+        workers: int,
+        progress: Progress | None,
+        block_bytes: int,
+    ) -> None:
+        self.source = source
+        self.words = words
+        self.lowercase = lowercase
+        self.vocab = vocab
+        self.workers = workers
+        self.progress = progress
+        self.block_bytes = block_bytes
+        self.stats = CorpusStats()
+        if vocab is not None:
+            self.lexicons = [Lexicon(vocab.words)]  # closed: all threads may read with it
+        else:
+            self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else workers)]
+        self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
+        self._line = 0  # line ends since the current file began
+        self._first_repaired: str | None = None
+
+    def count(self, min_count: int, max_final_vocab: int | None) -> Vocab:
+        """Read everything; return the vocabulary."""
+        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+            for _ in self._read(pool):
+                pass
+        vocab, _ = self._merge(min_count, max_final_vocab)
+        self.stats = replace(
+            self.stats,
+            kept_tokens=vocab.total_count,
+            oov_tokens=self.stats.raw_tokens - vocab.total_count,
+        )
+        return vocab
+
+    def encode(
+        self, spill: IO[bytes], out: IO[bytes], min_count: int, max_final_vocab: int | None
+    ) -> Encoding:
+        """Read everything and write the final ids to ``out``."""
+        blocks: list[tuple[int, int]] = []  # lexicon, number of ids
+        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+            for lexicon, ids in self._read(pool):
+                spill.write(ids.data)
+                blocks.append((lexicon, len(ids)))
+            vocab, final = self._merge(min_count, max_final_vocab)
+
+            started = time.perf_counter()
+            digest = digest_vocab(vocab)
+            digest.update(f"{self.words} {self.lowercase}".encode())
+            written = SentenceFile(out, digest)
+
+            def work(block: tuple[int, NDArray[np.int32]]) -> tuple[NDArray[np.int32], Renumbered]:
+                lexicon, ids = block
+                return renumber(ids, final[lexicon], MAX_SENTENCE)
+
+            for ids, found in _in_order(pool, work, _spilled(spill, blocks), 2 * self.workers):
+                written.write(ids, found)
+            out.flush()
+        self.stats = replace(
+            self.stats,
+            sentences=written.sentences,
+            split_lines=written.split,
+            kept_tokens=written.kept,
+            oov_tokens=self.stats.raw_tokens - written.kept,
+            seconds_renumbering=time.perf_counter() - started,
+        )
+        if written.kept == 0:
+            raise DataError(
+                f"none of the {len(vocab):,} words of the vocabulary occurs in the corpus "
+                f"({self.stats.raw_tokens:,} tokens); was it made with another tokenizer or case setting?"
+            )
+        return Encoding(vocab, self.stats, digest.hexdigest())
+
+    def _read(self, pool: ThreadPoolExecutor) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Yield (number of the lexicon, provisional ids) of each block, in the order of the text."""
+        started = time.perf_counter()
+        files = self.source.files
+        if self.source.token_lists is not None:
+            yield from self._read_token_lists(self.source.token_lists)
+        else:
+            if files is not None:
+                pieces = files.pieces()
+            else:
+                assert self.source.lines is not None
+                pieces = line_pieces(self.source.lines)
+            free: SimpleQueue[int] = SimpleQueue()
+            for worker in range(self.workers):
+                free.put(worker % len(self.lexicons))
+
+            def read(text: bytes) -> tuple[int, bytes, NDArray[np.int32], TextStats]:
+                number = free.get()
+                try:
+                    ids, found = self.lexicons[number].read_text(text, self.words, self.lowercase)
+                finally:
+                    free.put(number)
+                return number, text, ids, found
+
+            blocks = cut_into_blocks(pieces, self.block_bytes)
+            for number, text, ids, found in _in_order(pool, read, blocks, 2 * self.workers):
+                self._add(text, found)
+                yield number, ids
+                self._report()
+        if self._tally["text_bytes"] == 0 and not self._tally["raw_tokens"]:
+            where = f"{len(files.files)} file(s), the first {files.place(0)[0]}" if files else "the iterable"
+            raise DataError(f"the corpus is empty: there is no text in {where}")
+        if self._tally["raw_tokens"] == 0:
+            raise DataError("there is no word in the corpus: it is nothing but white space")
+        self.stats = CorpusStats(
+            files=len(files.files) if files else 0,
+            bytes=files.bytes_read if files else self._tally["text_bytes"],
+            first_repaired=self._first_repaired,
+            seconds_reading=time.perf_counter() - started,
+            **self._tally,
+        )
+
+    def _read_token_lists(self, token_lists: Iterable[Any]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        ids = np.empty(1 << 18, dtype=np.int32)
+        n = 0
+        for number, sentence in enumerate(token_lists, 1):
+            tokens = _tokens(sentence, number)
+            if n + len(tokens) + 1 > len(ids):
+                yield 0, ids[:n]
+                self._report()
+                ids = np.empty(max(1 << 18, len(tokens) + 1), dtype=np.int32)
+                n = 0
+            try:
+                self.lexicons[0].read_tokens(tokens, ids[n:])
+            except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
+                raise _bad_token(tokens, number) from error
+            n += len(tokens) + 1
+            self._tally["lines"] += 1
+            self._tally["raw_tokens"] += len(tokens)
+        yield 0, ids[:n]
+        self._report()
+
+    def _add(self, text: bytes, found: TextStats) -> None:
+        """Count what was found in a block and find out where the first repair was."""
+        tally = self._tally
+        begin = tally["text_bytes"]
+        files = self.source.files
+        if files is not None and self._first_repaired is None:
+            if found["repaired"]:
+                name, start = files.place(begin + found["first_repaired"])
+                lines = self._line if start < begin else 0
+                before = text[max(start - begin, 0) : found["first_repaired"]]
+                self._first_repaired = f"{name}, line {lines + _line_ends(before) + 1}"
+            _, start = files.place(begin + len(text) - 1)
+            if start >= begin:
+                self._line = _line_ends(text[start - begin :])
+            else:
+                self._line += found["lines"]
+        tally["text_bytes"] += len(text)
+        tally["lines"] += found["lines"]
+        tally["raw_tokens"] += found["tokens"]
+        tally["cut_tokens"] += found["cut"]
+        tally["repaired_utf8"] += found["repaired"]
+
+    def _report(self) -> None:
+        if self.progress is None:
+            return
+        files = self.source.files
+        done = files.bytes_read if files else self._tally["text_bytes"]
+        self.progress(done, files.bytes_total if files else None, self._tally["raw_tokens"])
+
+    def bytes_needed(self) -> int | None:
+        """Estimate the disk space of both files from what has been read so far."""
+        files = self.source.files
+        if files is None or not files.bytes_total or not files.bytes_read:
+            return None
+        return int(8 * self._tally["raw_tokens"] * files.bytes_total / files.bytes_read)
+
+    def _merge(self, min_count: int, max_final_vocab: int | None) -> tuple[Vocab, list[NDArray[np.int32]]]:
+        """Return the vocabulary and, for each lexicon, the final id (or -1) of its types."""
+        started = time.perf_counter()
+        if self.vocab is not None:
+            vocab = self.vocab
+            final = [np.arange(len(vocab), dtype=np.int32)]
+        else:
+            whole = self.lexicons[0]
+            ids: list[NDArray[np.int32] | None] = [None]
+            for number in range(1, len(self.lexicons)):
+                ids.append(whole.absorb(self.lexicons[number]))
+                self.lexicons[number] = whole  # the memory of the other is free now
+            counts = whole.counts()
+            least = lowest_count(counts, min_count, max_final_vocab)
+            words, kept, order = whole.rank(least)
+            if not words:
+                raise nothing_left(counts, min_count, max_final_vocab)
+            vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(counts))
+            target = np.full(len(counts), -1, dtype=np.int32)
+            target[order] = np.arange(len(order), dtype=np.int32)
+            final = [target if some is None else target[some] for some in ids]
+            self.stats = replace(self.stats, raw_types=len(counts))
+        self.lexicons = []
+        self.stats = replace(self.stats, seconds_merging=time.perf_counter() - started)
+        return vocab, final
+
+
+class SentenceFile:
+    """Joins renumbered blocks; splits lines that go on from block to block after MAX_SENTENCE tokens."""
+
+    def __init__(self, file: IO[bytes], digest: hashlib.blake2b) -> None:
+        self.file = file
+        self.digest = digest
+        self.open = 0  # tokens of the line that has not ended yet
+        self.sentences = self.split = self.kept = 0
+
+    def write(self, ids: NDArray[np.int32], found: Renumbered) -> None:
+        """Append a block."""
+        head, rest = ids[: found["head"]], ids[found["head"] + found["closed"] :]
+        while self.open + len(head) > MAX_SENTENCE:
+            room = MAX_SENTENCE - self.open
+            self._put(head[:room])
+            self._end_line()
+            self.split += 1
+            head = head[room:]
+        self._put(head)
+        self.open += len(head)
+        if found["closed"]:
+            if self.open:
+                self._end_line()
+            self._put(rest)
+            self.open = found["tail"]
+        self.sentences += found["lines"]
+        self.split += found["split"]
+        self.kept += found["kept"]
+
+    def _end_line(self) -> None:
+        self._put(np.array([LINE_END], dtype=np.int32))
+        self.sentences += 1
+        self.open = 0
+
+    def _put(self, ids: NDArray[np.int32]) -> None:
+        self.file.write(ids.data)
+        self.digest.update(ids.data)
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T], ahead: int
+) -> Iterator[R]:
+    """Yield work(item) for all items, computed by the pool, at most ``ahead`` of them in advance."""
+    pending: deque[Any] = deque()
+    for item in items:
+        pending.append(pool.submit(work, item))
+        if len(pending) >= ahead:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
+
+
+@contextmanager
+def _prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
+    """Do not begin what is still waiting if an exception (such as Ctrl-C) ends the block."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+def _spilled(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    """Read the provisional ids back: (lexicon, ids) of each block."""
+    spill.seek(0)
+    for lexicon, n in blocks:
+        yield lexicon, np.frombuffer(spill.read(4 * n), dtype=np.int32)
+
+
+def _tokens(sentence: Any, number: int) -> list[Any]:
+    if isinstance(sentence, str | bytes):
+        raise DataError(
+            f"sentence {number} of the corpus is a {type(sentence).__name__}, but it began with token lists; "
+            "give either token lists or str lines"
+        )
+    try:
+        return sentence if isinstance(sentence, list) else list(sentence)
+    except TypeError as error:
+        raise DataError(
+            f"sentence {number} of the corpus is a {type(sentence).__name__}; it must be a list of str tokens"
+        ) from error
+
+
+def _bad_token(tokens: list[Any], number: int) -> DataError:
+    for place, token in enumerate(tokens, 1):
+        where = f"sentence {number} of the corpus, token {place}"
+        if not isinstance(token, str):
+            return DataError(f"{where}: {token!r} is a {type(token).__name__}; tokens must be str")
+        if token == "":
+            return DataError(f"{where} is empty; drop empty tokens (use text.split(), not text.split(' '))")
+        if any("\ud800" <= character <= "\udfff" for character in token):
+            return DataError(f"{where}: {token!r} holds a lone surrogate, which is not Unicode text")
+    return DataError(f"sentence {number} of the corpus holds a token that is too long")
+
+
+def _line_ends(text: bytes) -> int:
+    r"""Return how many line ends (``\n``, ``\r\n`` or ``\r``) there are."""
+    return len(text.splitlines()) - (1 if text and text[-1:] not in b"\r\n" else 0)
+
+
+def digest_vocab(vocab: Vocab) -> hashlib.blake2b:
+    """Return a digest of words and counts, to be continued or read."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update("\0".join(vocab.words).encode("utf-8"))
+    digest.update(vocab.counts.astype("<i8").data)
+    return digest

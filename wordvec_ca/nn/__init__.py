@@ -1,0 +1,39 @@
+"""Context-aware layers for PyTorch (Zeng 2019) and the Contextualizer (Maupomé & Meurs 2021).
+
+Optional: ``pip install wordvec-ca[torch]``. Nothing outside this package imports torch.
+"""
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ImportError(
+        "wordvec_ca.nn needs PyTorch, which is not installed: pip install wordvec-ca[torch]"
+    ) from error
+
+from wordvec_ca.nn.attention import CAAttention
+from wordvec_ca.nn.bag import CAEmbeddingBag
+from wordvec_ca.nn.block_coordinate import BlockCoordinate
+from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier
+from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer
+from wordvec_ca.nn.conv import CAConv2d
+from wordvec_ca.nn.linear import CALinear
+from wordvec_ca.nn.residual import CAResidual
+from wordvec_ca.nn.rnn import CARNN, CARNNCell
+
+__all__ = [
+    "CARNN",
+    "BlockCoordinate",
+    "CAAttention",
+    "CABagClassifier",
+    "CAConv2d",
+    "CAEmbeddingBag",
+    "CALinear",
+    "CARNNCell",
+    "CAResidual",
+    "Contextualizer",
+    "ContextualizerClassifier",
+    "SinusoidalPosition",
+    "TokenwiseContextualizer",
+]

@@ -1,0 +1,229 @@
+"""The context-aware embedding of bags of sparse features, CA-EM and CA-BSFE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class CAEmbeddingBag(nn.Module):
+    r"""Sum or mean of feature embeddings, each blended with one shared context vector.
+
+    .. math::
+        s = v_0 \sum_w \chi(w) + \sum_w (1 - \chi(w))\, w', \qquad
+        \chi(w) = \sigma(\theta \cdot w_\sigma [+ b])
+
+    (Zeng 2019, section 3.2, eq. 19-20; eq. 20 prints ``w`` for ``w'``). ``w'`` and ``w_sigma`` are embeddings
+    of the feature ``w``; a bag of one feature is the CA-EM. The inputs are those of
+    :class:`torch.nn.EmbeddingBag`.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim : int
+        Number of features and size of ``w'`` and of the result.
+    sigma_dim : int, default 5
+        Size of ``w_sigma``.
+    mode : {"mean", "sum"}, default "mean"
+        The paper prints a sum; its author's public code takes the mean.
+    gate_bias : bool, default False
+        Whether the gate has the bias ``b`` (the author's public code has it, eq. 19 has not).
+    sparse : bool, default False
+        Sparse gradients of the two embedding tables, for large ones.
+    include_last_offset, padding_idx
+        As for :class:`torch.nn.EmbeddingBag`.
+    device, dtype
+        As for every module of :mod:`torch.nn`.
+
+    Attributes
+    ----------
+    weight : Tensor, shape (num_embeddings, embedding_dim)
+        ``w'``.
+    sigma_weight : Tensor, shape (num_embeddings, sigma_dim)
+        ``w_sigma``.
+    theta : Tensor, shape (sigma_dim,)
+        Weights of the gate.
+    bias : Tensor, shape (1,), or None
+        ``b``.
+    context : Tensor, shape (embedding_dim,)
+        ``v_0``.
+
+    Notes
+    -----
+    With a linear head the whole is a linear function of the counts of the features: one scalar
+    ``head . (chi v_0 + (1 - chi) w')`` each. What it gains over a bag of words is optimisation only.
+    An empty bag (no features, or padding only) gives zeros. NaN reaches the result of its own bag only.
+
+    Examples
+    --------
+    >>> bag = CAEmbeddingBag(1000, 5, padding_idx=0)
+    >>> bag(torch.tensor([[4, 7, 0], [3, 0, 0]])).shape
+    torch.Size([2, 5])
+    >>> bag(torch.tensor([4, 7, 3]), torch.tensor([0, 2])).shape
+    torch.Size([2, 5])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        sigma_dim: int = 5,
+        mode: str = "mean",
+        gate_bias: bool = False,
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if mode not in ("mean", "sum"):
+            raise ValueError(f'CAEmbeddingBag: mode is {mode!r}, but it must be "mean" or "sum".')
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise ValueError(
+                f"CAEmbeddingBag: padding_idx is {padding_idx}, but there are {num_embeddings} embeddings."
+            )
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.sigma_dim = sigma_dim
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
+        self.sigma_weight = nn.Parameter(torch.empty(num_embeddings, sigma_dim, device=device, dtype=dtype))
+        self.theta = nn.Parameter(torch.empty(sigma_dim, device=device, dtype=dtype))
+        self.bias: nn.Parameter | None = None
+        if gate_bias:
+            self.bias = nn.Parameter(torch.empty(1, device=device, dtype=dtype))
+        self.context = nn.Parameter(torch.empty(embedding_dim, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw embeddings and theta with an expected squared norm of 1; v_0, bias and padding row are 0."""
+        nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
+        for tensor in (self.sigma_weight, self.theta):
+            nn.init.normal_(tensor, std=self.sigma_dim**-0.5)
+        nn.init.zeros_(self.context)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                self.weight[self.padding_idx] = 0
+                self.sigma_weight[self.padding_idx] = 0
+
+    @classmethod
+    def from_pretrained(cls, vectors: Any, freeze: bool = False, **options: Any) -> CAEmbeddingBag:
+        """Start ``w'`` from trained vectors.
+
+        Parameters
+        ----------
+        vectors : KeyedVectors, array or Tensor, shape (num_embeddings, embedding_dim)
+            Such as :class:`wordvec_ca.keyedvectors.KeyedVectors`; copied. Feature ``i`` is its row ``i``.
+        freeze : bool, default False
+            Do not train ``w'``.
+        **options
+            Further arguments of the constructor.
+        """
+        table = vectors.vectors if hasattr(vectors, "vectors") else vectors
+        tensor = table.detach() if isinstance(table, Tensor) else torch.tensor(np.asarray(table))
+        if tensor.dim() != 2:
+            raise ValueError(
+                f"CAEmbeddingBag.from_pretrained: the vectors have shape {tuple(tensor.shape)}, but they "
+                "must be a table of shape (words, vector size)."
+            )
+        options.setdefault("dtype", tensor.dtype)
+        options.setdefault("device", tensor.device)
+        bag = cls(*tensor.shape, **options)
+        with torch.no_grad():
+            bag.weight.copy_(tensor)
+        bag.weight.requires_grad_(not freeze)
+        return bag
+
+    def blocks(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Return the blocks that train in turn, ``[w']`` and ``[w_sigma, theta, b]``; v_0 is in neither."""
+        gate: list[Tensor] = [self.sigma_weight, self.theta]
+        return [self.weight], gate if self.bias is None else [*gate, self.bias]
+
+    def chi(self, input: Tensor) -> Tensor:
+        """Return the gate of every feature, in the shape of ``input``: 1 where the feature says nothing."""
+        sigma = F.embedding(input, self.sigma_weight, padding_idx=self.padding_idx, sparse=self.sparse)
+        if self.padding_idx is not None:
+            sigma = sigma.masked_fill((input == self.padding_idx).unsqueeze(-1), 0.0)
+        logits = sigma @ self.theta
+        return torch.sigmoid(logits if self.bias is None else logits + self.bias)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Embed bags.
+
+        Parameters
+        ----------
+        input : int Tensor, shape (N, L) or (T,)
+            Feature numbers: bags of fixed length, or all bags one after another with ``offsets``.
+        offsets : int Tensor, shape (N,) (or (N + 1,) with ``include_last_offset``), optional
+            Where each bag starts in a 1-d ``input``.
+        per_sample_weights : Tensor, shape of ``input``, optional
+            Weight of each feature; with ``mode="sum"`` only.
+
+        Returns
+        -------
+        Tensor, shape (N, embedding_dim)
+        """
+        if per_sample_weights is not None and self.mode != "sum":
+            raise ValueError('CAEmbeddingBag: per_sample_weights needs mode="sum"; this one has mode="mean".')
+        if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"CAEmbeddingBag: per_sample_weights has shape {tuple(per_sample_weights.shape)}, but it "
+                f"must be that of input, {tuple(input.shape)}."
+            )
+        if input.dim() == 2:
+            if offsets is not None:
+                raise ValueError("CAEmbeddingBag: offsets is for a 1-d input only; this input is 2-d.")
+            bags, length = input.shape
+            starts = torch.arange(bags, device=input.device) * length
+        elif input.dim() == 1:
+            if offsets is None:
+                raise ValueError("CAEmbeddingBag: a 1-d input needs offsets, the start of each bag.")
+            starts = offsets[:-1] if self.include_last_offset else offsets
+            bags = starts.shape[0]
+        else:
+            raise ValueError(f"CAEmbeddingBag: input must have 1 or 2 dimensions, not {input.dim()}.")
+        features = input.reshape(-1)
+        chi = self.chi(features).to(self.weight.dtype)
+        present = torch.ones_like(chi)
+        if per_sample_weights is not None:
+            present = per_sample_weights.reshape(-1).to(chi.dtype)
+        if self.padding_idx is not None:
+            present = present.masked_fill(features == self.padding_idx, 0.0)
+        free = F.embedding_bag(
+            features,
+            self.weight,
+            starts.to(features.dtype),
+            mode="sum",
+            sparse=self.sparse,
+            per_sample_weights=(1 - chi) * present,
+            padding_idx=self.padding_idx,
+        )
+        if input.dim() == 2:
+            owner = torch.arange(bags, device=input.device).repeat_interleave(length)
+        else:
+            positions = torch.arange(features.shape[0], device=input.device, dtype=starts.dtype)
+            owner = torch.bucketize(positions, starts, right=True) - 1
+        zeros = torch.zeros(bags, device=chi.device, dtype=chi.dtype)
+        result = free + zeros.index_add(0, owner, chi * present).unsqueeze(-1) * self.context
+        if self.mode == "mean":
+            result = result / zeros.index_add(0, owner, present).clamp(min=1).unsqueeze(-1)
+        return result
+
+    def extra_repr(self) -> str:
+        """Return sizes and mode for ``repr``."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}, sigma_dim={self.sigma_dim}, mode={self.mode!r}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

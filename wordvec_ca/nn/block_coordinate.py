@@ -1,0 +1,108 @@
+"""Block-coordinate updates: train one part of a model at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class BlockCoordinate:
+    """Let an optimiser update only one block of parameters at a time, in turn.
+
+    For ``em_steps`` steps the first block moves and the others are frozen, then the second, and so on
+    round; parameters in no block always move. A frozen tensor stays bitwise as it is, and so does what the
+    optimiser remembers about it (momentum, sums of squares, weight decay do not act). This is the scheme
+    with which the CA-BSFE keeps a model from memorising small data (Zeng 2019, section 4.2.1; the
+    footnote's ``step / em_steps`` is an integer division).
+
+    Parameters
+    ----------
+    optimizer : torch.optim.Optimizer
+        Any optimiser that skips parameters without gradient, as all of torch's do. Learning-rate
+        schedulers are given this one, not the wrapper.
+    blocks : sequence of iterables of Tensor
+        The blocks, such as :meth:`wordvec_ca.nn.CAEmbeddingBag.blocks`.
+    em_steps : int, default 100
+        Steps before the next block's turn; 0 trains everything jointly.
+
+    Examples
+    --------
+    >>> bag = CAEmbeddingBag(1000, 5)
+    >>> optimizer = BlockCoordinate(torch.optim.Adagrad(bag.parameters(), lr=0.1), bag.blocks(), em_steps=100)
+    >>> bag(torch.tensor([[1, 2, 3]])).sum().backward()
+    >>> optimizer.step()
+    """
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        blocks: Sequence[Iterable[Tensor]],
+        em_steps: int = 100,
+    ) -> None:
+        if em_steps < 0:
+            raise ValueError(
+                f"BlockCoordinate: em_steps is {em_steps}, but it must be 0 (joint) or positive."
+            )
+        self.optimizer = optimizer
+        self.blocks = [list(block) for block in blocks]
+        if not self.blocks:
+            raise ValueError("BlockCoordinate: blocks is empty; give at least one list of parameters.")
+        self.em_steps = em_steps
+        self.steps = 0
+
+    @property
+    def active(self) -> int | None:
+        """Index of the block that the next step moves, or None when all move."""
+        return None if self.em_steps == 0 else self.steps // self.em_steps % len(self.blocks)
+
+    def frozen(self) -> list[Tensor]:
+        """Return the parameters that the next step leaves alone."""
+        active = self.active
+        if active is None:
+            return []
+        moving = {id(parameter) for parameter in self.blocks[active]}
+        others = (block for index, block in enumerate(self.blocks) if index != active)
+        return [parameter for block in others for parameter in block if id(parameter) not in moving]
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the active block and everything outside the blocks; return the closure's loss, if any."""
+        frozen = self.frozen()
+        gradients: list[Tensor | None] = [None] * len(frozen)
+
+        def hide() -> None:
+            for index, parameter in enumerate(frozen):
+                if parameter.grad is not None:
+                    gradients[index] = parameter.grad
+                    parameter.grad = None
+
+        def evaluate() -> Any:
+            assert closure is not None
+            loss = closure()
+            hide()
+            return loss
+
+        hide()
+        try:
+            loss = self.optimizer.step(None if closure is None else evaluate)
+        finally:
+            for parameter, gradient in zip(frozen, gradients, strict=True):
+                parameter.grad = gradient
+        self.steps += 1
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of all parameters."""
+        self.optimizer.zero_grad(set_to_none=set_to_none)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the optimiser's state and the step count."""
+        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps, "em_steps": self.em_steps}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps = state["steps"]
+        self.em_steps = state["em_steps"]
