@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 from baselines import bag_of_words
