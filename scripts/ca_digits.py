@@ -151,8 +151,8 @@ def main() -> None:
     lengths = ", ".join(f"{steps[recipe]:,} ({recipe})" for recipe in recipes)
     report.text(
         f"Test accuracy in % after {lengths} steps, 600 to an epoch, {len(seeds)} seed(s); “best” is read "
-        "off the test curve, as the paper's figures are. The standard error of one accuracy near 99 % is 0.1. "
-        "Paper: CA-CNN above 99 %, CNN of the same shape clearly below."
+        "off the test curve, as the paper's figures are. The standard error of one accuracy near 99 % is "
+        "0.1. Paper: CA-CNN above 99 %, CNN of the same shape clearly below."
     )
     if arguments.shift:
         report.text("The pooled recipe, with the images of each batch shifted by up to 2 pixels.")
