@@ -21,8 +21,8 @@ FLOORS = [
         "formats", "binary_format", "text_format", "projector_format", "safetensors_format",
         "gensim_format", "gensim_index",
     },
-    {"text", "encoding", "cache", "corpus", "docstrings", "model", "attention"},
-    {"progress", "training", "plan", "reembedding", "segmentation", "sentences", "search"},
+    {"text", "encoding", "cache", "corpus", "docstrings", "progress", "history", "model", "attention"},
+    {"training", "plan", "reembedding", "segmentation", "sentences", "search"},
     {"eval", "nn"},
     {"cli", "__main__"},
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from wordvec_ca.attention import weights_by_place
 from wordvec_ca.config import PAIRWISE, TrainConfig
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus
 from wordvec_ca.errors import DataError
+from wordvec_ca.history import History
 from wordvec_ca.kernels import STATS, aligned_zeros
 from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
@@ -195,6 +196,7 @@ class Trainer:
         self.failures: list[BaseException] = []
         self.losses: list[float] = []
         self.valid_losses: list[float] = []
+        self.history = History()
         self.seconds = 0.0
         self.interrupted = False
         self._position = 0
@@ -372,6 +374,7 @@ class Trainer:
             valid_loss=self.valid_losses[-1] if ended and self.valid_losses else None,
             attention_concentration=concentration,
         )
+        self.history.add(record)
         for callback in callbacks:
             if callback(record):
                 self.stopping = True
@@ -389,6 +392,7 @@ def train(
     cache_dir: str | os.PathLike[str] | None = None,
     keep_cache: bool = False,
     encoding_progress: Any = None,
+    command: str | None = None,
 ) -> EmbeddingModel:
     """Train a model.
 
@@ -415,6 +419,8 @@ def train(
         Leave the encoded text there and use it again if nothing has changed.
     encoding_progress : callable, optional
         See ``encode_corpus``.
+    command : str, optional
+        What to type to do this again; kept in the record of the model.
 
     Returns
     -------
@@ -474,7 +480,8 @@ def train(
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         with _interrupts(trainer):
             trainer.run(callbacks)
-            model.record = _record(trainer, encoded, started)
+            model.record = {"command": command, **_record(trainer, encoded, started)}
+            model.history = trainer.history
             _warn_of_collapse(trainer)
             if output is not None:
                 _save(model, output, overwrite=overwrite)

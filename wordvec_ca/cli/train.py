@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,7 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             cache_dir=options["cache_dir"],
             keep_cache=options["keep_cache"],
             encoding_progress=encoding_progress,
+            command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
         )
     if not options["quiet"]:
         click.echo(_summary(model, output), err=True)
