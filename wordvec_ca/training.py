@@ -11,9 +11,10 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +24,7 @@ import numpy as np
 from wordvec_ca import kernels
 from wordvec_ca.attention import weights_by_place
 from wordvec_ca.config import PAIRWISE, TrainConfig
-from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus
+from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.history import History
 from wordvec_ca.kernels import STATS, aligned_zeros
@@ -31,6 +32,7 @@ from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
 from wordvec_ca.progress import Callback, Progress
 from wordvec_ca.text import find_files
+from wordvec_ca.token_stream import TokenStream
 from wordvec_ca.vocab import Vocab
 
 CHUNK_TOKENS = 32_768
@@ -63,11 +65,12 @@ PAIRS_PER_MERGE = 24_000
 
 @dataclass(frozen=True)
 class Chunk:
-    """A run of whole lines: tokens[start:stop], the i-th of its epoch."""
+    """A run of whole lines, the i-th of its epoch: its ``tokens`` are those from start to stop."""
 
     index: int
     start: int
     stop: int
+    tokens: np.ndarray
 
 
 class Chunks:
@@ -91,9 +94,58 @@ class Chunks:
                     stop += int(ends[0])
                     break
                 stop = min(stop + 1_000, end)
-            chunk = Chunk(self._index, start, stop)
+            chunk = Chunk(self._index, start, stop, self._tokens[start:stop])
             self._index, self._start = self._index + 1, stop
             return chunk
+
+    def close(self) -> None:
+        """Do nothing: a text that is stored needs no end of reading."""
+
+
+class StreamedChunks:
+    """The same chunks of a text that is read while they are handed out."""
+
+    def __init__(self, tokens: TokenStream, size: int) -> None:
+        self._blocks, self._size = tokens.blocks(), size
+        self._lock = threading.Lock()
+        self._waiting = np.empty(0, np.int32)
+        self._searched = 0
+        self._index = self._start = 0
+
+    def next(self) -> Chunk | None:
+        """Return the next chunk, or None at the end of the text."""
+        with self._lock:
+            while (length := self._end_of_chunk()) is None:
+                block = next(self._blocks, None)
+                if block is None:
+                    length = len(self._waiting)
+                    break
+                self._waiting = np.concatenate([self._waiting, block])
+            if not length:
+                return None
+            chunk = Chunk(self._index, self._start, self._start + length, self._waiting[:length])
+            self._index, self._start = chunk.index + 1, chunk.stop
+            self._waiting, self._searched = self._waiting[length:], 0
+            return chunk
+
+    def close(self) -> None:
+        """Stop reading."""
+        with self._lock:
+            self._blocks.close()
+
+    def _end_of_chunk(self) -> int | None:
+        """Return how long the next chunk is, if its last line is here to its end."""
+        begin = max(self._size - 1, self._searched)
+        ends = np.flatnonzero(self._waiting[begin:] < 0)
+        if len(ends):
+            return begin + int(ends[0]) + 1
+        self._searched = len(self._waiting)
+        return None
+
+
+def chunks_of(tokens: np.ndarray | TokenStream, size: int) -> Chunks | StreamedChunks:
+    """Return the chunks of an encoded text; they are the same whether it is stored or not."""
+    return StreamedChunks(tokens, size) if isinstance(tokens, TokenStream) else Chunks(tokens, size)
 
 
 def chunk_size(n_tokens: int) -> int:
@@ -165,13 +217,18 @@ class Trainer:
     ----------
     model : EmbeddingModel
         Its parameters are updated in place.
-    tokens : ndarray of shape (n,), int32
-        Word ids, -1 after each line; may be memory-mapped.
+    tokens : ndarray of shape (n,), int32, or TokenStream
+        Word ids, -1 after each line; may be memory-mapped, or read anew in each epoch.
     valid : ndarray of the same kind, optional
         Held-out text.
     """
 
-    def __init__(self, model: EmbeddingModel, tokens: np.ndarray, valid: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        tokens: np.ndarray | TokenStream,
+        valid: np.ndarray | TokenStream | None = None,
+    ) -> None:
         config = model.config
         assert config.workers is not None
         self.model, self.config, self.tokens, self.valid = model, config, tokens, valid
@@ -231,7 +288,7 @@ class Trainer:
         started = time.monotonic()
         totals = np.zeros(len(STATS))
         for epoch in range(1, self.config.epochs + 1):
-            chunks = Chunks(self.tokens, chunk_size(len(self.tokens)))
+            chunks = chunks_of(self.tokens, chunk_size(len(self.tokens)))
             before_epoch = self._tallies()
             last = before_epoch
             threads = [
@@ -252,6 +309,8 @@ class Trainer:
                 self.stopping = True
                 _join(threads, None)
                 raise
+            finally:
+                chunks.close()
             if self.failures:
                 raise self.failures[0]
             totals = self._tallies()
@@ -269,7 +328,7 @@ class Trainer:
         """End the run after the chunks under way; from a signal handler or another thread."""
         self.interrupted = self.stopping = True
 
-    def _work(self, worker: Worker, chunks: Chunks, epoch: int) -> None:
+    def _work(self, worker: Worker, chunks: Chunks | StreamedChunks, epoch: int) -> None:
         try:
             before = (epoch - 1) * len(self.tokens)
             while not self.stopping:
@@ -284,7 +343,7 @@ class Trainer:
                 self._seed(worker.rng, epoch, chunk.index)
                 self.train_chunk(
                     worker.hyper,
-                    self.tokens[chunk.start : chunk.stop],
+                    chunk.tokens,
                     self.keep,
                     self.pool,
                     self.model.shared,
@@ -316,13 +375,15 @@ class Trainer:
         )
         private = tuple(array[:, :0] for array in self.workers[0].private)
         rng, stats = np.array([1, 0], np.uint64), np.zeros(len(STATS))
-        chunks = Chunks(self.valid, CHUNK_TOKENS)
-        while not self.interrupted and (chunk := chunks.next()) is not None:
-            tokens = self.valid[chunk.start : chunk.stop]
-            everything = np.zeros(0, np.uint32)
-            self.train_chunk(
-                hyper, tokens, everything, pool, self.model.shared, private, self.lock, rng, stats
-            )
+        everything = np.zeros(0, np.uint32)
+        chunks = chunks_of(self.valid, CHUNK_TOKENS)
+        try:
+            while not self.interrupted and (chunk := chunks.next()) is not None:
+                self.train_chunk(
+                    hyper, chunk.tokens, everything, pool, self.model.shared, private, self.lock, rng, stats
+                )
+        finally:
+            chunks.close()
         return _mean(stats, "loss", "examples")
 
     def _tallies(self) -> np.ndarray:
@@ -391,6 +452,7 @@ def train(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     keep_cache: bool = False,
+    no_cache: bool = False,
     encoding_progress: Any = None,
     command: str | None = None,
 ) -> EmbeddingModel:
@@ -417,6 +479,8 @@ def train(
         Where the encoded text goes; beside the output, or the system's temporary directory.
     keep_cache : bool, default False
         Leave the encoded text there and use it again if nothing has changed.
+    no_cache : bool, default False
+        Store no encoded text: read the text anew in every epoch (see ``stream_corpus``).
     encoding_progress : callable, optional
         See ``encode_corpus``.
     command : str, optional
@@ -440,35 +504,33 @@ def train(
         check_output(output, overwrite=overwrite)
     if isinstance(valid, str | os.PathLike):
         find_files([valid])  # a wrong name must not show only after the corpus was read
+    if no_cache and keep_cache:
+        raise ValueError("keep_cache and no_cache exclude each other: give one of them")
+    read: Callable[..., EncodedCorpus] = partial(
+        stream_corpus if no_cache else partial(encode_corpus, cache_dir=_cache_dir(output, cache_dir)),
+        tokenizer=config.tokenizer,
+        lowercase=config.lowercase,
+        field=config.field,
+        workers=config.workers,
+    )
     started = time.time()
     with ExitStack() as cleanup:
         if isinstance(corpus, EncodedCorpus):
             encoded = corpus
         else:
-            encoded = encode_corpus(
+            encoded = read(
                 corpus,
-                tokenizer=config.tokenizer,
-                lowercase=config.lowercase,
                 min_count=config.min_count,
                 max_final_vocab=config.max_final_vocab,
                 vocab=vocab,
-                cache_dir=_cache_dir(output, cache_dir),
-                keep=keep_cache,
-                workers=config.workers,
                 progress=encoding_progress,
+                **({} if no_cache else {"keep": keep_cache}),
             )
             cleanup.enter_context(encoded)
         held_out = None
         if valid is not None:
             try:
-                held_out = encode_corpus(
-                    valid,
-                    tokenizer=config.tokenizer,
-                    lowercase=config.lowercase,
-                    vocab=encoded.vocab,
-                    cache_dir=_cache_dir(output, cache_dir),
-                    workers=config.workers,
-                )
+                held_out = read(valid, vocab=encoded.vocab)
             except DataError as error:
                 raise DataError(f"held-out text: {error}") from error
             cleanup.enter_context(held_out)
@@ -569,7 +631,8 @@ def _warn_of_collapse(trainer: Trainer) -> None:
     assert trainer.config.window is not None
     tallies = trainer._tallies()
     concentration = _mean(tallies, "concentration", "weighed")
-    by_place = weights_by_place(trainer.model, np.asarray(trainer.tokens[:PLACE_TOKENS]))
+    tokens = trainer.tokens.opening if isinstance(trainer.tokens, TokenStream) else trainer.tokens
+    by_place = weights_by_place(trainer.model, np.asarray(tokens[:PLACE_TOKENS]))
     before, after = by_place[trainer.config.window - 1 : trainer.config.window + 1]
     if concentration > CONCENTRATED:
         sign = f"onto single words (mean sum of squared weights {concentration:.2f})"
