@@ -22,7 +22,10 @@ FLOORS = [
         "gensim_format", "gensim_index",
     },
     {"text", "encoding", "cache", "corpus", "docstrings", "model", "attention"},
-    {"progress", "training", "plan", "reembedding", "segmentation", "sentences", "search"},
+    {
+        "progress", "training", "plan", "reembedding", "segmentation", "sentences", "search",
+        "checkpoint", "divergence", "unfinished_run",
+    },
     {"eval", "nn"},
     {"cli", "__main__"},
 ]  # fmt: skip
