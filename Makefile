@@ -22,12 +22,13 @@ test: $(VENV)/.installed
 # Before a merge.
 check: lint typecheck test
 
+# The extra, for what is installed above; the version is named so that the tests run the same one everywhere.
 $(VENV)/.torch: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet 'torch==2.13.0'
+	$(BIN)/python -m pip install --quiet 'wordvec-ca[torch]' 'torch==2.13.0'
 	touch $@
 
 test-torch: $(VENV)/.torch
-	$(BIN)/python -m pytest tests/nn
+	$(BIN)/python -m pytest tests/nn tests/test_bilstm_tagging.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check $(SOURCES)

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 from baselines import STRENGTHS, bag_of_words

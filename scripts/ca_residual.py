@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ca_digits import accuracy, read

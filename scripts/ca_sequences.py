@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ensemble import Ensemble

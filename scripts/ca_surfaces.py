@@ -5,6 +5,7 @@ Four points of XOR, and x exp(-x^2 - y^2) from 1 % of a grid. Many seeds, traine
 
 from __future__ import annotations
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 from ensemble import Ensemble

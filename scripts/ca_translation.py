@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F

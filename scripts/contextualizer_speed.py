@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 from report import Report, parser, progress

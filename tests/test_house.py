@@ -21,9 +21,9 @@ FLOORS = [
         "formats", "binary_format", "text_format", "projector_format", "safetensors_format",
         "gensim_format", "gensim_index",
     },
-    {"text", "encoding", "cache", "corpus", "docstrings", "model", "attention"},
+    {"text", "encoding", "cache", "corpus", "docstrings", "progress", "history", "model", "attention"},
     {
-        "progress", "training", "plan", "reembedding", "segmentation", "sentences", "search",
+        "training", "plan", "reembedding", "segmentation", "sentences", "search",
         "checkpoint", "divergence", "unfinished_run",
     },
     {"eval", "nn"},

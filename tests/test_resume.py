@@ -104,6 +104,7 @@ def test_resumed_run_is_the_uninterrupted_one(tmp_path: Path, corpus: Path, kind
     for key in ("loss_by_epoch", "valid_loss_by_epoch", "predictions", "attention_concentration"):
         assert resumed.record[key] == whole.record[key]
     assert [record.epoch for record in seen if record.epoch_ended][-2:] == [3, 4]
+    assert [point.loss for point in resumed.history.points] == [p.loss for p in whole.history.points]
     assert resumed.record["sessions"] == 2
     assert not run_folder(tmp_path / "m").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "m"]
@@ -180,7 +181,7 @@ def test_run_that_was_lost_before_its_first_checkpoint_begins_again(tmp_path: Pa
     whole = train(corpus, small())
     run = UnfinishedRun.begin(
         tmp_path / "m", small().resolved(), corpus=corpus, valid=None, vocab=None, cache_dir=None,
-        keep_cache=False, overwrite=False, checkpoint_every="10m",
+        keep_cache=False, overwrite=False, checkpoint_every="10m", command=None,
     )  # fmt: skip
     assert run._lock is not None
     run._lock.close()  # as the end of the process does

@@ -79,6 +79,8 @@ class State:
         What the training loop has counted, now and when the epoch began.
     losses, valid_losses : list of float
         Of the epochs before.
+    history : list of list
+        The points of ``History``.
     sessions : int
         How often the run was started or continued.
     changes : list of dict
@@ -102,6 +104,7 @@ class State:
     tallies_before_epoch: list[float]
     losses: list[float] = field(default_factory=list)
     valid_losses: list[float] = field(default_factory=list)
+    history: list[list[float]] = field(default_factory=list)
     sessions: int = 1
     changes: list[dict[str, Any]] = field(default_factory=list)
     valid_fingerprint: str | None = None

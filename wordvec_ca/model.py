@@ -17,6 +17,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim_index import gensim_is_installed, write_gensim_index
+from wordvec_ca.history import History
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, aligned_zeros, padded
 from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.vocab import Vocab
@@ -26,7 +27,7 @@ FORMAT = 1
 
 FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
-    *("outputs.npy", "attention_words.npy", "attention_slots.npy"),
+    *("outputs.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
 }
 """What a model directory may hold; one that holds anything else is never overwritten."""
 
@@ -59,12 +60,15 @@ class EmbeddingModel:
         Attention logits s by place.
     record : dict
         What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
+    history : History
+        How the run went: loss and learning rate along the way.
     """
 
     def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
         self.config = config.resolved()
         self.vocab = vocab
         self.record: dict[str, Any] = {}
+        self.history = History()
         shapes = parameter_shapes(self.config, len(vocab))
         self.inputs = aligned_zeros(shapes["inputs"])
         self.outputs = aligned_zeros(shapes["outputs"])
@@ -168,6 +172,8 @@ class EmbeddingModel:
             self.vocab.save(folder / "vocab.tsv")
             if gensim_is_installed():
                 write_gensim_index(folder, self.vocab.words, self.vocab.counts)
+            if len(self.history):
+                self.history.save(folder / "history.tsv")
             text = json.dumps(self.full_record(), indent=2, ensure_ascii=False) + "\n"
             (folder / "config.json").write_text(text, encoding="utf-8")
 
@@ -197,6 +203,7 @@ class EmbeddingModel:
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
+        model.history = History.load(folder / "history.tsv")
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
         model.record = {key: value for key, value in record.items() if key not in fixed}
         return model

@@ -29,6 +29,7 @@ from wordvec_ca.config import PAIRWISE, TrainConfig
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus
 from wordvec_ca.divergence import divergence
 from wordvec_ca.errors import DataError
+from wordvec_ca.history import History, Point
 from wordvec_ca.kernels import STATS, aligned_zeros, padded
 from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
@@ -263,6 +264,7 @@ class Trainer:
         self.failures: list[BaseException] = []
         self.losses: list[float] = []
         self.valid_losses: list[float] = []
+        self.history = History()
         self.seconds = 0.0
         self.interrupted = False
         self.epoch, self.index, self.start = 1, 0, 0  # where the run stands between two chunks
@@ -395,6 +397,10 @@ class Trainer:
         self.epoch, self.index, self.start = state.epoch, state.index, state.start
         self.chunk_tokens, self.seconds = state.chunk_tokens, state.seconds
         self._position = self.position
+        try:
+            self.history = History([Point._make(point) for point in state.history])
+        except TypeError as error:
+            raise DataError(f"the history in the checkpoint cannot be used: {error}") from error
 
     @property
     def position(self) -> int:
@@ -520,6 +526,7 @@ class Trainer:
             valid_loss=self.valid_losses[-1] if ended and self.valid_losses else None,
             attention_concentration=concentration,
         )
+        self.history.add(record)
         for callback in callbacks:
             if callback(record):
                 self.stopping = True
@@ -590,6 +597,7 @@ class Checkpointing:
             tallies_before_epoch=trainer._before_epoch.tolist(),
             losses=trainer.losses[:done],
             valid_losses=trainer.valid_losses[:done],
+            history=[list(point) for point in trainer.history.points],
             sessions=self.sessions,
             changes=self.changes,
         )
@@ -609,6 +617,7 @@ def train(
     keep_cache: bool = False,
     encoding_progress: Any = None,
     checkpoint_every: str = DEFAULT_INTERVAL,
+    command: str | None = None,
 ) -> EmbeddingModel:
     """Train a model.
 
@@ -639,6 +648,8 @@ def train(
         A time (``30s``, ``10m``, ``2h``) or a number of tokens (``5M``) after which a checkpoint is written
         to ``OUTPUT.run``, or ``never``; see ``resume``. At the default the time grows for models so large
         that writing them would take more than a fiftieth of it. Without ``output`` there are none.
+    command : str, optional
+        What to type to do this again; kept in the record of the model.
 
     Returns
     -------
@@ -675,6 +686,7 @@ def train(
                 keep_cache=keep_cache,
                 overwrite=overwrite,
                 checkpoint_every=checkpoint_every,
+                command=command,
             )
             cleanup.enter_context(run)
         texts = _Texts(config, run, _cache_dir(output, cache_dir), cleanup, encoding_progress)
@@ -687,7 +699,7 @@ def train(
         model.initialise()
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         checkpoint = None if run is None else Checkpointing(run, encoded, held_out, None)
-        _run_and_save(trainer, encoded, callbacks, started, output, overwrite, run, checkpoint)
+        _run_and_save(trainer, encoded, callbacks, started, output, overwrite, command, run, checkpoint)
         return model
 
 
@@ -776,7 +788,8 @@ def resume(
         if former is not None:
             trainer.restore(former)
             checkpoint.changes += _differences(former, config)
-        _run_and_save(trainer, encoded, callbacks, started, run.output, run.may_overwrite(), run, checkpoint)
+        overwrite, command = run.may_overwrite(), request.command
+        _run_and_save(trainer, encoded, callbacks, started, run.output, overwrite, command, run, checkpoint)
         return model
 
 
@@ -875,6 +888,7 @@ def _run_and_save(
     started: float,
     output: str | os.PathLike[str] | None,
     overwrite: bool,
+    command: str | None,
     run: UnfinishedRun | None,
     checkpoint: Checkpointing | None,
 ) -> None:
@@ -883,7 +897,11 @@ def _run_and_save(
     with _interrupts(trainer):
         trainer.run(callbacks, checkpoint)
         interrupted = trainer.interrupted and not trainer.finished
-        model.record = _record(trainer, encoded, started, interrupted=interrupted)
+        model.record = {
+            "command": command,
+            **_record(trainer, encoded, started, interrupted=interrupted),
+        }
+        model.history = trainer.history
         if run is not None and checkpoint is not None:
             model.record["run"] = run.request.run
             model.record["sessions"] = checkpoint.sessions

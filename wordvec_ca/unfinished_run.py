@@ -64,6 +64,8 @@ class Request:
         Whether an existing model may be replaced.
     checkpoint_every : str
         See ``parse_interval``.
+    command : str or None
+        What was typed.
     """
 
     run: str
@@ -76,6 +78,7 @@ class Request:
     keep_cache: bool
     overwrite: bool
     checkpoint_every: str
+    command: str | None
 
 
 class UnfinishedRun:
@@ -113,6 +116,7 @@ class UnfinishedRun:
         keep_cache: bool,
         overwrite: bool,
         checkpoint_every: str,
+        command: str | None,
     ) -> UnfinishedRun:
         """Make the folder of a new run; the parameters are those of ``train``.
 
@@ -133,6 +137,7 @@ class UnfinishedRun:
             keep_cache=keep_cache,
             overwrite=overwrite,
             checkpoint_every=checkpoint_every,
+            command=command,
         )
         target = Path(os.path.abspath(output))
         folder = run_folder(target)

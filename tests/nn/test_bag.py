@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from wordvec_ca import TrainConfig, train  # noqa: E402
 from wordvec_ca.nn import BlockCoordinate, CAEmbeddingBag  # noqa: E402
 
 bags_of_features = st.lists(st.lists(st.integers(1, 9), max_size=6), min_size=1, max_size=5)
@@ -104,22 +105,27 @@ def test_nan_stays_in_its_bag_and_padding_may_hold_anything():
     assert all(p.grad.isfinite().all() for p in bag.parameters())
 
 
-def test_from_pretrained_copies_keyed_vectors_or_arrays():
-    vectors = np.arange(12, dtype=np.float32).reshape(4, 3)
-    vectors.flags.writeable = False
-
-    class Keyed:
-        pass
-
-    keyed = Keyed()
-    keyed.vectors = vectors
-    for source in (vectors, keyed, torch.from_numpy(vectors.copy())):
+def test_from_pretrained_copies_a_model_its_folder_or_a_table(tmp_path):
+    config = TrainConfig(vector_size=3, min_count=1, epochs=1, workers=1)
+    model = train([["a", "b", "c", "a"]] * 5, config, output=tmp_path / "model")
+    table = np.array(model.vectors.vectors)
+    for source in (
+        model,
+        model.vectors,
+        tmp_path / "model",
+        str(tmp_path / "model"),
+        table,
+        torch.tensor(table),
+    ):
         bag = CAEmbeddingBag.from_pretrained(source, freeze=True, sigma_dim=2, mode="sum")
-        assert (bag.weight.detach().numpy() == vectors).all()
+        assert (bag.weight.detach().numpy() == table).all()
         assert not bag.weight.requires_grad
-        assert bag.sigma_weight.shape == (4, 2)
+        assert bag.sigma_weight.shape == (3, 2)
+    with torch.no_grad():
+        bag.weight.zero_()
+    assert table.any()
     with pytest.raises(ValueError, match="shape"):
-        CAEmbeddingBag.from_pretrained(vectors[0])
+        CAEmbeddingBag.from_pretrained(table[0])
 
 
 @pytest.mark.parametrize(

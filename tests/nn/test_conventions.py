@@ -148,12 +148,47 @@ def test_factory_arguments_and_repr(name):
 
 
 @every_module
-def test_compiles_without_graph_breaks(name):
+def test_compiles_without_graph_breaks_forward_and_backward(name):
     module, inputs = build(name)
     torch._dynamo.reset()
-    compiled = torch.compile(module, backend="eager", fullgraph=True)
-    for a, b in zip(flat(module(*inputs)), flat(compiled(*inputs)), strict=True):
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    results = []
+    for function in (module, compiled):
+        outputs = flat(function(*inputs))
+        gradients = torch.autograd.grad(sum(t.square().sum() for t in outputs), list(module.parameters()))
+        results.append([*outputs, *gradients])
+    for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def rows(inputs, chosen):
+    """Return some rows of every input."""
+    return tuple(rows(part, chosen) if isinstance(part, tuple) else part[chosen] for part in inputs)
+
+
+batched = pytest.mark.parametrize("name", [name for name in CASES if name != "bag-sum-offsets"])
+
+
+@batched
+def test_a_row_depends_on_no_other_row_not_even_on_nan_in_it(name):
+    module, inputs = build(name)
+    both = flat(module(*inputs))[0]
+    for i in range(2):
+        torch.testing.assert_close(flat(module(*rows(inputs, slice(i, i + 1))))[0], both[i : i + 1])
+    if not inputs[0].is_floating_point():
+        return
+    first = inputs[0].clone()
+    first[1, ..., 0] = torch.nan
+    spoilt = flat(module(first, *inputs[1:]))[0]
+    torch.testing.assert_close(spoilt[0], both[0])
+    assert spoilt[1].isnan().any()
+
+
+@batched
+def test_a_batch_of_nothing_gives_nothing(name):
+    module, inputs = build(name)
+    expected, got = flat(module(*inputs))[0], flat(module(*rows(inputs, slice(0, 0))))[0]
+    assert got.shape == (0, *expected.shape[1:])
 
 
 @every_module

@@ -1,20 +1,37 @@
 """The torch part is optional: nothing else imports torch, and without it the message says what to install."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 WITHOUT_TORCH = """
-import sys
-sys.modules["torch"] = None  # as if it were not installed
-try:
-    import wordvec_ca.nn
-except ImportError as error:
-    print(error)
+import runpy, sys
+
+class Hide:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        return None if name.split(".")[0] == "torch" else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = [Hide(finder) for finder in sys.meta_path]
+sys.argv[:] = sys.argv[1:]
 """
 
 
-def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code where torch cannot be found, as if it were not installed."""
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH + code, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
 
 
 def test_core_and_command_line_do_not_import_torch():
@@ -24,8 +41,34 @@ def test_core_and_command_line_do_not_import_torch():
         "except SystemExit: pass\n"
         "print('torch' in sys.modules)"
     )
-    assert run(code).splitlines()[-1] == "False"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_missing_torch_says_how_to_install_it():
-    assert "pip install wordvec-ca[torch]" in run(WITHOUT_TORCH)
+    done = without_torch("import wordvec_ca.nn")
+    assert done.stderr.splitlines()[-1].endswith("pip install wordvec-ca[torch]")
+
+
+def test_command_line_says_how_to_install_it(tmp_path):
+    vectors, tagged = tmp_path / "vectors.txt", tmp_path / "tags.tsv"
+    vectors.write_text("1 2\na 1 0\n", encoding="utf-8")
+    tagged.write_text("a\tX\n\n" * 40, encoding="utf-8")
+    code = "from wordvec_ca.cli import main; main()"
+    done = without_torch(code, "cawv", "eval", str(vectors), "--bilstm-tagging", str(tagged))
+    assert done.returncode == 1
+    assert "pip install 'wordvec-ca[torch]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+SCRIPTS = ROOT / "scripts"
+EXPERIMENTS = sorted(path for path in SCRIPTS.glob("c*.py") if "\nimport torch\n" in path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("script", EXPERIMENTS, ids=lambda path: path.stem)
+def test_experiments_say_how_to_install_it(script):
+    code = "sys.path.insert(0, sys.argv.pop(0)); runpy.run_path(sys.argv[0], run_name='__main__')"
+    done = without_torch(code, str(SCRIPTS), str(script))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("pip install 'wordvec-ca[torch]'")
+    assert "Traceback" not in done.stderr

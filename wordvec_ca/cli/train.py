@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,7 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             keep_cache=options["keep_cache"],
             encoding_progress=encoding_progress,
             checkpoint_every=options["checkpoint_every"],
+            command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
         )
     _tell(model, output, options)
 

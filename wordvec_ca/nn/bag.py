@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from wordvec_ca.keyedvectors import KeyedVectors
 
 
 class CAEmbeddingBag(nn.Module):
@@ -121,14 +124,18 @@ class CAEmbeddingBag(nn.Module):
 
         Parameters
         ----------
-        vectors : KeyedVectors, array or Tensor, shape (num_embeddings, embedding_dim)
-            Such as :class:`wordvec_ca.keyedvectors.KeyedVectors`; copied. Feature ``i`` is its row ``i``.
+        vectors : path, model, KeyedVectors, array or Tensor, shape (num_embeddings, embedding_dim)
+            A trained model, its directory or any file of vectors that
+            :meth:`wordvec_ca.keyedvectors.KeyedVectors.load` reads, vectors of gensim, or a bare table;
+            copied. Feature ``i`` is row ``i``, ``key_to_index[word]`` of a word.
         freeze : bool, default False
             Do not train ``w'``.
         **options
             Further arguments of the constructor.
         """
-        table = vectors.vectors if hasattr(vectors, "vectors") else vectors
+        table = KeyedVectors.load(vectors) if isinstance(vectors, str | os.PathLike) else vectors
+        while hasattr(table, "vectors"):  # a model holds keyed vectors, and those the table
+            table = table.vectors
         tensor = table.detach() if isinstance(table, Tensor) else torch.tensor(np.asarray(table))
         if tensor.dim() != 2:
             raise ValueError(
