@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,12 @@ from hypothesis import strategies as st
 
 import wordvec_ca.encoding as encoding_module
 import wordvec_ca.text as text_module
-from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus
+from wordvec_ca import json_lines
+from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.text import cut_into_blocks, find_files, tokenize
+from wordvec_ca.token_stream import TokenStream
+from wordvec_ca.training import chunks_of
 from wordvec_ca.vocab import Vocab
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -545,3 +549,114 @@ def test_real_text() -> None:
         vocab, _ = count_corpus(io.BytesIO(text), tokenizer=tokenizer, block_bytes=10_000, workers=2)
         tokens = Counter(token for line in text.decode().split("\n") for token in tokenize(line, tokenizer))
         assert vocab == Vocab.from_counts(tokens)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=TEXT.filter(lambda text: text.strip() != ""),
+    block_bytes=st.sampled_from([1, 7, 64, 1 << 20]),
+    longest=st.sampled_from([1, 3, 10_000]),
+    size=st.integers(1, 40),
+    workers=st.integers(1, 3),
+)
+def test_a_stream_is_the_cache(
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    block_bytes: int,
+    longest: int,
+    size: int,
+    workers: int,
+) -> None:
+    """Ids, statistics, fingerprint and the chunks that training sees, in every pass."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "text").write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding_module, "MAX_SENTENCE", longest)
+        with encode_corpus(folder / "text", min_count=1, cache_dir=folder / "cache") as stored:
+            streamed = stream_corpus(folder / "text", min_count=1, workers=workers, block_bytes=block_bytes)
+            assert streamed.fingerprint == stored.fingerprint
+            assert streamed.vocab == stored.vocab
+            untimed = {name: 0.0 for name in stored.stats.as_dict() if name.startswith("seconds")}
+            assert replace(streamed.stats, **untimed) == replace(stored.stats, **untimed)  # type: ignore[arg-type]
+            for _ in range(2):
+                assert isinstance(streamed.tokens, TokenStream)
+                np.testing.assert_array_equal(np.concatenate(list(streamed.tokens.blocks())), stored.tokens)
+                assert len(streamed.tokens) == len(stored.tokens)
+                both = [chunks_of(corpus.tokens, size) for corpus in (stored, streamed)]
+                while (a := both[0].next()) is not None:
+                    b = both[1].next()
+                    assert b is not None
+                    assert (a.index, a.start, a.stop) == (b.index, b.start, b.stop)
+                    np.testing.assert_array_equal(a.tokens, b.tokens)
+                assert both[1].next() is None
+
+
+def test_a_stream_notices_changes(tmp_path: Path) -> None:
+    path = tmp_path / "corpus"
+    path.write_text("a b c\n" * 50)
+    tokens = stream_corpus(path, min_count=1).tokens
+    assert isinstance(tokens, TokenStream)
+    path.write_text("a b d\n" * 50)
+    with pytest.raises(DataError, match="corpus has changed or is new since the run began"):
+        list(tokens.blocks())
+    path.unlink()
+    with pytest.raises(DataError, match="there is no file"):
+        list(tokens.blocks())
+    lines = [["a", "b"]] * 20
+    tokens = stream_corpus(lines, min_count=1).tokens
+    assert isinstance(tokens, TokenStream)
+    for change in (lambda: lines.append(["a"]), lambda: lines.__delitem__(slice(2)), lambda: lines.sort()):
+        change()  # type: ignore[no-untyped-call]
+        with pytest.raises(DataError, match="the corpus has changed since its words were counted"):
+            list(tokens.blocks())
+
+
+@pytest.mark.parametrize("corpus", ["-", io.BytesIO(b"a"), iter([["a"]])])
+def test_what_can_be_read_once_is_no_stream(corpus: Any) -> None:
+    with pytest.raises(DataError, match="can be read only once, but without a cache"):
+        stream_corpus(corpus)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_json_lines(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "corpus.jsonl.gz"
+    lines = [
+        '{"text": "The cat\\nsat.", "id": 7}',
+        "",
+        '{"id": 8, "text": null}',
+        '{"id": 9}',
+        '{"text": "half a pair: \\ud800"}',
+        '{"text": "cut off',
+        "[1]",
+        '{"text": 5}',
+        '{"a":' * 20_000,
+        '{"text": "caf\\u00e9"}\r',
+        '{"text": ""}',
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with encode_corpus(
+        path, field="text", min_count=1, cache_dir=tmp_path / "c", block_bytes=block_bytes
+    ) as result:
+        assert [" ".join(line) for line in sentences(result.tokens, result.vocab)] == [
+            "the cat", "sat .", "half a pair : \ufffd \ufffd \ufffd", "café",
+        ]  # fmt: skip
+    assert result.stats.records == {"records": 10, "records without text": 2, "malformed records": 4}
+    with pytest.raises(
+        DataError, match=r"no line is a JSON object .* 'body'; line 1 has the fields 'text', 'id'"
+    ):
+        count_corpus(path, field="body")
+    (tmp_path / "plain").write_text("a b\n")
+    with pytest.raises(DataError, match=r"no line is a JSON object.*line 1 cannot be used"):
+        count_corpus([path, tmp_path / "plain"], field="text")
+    with pytest.warns(UserWarning, match=r"looks like JSON lines .*--field text reads one field"):
+        count_corpus(path)
+    with pytest.raises(ValueError, match="field is for files"):
+        count_corpus(iter(["{}"]), field="text")
+
+
+def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST_RECORD", 1000)
+    (tmp_path / "c").write_text(json.dumps({"t": "x " * 5000}) + "\n" + json.dumps({"t": "a b"}) + "\n")
+    vocab, stats = count_corpus(tmp_path / "c", field="t")
+    assert vocab.words == ["a", "b"]
+    assert stats.records == {"records": 2, "malformed records": 1}

@@ -21,7 +21,10 @@ FLOORS = [
         "formats", "binary_format", "text_format", "projector_format", "safetensors_format",
         "gensim_format", "gensim_index",
     },
-    {"text", "encoding", "cache", "corpus", "docstrings", "progress", "history", "model", "attention"},
+    {
+        "text", "json_lines", "token_stream", "encoding", "cache", "corpus", "docstrings",
+        "progress", "history", "model", "attention", "chunks",
+    },
     {
         "training", "plan", "reembedding", "segmentation", "sentences", "search",
         "checkpoint", "divergence", "unfinished_run",

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from wordvec_ca.checkpoint import Checkpoints, Interval, parse_interval, read_checkpoint, read_state
+from wordvec_ca.chunks import Chunks, chunk_size
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import MODELS
 from wordvec_ca.model import EmbeddingModel
 from wordvec_ca.progress import Progress
-from wordvec_ca.training import Chunks, Trainer, chunk_size, resume, train
+from wordvec_ca.training import Trainer, resume, train
 from wordvec_ca.unfinished_run import UnfinishedRun, run_folder
 from wordvec_ca.vocab import Vocab
 
@@ -181,7 +182,7 @@ def test_run_that_was_lost_before_its_first_checkpoint_begins_again(tmp_path: Pa
     whole = train(corpus, small())
     run = UnfinishedRun.begin(
         tmp_path / "m", small().resolved(), corpus=corpus, valid=None, vocab=None, cache_dir=None,
-        keep_cache=False, overwrite=False, checkpoint_every="10m", command=None,
+        keep_cache=False, no_cache=False, overwrite=False, checkpoint_every="10m", command=None,
     )  # fmt: skip
     assert run._lock is not None
     run._lock.close()  # as the end of the process does
@@ -231,6 +232,19 @@ def test_encoded_text_is_found_again_or_made_again(tmp_path: Path, corpus: Path,
         assert same(resume(tmp_path / "m"), whole)
         shutil.rmtree(tmp_path / "m")
         assert (tmp_path / "cache").exists() == (place == "kept" and not loss)
+
+
+def test_text_that_is_not_stored_is_read_up_to_the_place(tmp_path: Path, corpus: Path) -> None:
+    whole = train(corpus, small(epochs=4), valid=corpus)
+    cut_short(corpus, small(epochs=4), tmp_path / "m", no_cache=True, valid=corpus)
+    for path in sorted(tmp_path.glob("m.run/*.checkpoint"))[-1:]:
+        assert read_state(path).start > 0
+    assert not list(tmp_path.rglob("tokens.i32"))
+    shutil.copytree(tmp_path / "m.run", tmp_path / "n.run")
+    assert same(resume(tmp_path / "m"), whole)
+    corpus.write_text(corpus.read_text().replace("w1 ", "w2 ", 1))
+    with pytest.raises(DataError, match="the corpus has changed since the run began"):
+        resume(tmp_path / "n")
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

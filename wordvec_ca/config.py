@@ -111,6 +111,8 @@ class TrainConfig:
         How text is split (docs/tokenising.md).
     lowercase : bool, default True
         Fold case.
+    field : str, optional
+        The files are JSON lines, and this field of each object is the text.
 
     Raises
     ------
@@ -141,6 +143,7 @@ class TrainConfig:
     backend: str = "cython"
     tokenizer: str = "words"
     lowercase: bool = True
+    field: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from wordvec_ca import cache
 from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.encoding import MAX_SENTENCE, Corpus, CorpusStats, Progress, Reading, Source
+from wordvec_ca.errors import DataError
 from wordvec_ca.kernels._text import Lexicon
 from wordvec_ca.text import BLOCK_BYTES, TextFiles, is_words, tokenize
+from wordvec_ca.token_stream import TokenStream
 from wordvec_ca.vocab import Vocab, lowest_count
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "count_corpus",
     "encode_corpus",
     "plan_corpus",
+    "stream_corpus",
     "tokenize",
 ]
 
@@ -35,8 +38,9 @@ class EncodedCorpus:
 
     Attributes
     ----------
-    tokens : memmap of shape (n,), int32, read-only
-        Ids (rows of the vocabulary), -1 after each line; the last element is -1.
+    tokens : memmap of shape (n,), int32, read-only, or TokenStream
+        Ids (rows of the vocabulary), -1 after each line; the last element is -1. A TokenStream reads them
+        anew in each pass (see `stream_corpus`).
     vocab : Vocab
     stats : CorpusStats
     fingerprint : str
@@ -51,7 +55,7 @@ class EncodedCorpus:
 
     def __init__(
         self,
-        tokens: NDArray[np.int32],
+        tokens: NDArray[np.int32] | TokenStream,
         vocab: Vocab,
         stats: CorpusStats,
         fingerprint: str,
@@ -90,6 +94,7 @@ def encode_corpus(
     min_count: int = 5,
     max_final_vocab: int | None = None,
     vocab: Vocab | str | os.PathLike[str] | None = None,
+    field: str | None = None,
     cache_dir: str | os.PathLike[str],
     keep: bool = False,
     workers: int | None = None,
@@ -115,6 +120,8 @@ def encode_corpus(
     vocab : Vocab or path, optional
         Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then mean
         nothing (call ``vocab.prune`` for that).
+    field : str, optional
+        The files are JSON lines, and this field of each object is the text (docs/corpora.md).
     cache_dir : path
         Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
         to 8 bytes a token.
@@ -146,7 +153,7 @@ def encode_corpus(
     _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
     if vocab is not None and not isinstance(vocab, Vocab):
         vocab = Vocab.load(vocab)
-    source = Source(corpus)
+    source = Source(corpus, field)
     directory = Path(cache_dir)
     recipe = {}
     reason = "the cache is not to be kept"
@@ -158,6 +165,7 @@ def encode_corpus(
             lowercase=lowercase,
             min_count=min_count,
             max_final_vocab=max_final_vocab,
+            field=field,
         )
         found = cache.find(directory, recipe)
         if not isinstance(found, str):
@@ -188,6 +196,74 @@ def _map(directory: Path) -> NDArray[np.int32]:
     return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
 
 
+def stream_corpus(
+    corpus: Corpus,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 5,
+    max_final_vocab: int | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    field: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> EncodedCorpus:
+    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text anew.
+
+    The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
+    becomes, and then once per pass.
+
+    Parameters
+    ----------
+    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, workers, progress, block_bytes
+        As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
+        such as a list.
+
+    Returns
+    -------
+    EncodedCorpus
+        Its ``tokens`` are a `TokenStream`; the fingerprint is that of the encoded corpus.
+
+    Raises
+    ------
+    DataError, ValueError
+        As in `encode_corpus`; and a DataError if the corpus can be read only once.
+    """
+    Source.check_repeatable(corpus)
+    if isinstance(vocab, str | os.PathLike):
+        vocab = Vocab.load(vocab)
+    words = is_words(tokenizer)
+    workers = _usable_cpus() if workers is None else workers
+    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    files = cache.identities(Source(corpus, field).files)
+    counted: CorpusStats | None = None
+    if vocab is None:
+        reading = Reading(Source(corpus, field), words, lowercase, None, workers, progress, block_bytes)
+        vocab = reading.count(min_count, max_final_vocab)
+        counted = reading.stats
+
+    def begin() -> Reading:
+        source = Source(corpus, field)
+        if change := cache.difference(files, cache.identities(source.files)):
+            raise DataError(
+                f"{change} since the run began, and without a cache the text is read anew in every epoch; "
+                "leave it as it is while the run lasts, or train with a cache"
+            )
+        return Reading(source, words, lowercase, vocab, workers, None, block_bytes)
+
+    tokens = TokenStream(begin)
+    stats = tokens.stats
+    if counted is not None:
+        seconds = counted.seconds_reading + stats.seconds_reading
+        merging = counted.seconds_merging + stats.seconds_merging
+        stats = replace(stats, raw_types=counted.raw_types, seconds_reading=seconds, seconds_merging=merging)
+    reason = "no cache was wanted"
+    return EncodedCorpus(
+        tokens, vocab, stats, tokens.fingerprint, directory=None, reused=False, reason=reason
+    )
+
+
 def count_corpus(
     corpus: Corpus,
     *,
@@ -195,6 +271,7 @@ def count_corpus(
     lowercase: bool = True,
     min_count: int = 1,
     max_final_vocab: int | None = None,
+    field: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
@@ -210,7 +287,7 @@ def count_corpus(
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
     _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
-    reading = Reading(Source(corpus), words, lowercase, None, workers, progress, block_bytes)
+    reading = Reading(Source(corpus, field), words, lowercase, None, workers, progress, block_bytes)
     return reading.count(min_count, max_final_vocab), reading.stats
 
 
@@ -240,13 +317,13 @@ class CorpusPlan:
 
 
 def plan_corpus(
-    corpus: Corpus, *, tokenizer: str = "words", sample_bytes: int = 1 << 22
+    corpus: Corpus, *, tokenizer: str = "words", field: str | None = None, sample_bytes: int = 1 << 22
 ) -> CorpusPlan | None:
     """Estimate the size of an encoded corpus from a sample spread over its files.
 
     Parameters
     ----------
-    corpus, tokenizer
+    corpus, tokenizer, field
         As in `encode_corpus`.
     sample_bytes : int, default 4 MiB
         About so much text is read in all.
@@ -257,14 +334,14 @@ def plan_corpus(
         None for standard input, streams and iterables, which can be read only once.
     """
     words = is_words(tokenizer)
-    source = Source(corpus)
+    source = Source(corpus, field)
     if source.files is None or source.files.bytes_total is None:
         return None
     paths = [str(file) for file in source.files.files]
     spread = sorted(range(len(paths)), key=lambda i: i * 0.618034 % 1)  # neighbours are often alike
     read = text = ids = 0
     for i in spread[:256]:
-        file = TextFiles([paths[i]])
+        file = TextFiles([paths[i]], field)
         enough = text + sample_bytes // 8
         for piece in file.pieces():
             ids += len(Lexicon().read_text(piece, words, True)[0])

@@ -12,10 +12,10 @@ import hashlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -69,6 +69,8 @@ class CorpusStats:
         Invalid UTF-8 sequences that were read as U+FFFD.
     first_repaired : str or None
         File and line of the first of them.
+    records : dict of str to int
+        What was met in JSON lines and Wikipedia dumps, and how often (docs/corpora.md).
     seconds_reading, seconds_merging, seconds_renumbering : float
         Wall-clock time of the three stages.
     """
@@ -86,6 +88,7 @@ class CorpusStats:
     cut_tokens: int = 0
     repaired_utf8: int = 0
     first_repaired: str | None = None
+    records: dict[str, int] = field(default_factory=dict)
     seconds_reading: float = 0.0
     seconds_merging: float = 0.0
     seconds_renumbering: float = 0.0
@@ -104,16 +107,24 @@ class Encoding(NamedTuple):
 
 
 class Source:
-    """What a user may call a corpus: ``files``, or an iterable of ``lines`` or of ``token_lists``."""
+    """What a user may call a corpus: ``files``, or an iterable of ``lines`` or of ``token_lists``.
 
-    def __init__(self, corpus: Corpus) -> None:
+    Parameters
+    ----------
+    corpus : Corpus
+        As in ``encode_corpus``.
+    field : str, optional
+        The files are JSON lines; this field of each is the text.
+    """
+
+    def __init__(self, corpus: Corpus, field: str | None = None) -> None:
         self.files: TextFiles | None = None
         self.lines: Iterable[Any] | None = None
         self.token_lists: Iterable[Any] | None = None
         if isinstance(corpus, str | os.PathLike):
-            self.files = TextFiles(find_files([corpus]))
+            self.files = TextFiles(find_files([corpus]), field)
         elif is_stream(corpus):
-            self.files = TextFiles([corpus])  # type: ignore[list-item]
+            self.files = TextFiles([corpus], field)  # type: ignore[list-item]
         elif isinstance(corpus, bytes | bytearray):
             raise DataError(
                 "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
@@ -123,7 +134,9 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
-            self.files = TextFiles(find_files(corpus))
+            self.files = TextFiles(find_files(corpus), field)
+        elif field is not None:
+            raise ValueError("field is for files of JSON lines, not for a Python iterable: yield the texts")
         else:
             try:
                 items = iter(corpus)  # type: ignore[arg-type]
@@ -143,6 +156,21 @@ class Source:
                 raise DataError(
                     "the corpus is empty: the iterable yields nothing (a generator can be used only once)"
                 )
+
+    @staticmethod
+    def check_repeatable(corpus: Corpus) -> None:
+        """Raise a DataError if a corpus can be read only once."""
+        given = corpus if isinstance(corpus, list | tuple) else [corpus]
+        if any(isinstance(name, str) and name == "-" for name in given):
+            what = "standard input (-)"
+        elif is_stream(corpus) or isinstance(corpus, Iterator):
+            what = f"a {type(corpus).__name__}"
+        else:
+            return
+        raise DataError(
+            f"{what} can be read only once, but without a cache the text is read again in every epoch; "
+            "give files, or train with a cache"
+        )
 
 
 class Reading:
@@ -183,6 +211,7 @@ class Reading:
         self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
         self._line = 0  # line ends since the current file began
         self._first_repaired: str | None = None
+        self.fingerprint = ""
 
     def count(self, min_count: int, max_final_vocab: int | None) -> Vocab:
         """Read everything; return the vocabulary."""
@@ -209,8 +238,7 @@ class Reading:
             vocab, final = self._merge(min_count, max_final_vocab)
 
             started = time.perf_counter()
-            digest = digest_vocab(vocab)
-            digest.update(f"{self.words} {self.lowercase}".encode())
+            digest = self._digest(vocab)
             written = SentenceFile(out, digest)
 
             def work(block: tuple[int, NDArray[np.int32]]) -> tuple[NDArray[np.int32], Renumbered]:
@@ -220,20 +248,44 @@ class Reading:
             for ids, found in _in_order(pool, work, _spilled(spill, blocks), 2 * self.workers):
                 written.write(ids, found)
             out.flush()
+        self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
+        self._complete(written, vocab)
+        return Encoding(vocab, self.stats, digest.hexdigest())
+
+    def stream(self) -> Generator[NDArray[np.int32]]:
+        """Read everything; yield the final ids of the given vocabulary, some at a time, and store nothing."""
+        assert self.vocab is not None
+        vocab, final = self.vocab, np.arange(len(self.vocab), dtype=np.int32)
+        digest = self._digest(vocab)
+        ready = _Ready()
+        written = SentenceFile(ready, digest)
+        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+            for _, ids in self._read(pool):
+                written.write(*renumber(ids, final, MAX_SENTENCE))
+                if ready.parts:
+                    yield ready.take()
+        self._complete(written, vocab)
+        self.fingerprint = digest.hexdigest()
+
+    def _digest(self, vocab: Vocab) -> hashlib.blake2b:
+        digest = digest_vocab(vocab)
+        digest.update(f"{self.words} {self.lowercase}".encode())
+        return digest
+
+    def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
+        """Add what is known after the final ids are written."""
         self.stats = replace(
             self.stats,
             sentences=written.sentences,
             split_lines=written.split,
             kept_tokens=written.kept,
             oov_tokens=self.stats.raw_tokens - written.kept,
-            seconds_renumbering=time.perf_counter() - started,
         )
         if written.kept == 0:
             raise DataError(
                 f"none of the {len(vocab):,} words of the vocabulary occurs in the corpus "
                 f"({self.stats.raw_tokens:,} tokens); was it made with another tokenizer or case setting?"
             )
-        return Encoding(vocab, self.stats, digest.hexdigest())
 
     def _read(self, pool: ThreadPoolExecutor) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Yield (number of the lexicon, provisional ids) of each block, in the order of the text."""
@@ -273,6 +325,7 @@ class Reading:
             files=len(files.files) if files else 0,
             bytes=files.bytes_read if files else self._tally["text_bytes"],
             first_repaired=self._first_repaired,
+            records=dict(files.records) if files else {},
             seconds_reading=time.perf_counter() - started,
             **self._tally,
         )
@@ -363,7 +416,7 @@ class Reading:
 class SentenceFile:
     """Joins renumbered blocks; splits lines that go on from block to block after MAX_SENTENCE tokens."""
 
-    def __init__(self, file: IO[bytes], digest: hashlib.blake2b) -> None:
+    def __init__(self, file: IO[bytes] | _Ready, digest: hashlib.blake2b) -> None:
         self.file = file
         self.digest = digest
         self.open = 0  # tokens of the line that has not ended yet
@@ -397,6 +450,22 @@ class SentenceFile:
     def _put(self, ids: NDArray[np.int32]) -> None:
         self.file.write(ids.data)
         self.digest.update(ids.data)
+
+
+class _Ready:
+    """Ids on their way from a SentenceFile to whoever takes them."""
+
+    def __init__(self) -> None:
+        self.parts: list[NDArray[np.int32]] = []
+
+    def write(self, data: memoryview) -> None:
+        if len(data):
+            self.parts.append(np.frombuffer(data, dtype=np.int32))
+
+    def take(self) -> NDArray[np.int32]:
+        ids = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+        self.parts = []
+        return ids
 
 
 def _in_order(

@@ -14,12 +14,14 @@ import re
 import sys
 import warnings
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
 from typing import IO, Any, Protocol
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.json_lines import field_texts, looks_like_json_lines
 from wordvec_ca.kernels._text import Lexicon, count_strange, cut_point
 
 try:  # three times as fast; comes with xopen where there are wheels for it
@@ -193,6 +195,8 @@ class TextFiles:
     ----------
     files : sequence of str or binary stream
         Paths (``-`` is standard input) or open binary streams.
+    field : str, optional
+        The files are JSON lines; this field of each is the text.
 
     Attributes
     ----------
@@ -202,10 +206,14 @@ class TextFiles:
         Bytes of all files, if all are regular files.
     starts : list of int
         Offset in the text of each file begun so far.
+    records : Counter
+        What was met in files that are not plain text, and how often.
     """
 
-    def __init__(self, files: Sequence[str | IO[bytes]]) -> None:
+    def __init__(self, files: Sequence[str | IO[bytes]], field: str | None = None) -> None:
         self.files = files
+        self.field = field
+        self.records: Counter[str] = Counter()
         self.bytes_read = 0
         self.starts: list[int] = []
         regular = all(isinstance(file, str) and file != "-" and os.path.isfile(file) for file in files)
@@ -250,9 +258,17 @@ class TextFiles:
                     break
             _look(head, name)
             head = head.removeprefix(_BOM)
-            if head:
-                yield head
-            yield from pieces
+            everything = chain([head] if head else [], pieces)
+            if self.field is not None:
+                yield from field_texts(everything, self.field, name, self.records)
+                return
+            if field := looks_like_json_lines(head):
+                warnings.warn(
+                    f"{name} looks like JSON lines and is read as plain text, with names and brackets; "
+                    f"--field {field} reads one field",
+                    stacklevel=2,
+                )
+            yield from everything
 
     def _open(self, file: str | IO[bytes], stack: ExitStack) -> IO[bytes]:
         if not isinstance(file, str):

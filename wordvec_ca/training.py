@@ -14,7 +14,6 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,24 +24,20 @@ from wordvec_ca import kernels
 from wordvec_ca._version import __version__
 from wordvec_ca.attention import weights_by_place
 from wordvec_ca.checkpoint import DEFAULT_INTERVAL, State, parse_interval, tallies
+from wordvec_ca.chunks import CHUNK_TOKENS, Chunks, StreamedChunks, chunk_size, chunks_of
 from wordvec_ca.config import PAIRWISE, TrainConfig
-from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus
+from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
 from wordvec_ca.divergence import divergence
 from wordvec_ca.errors import DataError
 from wordvec_ca.history import History, Point
-from wordvec_ca.kernels import STATS, aligned_zeros, padded
+from wordvec_ca.kernels import STATS, aligned_zeros
 from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
 from wordvec_ca.progress import Callback, Progress
 from wordvec_ca.text import find_files
-from wordvec_ca.unfinished_run import UnfinishedRun
+from wordvec_ca.token_stream import TokenStream
+from wordvec_ca.unfinished_run import UnfinishedRun, encoding_options
 from wordvec_ca.vocab import Vocab
-
-CHUNK_TOKENS = 32_768
-"""Tokens handed to a thread at a time: some milliseconds of work, so that none idles at the end."""
-
-CHUNK_WORK = 5e8
-"""Multiplications in a chunk, at most: half a second, so that Ctrl-C and checkpoints need not wait long."""
 
 RECORD_EVERY = 1.0
 """Seconds between two progress records."""
@@ -67,84 +62,6 @@ MERGE_EVERY = 4_000
 
 PAIRS_PER_MERGE = 24_000
 """The same in predictions, for models with one per context word: frequent rows must not drift far apart."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A run of whole lines: tokens[start:stop], the i-th of its epoch."""
-
-    index: int
-    start: int
-    stop: int
-
-
-class Chunks:
-    """Hands out the chunks of one epoch, each once, in order, to any number of threads.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n,), int32
-        Encoded text.
-    size : int
-        Tokens per chunk, at least; a chunk goes on to the end of its line.
-    index, start : int
-        The first chunk to hand out, and the token where it begins.
-
-    Attributes
-    ----------
-    index, start : int
-        The next chunk and the token where it begins.
-    limit : int
-        No chunk is handed out that begins here or later: where the threads are to pause.
-    """
-
-    def __init__(self, tokens: np.ndarray, size: int, index: int = 0, start: int = 0) -> None:
-        self._tokens, self._size = tokens, size
-        self._lock = threading.Lock()
-        self.index, self.start = index, start
-        self.limit = len(tokens)
-
-    @property
-    def ended(self) -> bool:
-        """Whether all chunks have been handed out."""
-        return self.start >= len(self._tokens)
-
-    def next(self) -> Chunk | None:
-        """Return the next chunk, or None at the limit or the end of the text."""
-        with self._lock:
-            start, end = self.start, len(self._tokens)
-            if start >= min(end, self.limit):
-                return None
-            stop = min(start + self._size, end)
-            while stop < end:  # on to the end of the line
-                ends = np.flatnonzero(self._tokens[stop - 1 : stop + 1_000] < 0)
-                if len(ends):
-                    stop += int(ends[0])
-                    break
-                stop = min(stop + 1_000, end)
-            chunk = Chunk(self.index, start, stop)
-            self.index, self.start = self.index + 1, stop
-            return chunk
-
-
-def chunk_size(n_tokens: int, config: TrainConfig) -> int:
-    """Return the tokens per chunk: a function of text and configuration, not of the number of workers."""
-    affordable = int(CHUNK_WORK / multiplications(config))
-    return max(100, min(affordable, max(1_000, min(CHUNK_TOKENS, n_tokens // 64))))
-
-
-def multiplications(config: TrainConfig) -> int:
-    """Return about how many multiplications the training loop makes for one token."""
-    assert config.window is not None
-    contexts = config.window + 1 if config.shrink_windows else 2 * config.window
-    step = 3 * (1 + config.negative)  # a dot product and two updates for each target
-    if config.model in PAIRWISE:
-        rows = contexts * step
-    elif config.model == "cwindow":
-        rows = contexts * (step + 1)
-    else:
-        rows = step + 2 * contexts * (2 if config.model == "cbow-attn" else 1)
-    return rows * padded(config.vector_size)
 
 
 def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
@@ -232,13 +149,18 @@ class Trainer:
     ----------
     model : EmbeddingModel
         Its parameters are updated in place.
-    tokens : ndarray of shape (n,), int32
-        Word ids, -1 after each line; may be memory-mapped.
+    tokens : ndarray of shape (n,), int32, or TokenStream
+        Word ids, -1 after each line; may be memory-mapped, or read anew in each epoch.
     valid : ndarray of the same kind, optional
         Held-out text.
     """
 
-    def __init__(self, model: EmbeddingModel, tokens: np.ndarray, valid: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        tokens: np.ndarray | TokenStream,
+        valid: np.ndarray | TokenStream | None = None,
+    ) -> None:
         config = model.config
         assert config.workers is not None
         self.model, self.config, self.tokens, self.valid = model, config, tokens, valid
@@ -318,18 +240,21 @@ class Trainer:
         self, clock: Clock, callbacks: Sequence[Callback], checkpoint: Checkpointing | None
     ) -> None:
         """Train what is left of an epoch, with pauses for checkpoints."""
-        chunks = Chunks(self.tokens, self.chunk_tokens, self.index, self.start)
+        chunks = chunks_of(self.tokens, self.chunk_tokens, self.index, self.start)
         last = self._tallies()
-        while True:
-            if checkpoint is not None:
-                chunks.limit = checkpoint.limit(self)
-            last = self._train_chunks(chunks, last, clock, callbacks, checkpoint)
-            self.index, self.start = chunks.index, chunks.start
-            self.seconds = clock.seconds
-            if chunks.ended or self.stopping:
-                break
-            assert checkpoint is not None
-            checkpoint.write(self)
+        try:
+            while True:
+                if checkpoint is not None:
+                    chunks.limit = checkpoint.limit(self)
+                last = self._train_chunks(chunks, last, clock, callbacks, checkpoint)
+                self.index, self.start = chunks.index, chunks.start
+                self.seconds = clock.seconds
+                if chunks.ended or self.stopping:
+                    break
+                assert checkpoint is not None
+                checkpoint.write(self)
+        finally:
+            chunks.close()
         totals = self._tallies()
         self.losses.append(_mean(totals - self._before_epoch, "loss", "examples"))
         complete = chunks.ended
@@ -346,7 +271,7 @@ class Trainer:
 
     def _train_chunks(
         self,
-        chunks: Chunks,
+        chunks: Chunks | StreamedChunks,
         last: np.ndarray,
         clock: Clock,
         callbacks: Sequence[Callback],
@@ -411,7 +336,7 @@ class Trainer:
         """End the run after the chunks under way; from a signal handler or another thread."""
         self.interrupted = self.stopping = True
 
-    def _work(self, worker: Worker, chunks: Chunks, epoch: int) -> None:
+    def _work(self, worker: Worker, chunks: Chunks | StreamedChunks, epoch: int) -> None:
         try:
             before = (epoch - 1) * len(self.tokens)
             while not self.stopping:
@@ -426,7 +351,7 @@ class Trainer:
                 self._seed(worker.rng, epoch, chunk.index)
                 self.train_chunk(
                     worker.hyper,
-                    self.tokens[chunk.start : chunk.stop],
+                    chunk.tokens,
                     self.keep,
                     self.pool,
                     self.model.shared,
@@ -458,13 +383,15 @@ class Trainer:
         )
         private = tuple(array[:, :0] for array in self.workers[0].private)
         rng, stats = np.array([1, 0], np.uint64), np.zeros(len(STATS))
-        chunks = Chunks(self.valid, CHUNK_TOKENS)
-        while not self.interrupted and (chunk := chunks.next()) is not None:
-            tokens = self.valid[chunk.start : chunk.stop]
-            everything = np.zeros(0, np.uint32)
-            self.train_chunk(
-                hyper, tokens, everything, pool, self.model.shared, private, self.lock, rng, stats
-            )
+        everything = np.zeros(0, np.uint32)
+        chunks = chunks_of(self.valid, CHUNK_TOKENS)
+        try:
+            while not self.interrupted and (chunk := chunks.next()) is not None:
+                self.train_chunk(
+                    hyper, chunk.tokens, everything, pool, self.model.shared, private, self.lock, rng, stats
+                )
+        finally:
+            chunks.close()
         return _mean(stats, "loss", "examples")
 
     def check_parameters(self) -> None:
@@ -615,6 +542,7 @@ def train(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     keep_cache: bool = False,
+    no_cache: bool = False,
     encoding_progress: Any = None,
     checkpoint_every: str = DEFAULT_INTERVAL,
     command: str | None = None,
@@ -642,6 +570,8 @@ def train(
         Where the encoded text goes; beside the output, or the system's temporary directory.
     keep_cache : bool, default False
         Leave the encoded text there and use it again if nothing has changed.
+    no_cache : bool, default False
+        Store no encoded text: read the text anew in every epoch (see ``stream_corpus``).
     encoding_progress : callable, optional
         See ``encode_corpus``.
     checkpoint_every : str, default "10m"
@@ -670,6 +600,8 @@ def train(
         check_output(output, overwrite=overwrite)
     if isinstance(valid, str | os.PathLike):
         find_files([valid])  # a wrong name must not show only after the corpus was read
+    if no_cache and keep_cache:
+        raise ValueError("keep_cache and no_cache exclude each other: give one of them")
     if isinstance(vocab, str | os.PathLike):
         vocab = Vocab.load(vocab)
     started = time.time()
@@ -684,13 +616,16 @@ def train(
                 vocab=vocab,
                 cache_dir=cache_dir,
                 keep_cache=keep_cache,
+                no_cache=no_cache,
                 overwrite=overwrite,
                 checkpoint_every=checkpoint_every,
                 command=command,
             )
             cleanup.enter_context(run)
-        texts = _Texts(config, run, _cache_dir(output, cache_dir), cleanup, encoding_progress)
-        encoded = texts.text(corpus, vocab, keep_cache=keep_cache)
+        texts = _Texts(config, run, cleanup, encoding_progress)
+        texts.cache_dir = None if no_cache else _cache_dir(output, cache_dir)
+        texts.keep_cache = keep_cache
+        encoded = texts.text(corpus, vocab)
         held_out = None if valid is None else texts.held_out(valid, encoded.vocab)
         check_memory(config, len(encoded.vocab))
         if output is not None:
@@ -772,7 +707,7 @@ def resume(
             run.check(former, config, _isa(config), accept_changes=accept_changes)
         if checkpoint_every is not None:
             run.checkpoint_every(checkpoint_every)
-        texts = _Texts(config, run, run.folder, cleanup, encoding_progress, former, accept_changes)
+        texts = _Texts(config, run, cleanup, encoding_progress, former, accept_changes)
         encoded = texts.text(request.corpus if corpus is None else corpus, run.vocab())
         held_out = None
         if request.validates:
@@ -820,45 +755,43 @@ class _Texts:
         self,
         config: TrainConfig,
         run: UnfinishedRun | None,
-        cache_dir: Path,
         cleanup: ExitStack,
         progress: Any,
         former: State | None = None,
         accept_changes: bool = False,
     ) -> None:
-        self._config, self._run, self._cache_dir, self._cleanup = config, run, cache_dir, cleanup
+        self._config, self._run, self._cleanup = config, run, cleanup
         self._progress, self._former, self._accept_changes = progress, former, accept_changes
+        self.cache_dir: Path | None = None  # of a text that is not a run's; None: do not store it
+        self.keep_cache = False
 
-    def text(
-        self, corpus: Corpus | EncodedCorpus | None, vocab: Vocab | None, *, keep_cache: bool = False
-    ) -> EncodedCorpus:
+    def text(self, corpus: Corpus | EncodedCorpus | None, vocab: Vocab | None) -> EncodedCorpus:
         """Encode the corpus, or find it encoded."""
         expected = None if self._former is None else self._former.fingerprint
         if isinstance(corpus, EncodedCorpus):
             if expected is not None and corpus.fingerprint != expected:
                 raise DataError("this encoded corpus is not the one with which the run began")
             return corpus
-        return self._encode("text", corpus, vocab, expected, keep_cache)
+        return self._encode("text", corpus, vocab, expected)
 
     def held_out(self, valid: Corpus | None, vocab: Vocab) -> EncodedCorpus:
         """Encode the held-out text with the words of the corpus."""
         try:
             return self._encode(
-                "valid", valid, vocab, None if self._former is None else self._former.valid_fingerprint, False
+                "valid", valid, vocab, None if self._former is None else self._former.valid_fingerprint
             )
         except DataError as error:
             raise DataError(f"held-out text: {error}") from error
 
     def _encode(
-        self, which: str, corpus: Corpus | None, vocab: Vocab | None, expected: str | None, keep: bool
+        self, which: str, corpus: Corpus | None, vocab: Vocab | None, expected: str | None
     ) -> EncodedCorpus:
-        config = self._config
         progress = self._progress if which == "text" else None
         if self._run is not None:
             encoded = self._run.encode(
                 which,
                 corpus,
-                config,
+                self._config,
                 vocab,
                 expected=expected,
                 accept_changes=self._accept_changes,
@@ -866,18 +799,12 @@ class _Texts:
             )
         else:
             assert corpus is not None
-            encoded = encode_corpus(
-                corpus,
-                tokenizer=config.tokenizer,
-                lowercase=config.lowercase,
-                min_count=config.min_count,
-                max_final_vocab=config.max_final_vocab,
-                vocab=vocab,
-                cache_dir=self._cache_dir,
-                keep=keep,
-                workers=config.workers,
-                progress=progress,
-            )
+            options = encoding_options(self._config, vocab, progress)
+            if self.cache_dir is None:
+                encoded = stream_corpus(corpus, **options)
+            else:
+                keep = self.keep_cache and which == "text"
+                encoded = encode_corpus(corpus, cache_dir=self.cache_dir, keep=keep, **options)
         return self._cleanup.enter_context(encoded)
 
 
@@ -996,7 +923,8 @@ def _warn_of_collapse(trainer: Trainer) -> None:
     assert trainer.config.window is not None
     tallies = trainer._tallies()
     concentration = _mean(tallies, "concentration", "weighed")
-    by_place = weights_by_place(trainer.model, np.asarray(trainer.tokens[:PLACE_TOKENS]))
+    tokens = trainer.tokens.opening if isinstance(trainer.tokens, TokenStream) else trainer.tokens
+    by_place = weights_by_place(trainer.model, np.asarray(tokens[:PLACE_TOKENS]))
     before, after = by_place[trainer.config.window - 1 : trainer.config.window + 1]
     if concentration > CONCENTRATED:
         sign = f"onto single words (mean sum of squared weights {concentration:.2f})"

@@ -32,7 +32,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, State, parse_interval
 from wordvec_ca.config import TrainConfig
-from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus
+from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
 from wordvec_ca.encoding import Progress
 from wordvec_ca.errors import DataError
 from wordvec_ca.model import clear_scraps, read_record
@@ -58,8 +58,8 @@ class Request:
         Whether there is held-out text, and whether a vocabulary was given.
     cache_dir : str or None
         Where encoded texts go.
-    keep_cache : bool
-        Whether they stay there.
+    keep_cache, no_cache : bool
+        Whether they stay there, and whether they are not stored at all.
     overwrite : bool
         Whether an existing model may be replaced.
     checkpoint_every : str
@@ -76,6 +76,7 @@ class Request:
     has_vocab: bool
     cache_dir: str | None
     keep_cache: bool
+    no_cache: bool
     overwrite: bool
     checkpoint_every: str
     command: str | None
@@ -114,6 +115,7 @@ class UnfinishedRun:
         vocab: Vocab | None,
         cache_dir: str | os.PathLike[str] | None,
         keep_cache: bool,
+        no_cache: bool,
         overwrite: bool,
         checkpoint_every: str,
         command: str | None,
@@ -135,6 +137,7 @@ class UnfinishedRun:
             has_vocab=vocab is not None,
             cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
             keep_cache=keep_cache,
+            no_cache=no_cache,
             overwrite=overwrite,
             checkpoint_every=checkpoint_every,
             command=command,
@@ -304,7 +307,7 @@ class UnfinishedRun:
             The text has changed, or is gone.
         """
         folder = self.text_folder(which)
-        if expected is not None:
+        if expected is not None and not self.request.no_cache:
             found = cache.reopen(folder)
             if not isinstance(found, str) and found[0].fingerprint == expected:
                 encoding, change = found
@@ -325,18 +328,11 @@ class UnfinishedRun:
                 f"the {_NAMES[which]} cannot be read again, because it was not given as files; start the run "
                 "anew, or in Python give it once more: resume(..., corpus=...)"
             )
-        encoded = encode_corpus(
-            corpus,
-            tokenizer=config.tokenizer,
-            lowercase=config.lowercase,
-            min_count=config.min_count,
-            max_final_vocab=config.max_final_vocab,
-            vocab=vocab,
-            cache_dir=folder,
-            keep=True,
-            workers=config.workers,
-            progress=progress,
-        )
+        options = encoding_options(config, vocab, progress)
+        if self.request.no_cache:
+            encoded = stream_corpus(corpus, **options)
+        else:
+            encoded = encode_corpus(corpus, cache_dir=folder, keep=True, **options)
         if expected is not None and encoded.fingerprint != expected:
             encoded.close()
             raise DataError(
@@ -401,6 +397,20 @@ _NAMES = {"text": "corpus", "valid": "held-out text"}
 def _interval(text: str) -> Interval:
     interval = parse_interval(text) or Interval(seconds=float("inf"))  # none but when the run is interrupted
     return dataclasses.replace(interval, stretch=text == DEFAULT_INTERVAL)
+
+
+def encoding_options(config: TrainConfig, vocab: Vocab | None, progress: Progress | None) -> dict[str, Any]:
+    """Return the arguments that ``encode_corpus`` and ``stream_corpus`` share."""
+    return {
+        "tokenizer": config.tokenizer,
+        "lowercase": config.lowercase,
+        "min_count": config.min_count,
+        "max_final_vocab": config.max_final_vocab,
+        "vocab": vocab,
+        "field": config.field,
+        "workers": config.workers,
+        "progress": progress,
+    }
 
 
 def _listed(names: list[str] | None) -> str:

@@ -130,6 +130,11 @@ class ModelChoice(click.Choice[str]):
     help="Split words, numbers and punctuation, or at white space only.",
 )
 @click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Fold case.")
+@click.option(
+    "--field",
+    metavar="NAME",
+    help="CORPUS is JSON lines; train on this field of each.  [default: plain text]",
+)
 @click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
 @click.option(
     "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
@@ -164,6 +169,11 @@ class ModelChoice(click.Choice[str]):
     default=False,
     show_default=True,
     help="Keep the encoded text and use it again if nothing changed.",
+)
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Store no encoded text: read the text anew in every epoch.  [default: off]",
 )
 @click.option(
     "--progress",
@@ -210,6 +220,8 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(_as_options(str(error), given)) from error
     if options["valid"] == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
+    if options["no_cache"] and options["keep_cache"]:
+        raise click.UsageError("--no-cache and --keep-cache exclude each other: give one of them")
     if options["dry_run"]:
         _print_plan(corpus, config, options)
         return
@@ -236,6 +248,7 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             vocab=options["read_vocab"],
             cache_dir=options["cache_dir"],
             keep_cache=options["keep_cache"],
+            no_cache=options["no_cache"],
             encoding_progress=encoding_progress,
             checkpoint_every=options["checkpoint_every"],
             command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
@@ -351,6 +364,7 @@ def _summary(model: Any, output: str) -> str:
             f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "
             f"the first in {corpus['first_repaired']}"
         )
+    lines += records_report(corpus["records"])
     if corpus["split_lines"]:
         lines.append(f"{corpus['split_lines']:,} cuts in lines of more than 10,000 tokens")
     if corpus["cut_tokens"]:
@@ -358,6 +372,11 @@ def _summary(model: Any, output: str) -> str:
     if not (Path(output) / "vectors.kv").exists():
         lines.append(f"no gensim here, so no index for it; later: cawv export {output} --format gensim")
     return "\n".join(lines)
+
+
+def records_report(records: dict[str, int]) -> list[str]:
+    """Return a line that tells what was met in JSON lines and dumps, if there were any."""
+    return [", ".join(f"{n:,} {what}" for what, n in records.items())] if records else []
 
 
 def default_output(corpus: tuple[str, ...], model: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
 )
+@click.option("--field", metavar="NAME", help="CORPUS is JSON lines; count this field of each.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
@@ -40,6 +41,7 @@ def command(
     lowercase: bool,
     min_count: int,
     max_final_vocab: int | None,
+    field: str | None,
     workers: int | None,
     overwrite: bool,
     quiet: bool,
@@ -64,6 +66,7 @@ def command(
             lowercase=lowercase,
             min_count=min_count,
             max_final_vocab=max_final_vocab,
+            field=field,
             workers=workers,
             progress=progress,
         )
@@ -80,6 +83,8 @@ def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
     say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
     share = stats.kept_tokens / max(stats.raw_tokens, 1)
     say(f"{output}: {n_words:,} words that cover {share:.1%} of the tokens")
+    if stats.records:
+        say(", ".join(f"{n:,} {what}" for what, n in stats.records.items()))
     if stats.repaired_utf8:
         say(
             f"{stats.repaired_utf8:,} invalid UTF-8 sequences read as U+FFFD, first in {stats.first_repaired}"
