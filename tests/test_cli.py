@@ -103,9 +103,10 @@ def says(outcome: Outcome, *words: str) -> None:
         assert word in outcome.err, (word, outcome.err)
 
 
-def one_model(folder: Path) -> KeyedVectors:
+def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
     """Return the vectors of a model that must be complete and without scraps beside it."""
     assert not list(folder.parent.glob(".*"))
+    assert interrupted == folder.with_name(folder.name + ".run").exists()
     assert not folder.with_name(folder.name + ".cache").exists()
     names = {path.name for path in folder.iterdir()}
     assert names >= {"config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"}
@@ -630,7 +631,7 @@ def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int
     for _ in range(20):
         process.stdin.write(content)
     process.stdin.flush()
-    wait_for((here / "model.cache").exists, process)
+    wait_for((here / "model.run" / "text").exists, process)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -663,7 +664,8 @@ def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str)
     assert "Traceback" not in err
     assert err.count("Warning: interrupted") == 1
     assert "what was trained is saved" in err
-    record = one_model(here / "model").metadata
+    assert "cawv train --resume model continues it" in err
+    record = one_model(here / "model", interrupted=True).metadata
     assert record["interrupted"] is True
     assert 0 < record["trained_fraction"] < 1
     assert len(record["loss_by_epoch"]) - len(record["valid_loss_by_epoch"]) in (0, 1)

@@ -23,9 +23,12 @@ FLOORS = [
     },
     {
         "text", "json_lines", "token_stream", "encoding", "cache", "corpus", "docstrings",
-        "progress", "history", "model", "attention",
+        "progress", "history", "model", "attention", "chunks",
     },
-    {"training", "plan", "reembedding", "segmentation", "sentences", "search"},
+    {
+        "training", "plan", "reembedding", "segmentation", "sentences", "search",
+        "checkpoint", "divergence", "unfinished_run",
+    },
     {"eval", "nn"},
     {"cli", "__main__"},
 ]  # fmt: skip

@@ -97,6 +97,39 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
         return f"the cache in {directory} is damaged: {error}"
 
 
+def reopen(directory: Path) -> tuple[Encoding, str | None] | str:
+    """Return a whole cache and, if its corpus is not as it was, what has changed; or why there is none.
+
+    Parameters
+    ----------
+    directory : Path
+        The cache.
+
+    Returns
+    -------
+    (Encoding, str or None) or str
+    """
+    try:
+        record = json.loads((directory / "cache.json").read_text("utf-8"))
+        if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
+            return f"the cache in {directory} was made by another version or machine"
+        found = _whole(directory, record)
+        return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or []))
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no cache in {directory}"
+    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+        return f"the cache in {directory} is damaged: {error}"
+
+
+def _change(files: list[dict[str, Any]]) -> str | None:
+    for file in files:
+        if not os.path.exists(file["path"]):
+            return f"{file['path']!r} has vanished"
+        if _identity(file["path"]) != file:
+            return f"{file['path']!r} has changed"
+    return None
+
+
 def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
     if wanted["files"] is None:
         return "the corpus is not made of files that can be recognised"

@@ -138,7 +138,9 @@ class EmbeddingModel:
             **self.record,
         }
 
-    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(
+        self, directory: str | os.PathLike[str], *, overwrite: bool = False, mark: str | None = None
+    ) -> None:
         """Write the model directory; it appears complete or not at all.
 
         Parameters
@@ -147,6 +149,8 @@ class EmbeddingModel:
             Where to.
         overwrite : bool, default False
             Replace an existing directory.
+        mark : str, optional
+            Of the temporary folder, see ``clear_scraps``.
 
         Raises
         ------
@@ -154,7 +158,7 @@ class EmbeddingModel:
             If the directory exists and ``overwrite`` is false, or cannot be written.
         """
         d = self.config.vector_size
-        with replacing(Path(directory), overwrite=overwrite) as folder:
+        with replacing(Path(directory), overwrite=overwrite, mark=mark) as folder:
             parts = self.outputs.reshape(len(self.vocab), -1, padded(d))
             bands = parts.shape[1] if self.config.model == "ssg" else 1
             _write_rows(folder / "vectors.kv.vectors.npy", self.inputs[:, :d], (d,))
@@ -265,12 +269,17 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
 
 @contextmanager
 def replacing(
-    directory: str | os.PathLike[str], *, overwrite: bool, files: Collection[str] = FILES
+    directory: str | os.PathLike[str],
+    *,
+    overwrite: bool,
+    files: Collection[str] = FILES,
+    mark: str | None = None,
 ) -> Iterator[Path]:
     """Give a new folder that takes the name of ``directory`` once it is complete and on disk.
 
     Until then, and if anything fails, an older directory of that name stays as it was. A symbolic
-    link is followed. Only a directory that holds nothing but ``files`` is overwritten.
+    link is followed. Only a directory that holds nothing but ``files`` is overwritten. What a process that
+    was killed has left behind is cleared by the next one with the same ``mark``.
 
     Raises
     ------
@@ -279,9 +288,10 @@ def replacing(
     """
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
-    mark = secrets.token_hex(4)  # no longer than a name that is allowed may be
-    partial, former = target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
+    mark = mark or secrets.token_hex(4)  # no longer than a name that is allowed may be
+    partial, former = _scraps(target, mark)
     try:
+        clear_scraps(directory, mark)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
         yield partial
@@ -298,6 +308,20 @@ def replacing(
             former.rename(target)
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(former, ignore_errors=True)
+
+
+def clear_scraps(directory: str | os.PathLike[str], mark: str) -> None:
+    """Clear what a process that was killed while it wrote a model has left; put an older model back."""
+    target = Path(os.path.realpath(directory))
+    partial, former = _scraps(target, mark)
+    if former.exists() and not target.exists():
+        former.rename(target)
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _scraps(target: Path, mark: str) -> tuple[Path, Path]:
+    return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
 
 
 def check_output(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -128,13 +128,18 @@ class Vocab:
         device = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
         try:
             with open(path, "wb") if device else atomic_file(path) as file:
-                for start in range(0, len(self.words), 100_000):
-                    words = escape_lines(self.words[start : start + 100_000]).split("\n")
-                    counts = self.counts[start : start + 100_000].tolist()
-                    lines = (f"{word}\t{count}\n" for word, count in zip(words, counts, strict=False))
-                    file.write("".join(lines).encode("utf-8"))
+                for piece in self.lines():
+                    file.write(piece)
         except OSError as error:
             raise DataError(f"cannot write the vocabulary {os.fspath(path)!r}: {error.strerror}") from error
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what `save` writes, some lines at a time."""
+        for start in range(0, len(self.words), 100_000):
+            words = escape_lines(self.words[start : start + 100_000]).split("\n")
+            counts = self.counts[start : start + 100_000].tolist()
+            lines = (f"{word}\t{count}\n" for word, count in zip(words, counts, strict=False))
+            yield "".join(lines).encode("utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:

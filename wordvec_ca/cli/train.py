@@ -25,7 +25,7 @@ class ModelChoice(click.Choice[str]):
 
 
 @click.command(name="train", short_help="Train a model on text.")
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option(
     "-o", "--output", metavar="DIR", help="Model directory.  [default: CORPUS.MODEL in the working directory]"
 )
@@ -142,7 +142,28 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--valid", metavar="FILE", help="Held-out text: print its loss after each epoch.  [default: none]"
 )
-@click.option("--cache-dir", metavar="DIR", help="Where the encoded text goes.  [default: OUTPUT.cache]")
+@click.option(
+    "--checkpoint-every",
+    metavar="TIME|TOKENS",
+    default="10m",
+    show_default=True,
+    help="Write a checkpoint after so much time (30s, 10m, 2h) or text (5M), or never.",
+)
+@click.option(
+    "--resume",
+    metavar="DIR",
+    help="Continue the run whose --output was DIR; no other option is needed.  [default: begin a run]",
+)
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="--resume although the corpus's files or the instruction set have changed.  [default: off]",
+)
+@click.option(
+    "--cache-dir",
+    metavar="DIR",
+    help="Where the encoded text goes.  [default: OUTPUT.run; if kept, OUTPUT.cache]",
+)
 @click.option(
     "--keep-cache/--no-keep-cache",
     default=False,
@@ -176,10 +197,22 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     CORPUS is one or more files (plain or .gz .bz2 .xz .zst, recognised by content), directories, patterns, or
     - for standard input: UTF-8, one sentence or paragraph a line; windows never cross a line.
 
-    Ctrl-C stops the run and saves what was trained.
+    Ctrl-C stops the run and saves what was trained; --resume continues it, also after a crash.
     """
+    from wordvec_ca.checkpoint import parse_interval
     from wordvec_ca.config import TrainConfig
 
+    try:
+        parse_interval(options["checkpoint_every"])
+    except ValueError as error:
+        raise click.UsageError(_as_options(str(error), options)) from error
+    if options["resume"]:
+        _resume(corpus, options)
+        return
+    if not corpus:
+        raise click.UsageError("Missing argument 'CORPUS...'.")
+    if options["accept_changes"]:
+        raise click.UsageError("--accept-changes goes with --resume")
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
     try:
         config = TrainConfig(**given).resolved()
@@ -217,8 +250,48 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             keep_cache=options["keep_cache"],
             no_cache=options["no_cache"],
             encoding_progress=encoding_progress,
+            checkpoint_every=options["checkpoint_every"],
             command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
         )
+    _tell(model, output, options)
+
+
+def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
+    from wordvec_ca.config import TrainConfig
+    from wordvec_ca.training import resume
+    from wordvec_ca.unfinished_run import run_folder
+
+    context = click.get_current_context()
+    given = {
+        name: value
+        for name, value in options.items()
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    output = options["resume"].rstrip("/").removesuffix(".run")
+    if "output" in given and run_folder(given["output"]) != run_folder(output):
+        raise click.UsageError(
+            f"--output is {given['output']!r}, but --resume continues {output!r}: leave it out"
+        )
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=True)
+    with contextlib.ExitStack() as stack:
+        callbacks, encoding_progress = _displays(stack, options)
+        model = resume(
+            options["resume"],
+            corpus=list(corpus) or None,
+            valid=options["valid"],
+            vocab=options["read_vocab"],
+            changes={name: given[name] for name in TrainConfig.__dataclass_fields__ if name in given},
+            accept_changes=options["accept_changes"],
+            callbacks=callbacks,
+            encoding_progress=encoding_progress,
+            checkpoint_every=given.get("checkpoint_every"),
+        )
+    _tell(model, output, options)
+
+
+def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
+    """Say what came out of a run, and exit with 130 if it was interrupted."""
     if not options["quiet"]:
         click.echo(_summary(model, output), err=True)
     click.echo(output)
