@@ -96,9 +96,40 @@ def redrawn_predictions(model: ContextualizerClassifier, texts: np.ndarray) -> n
     return predictions
 
 
-def main() -> None:
+def publish(
+    report: Report, rows: list[tuple[str, ...]], shown: Scores, models: int, full: bool, sentences: int
+) -> None:
+    """Write what is known so far: a run that is stopped leaves the models that it has finished."""
     import matplotlib.pyplot as plt
 
+    report.clear()
+    report.text(
+        "Accuracy in %, mean ± 95 % interval over five folds (the folds share training data: the interval "
+        "is a rough one). MR here is without the sentences of SST's test set: "
+        f"{sentences:,} of 10,662. Random word vectors of 500 and positions of 20 unless said, "
+        "words of 4 or more occurrences, Adam at 0.001, at most 10 epochs"
+        f"{'' if full else ' (ended after 2 without progress)'}. "
+        "A random default context is redrawn for each document in training and fixed in testing; “context "
+        "redrawn”: in testing as well, as in the paper. "
+        "“De-duplicated”: without texts that repeat another's words."
+    )
+    report.table(["set", "model", "accuracy", "context redrawn", "de-duplicated", "paper"], rows)
+    figure, axis = plt.subplots(figsize=(7, 0.28 * len(rows) + 0.8))
+    places = np.arange(len(rows))[::-1]
+    for place, row, scores in zip(places, rows, shown.values(), strict=True):
+        axis.plot(100 * np.array(scores), [place] * len(scores), "o", color="tab:blue", ms=4, alpha=0.6)
+        if row[5]:
+            axis.plot(float(row[5]), place, "|", color="tab:red", ms=12, mew=2)
+    axis.set_yticks(places, list(shown), fontsize=7)
+    axis.set_xlabel("accuracy, %: five folds (dots) and the paper (bar)")
+    report.figure(figure, "folds", "Accuracy of each fold, and the paper's mean")
+    plt.close(figure)
+    if len(rows) < models:
+        report.text(f"Unfinished: {len(rows)} of {models} models.")
+    report.write(len(rows) == models)
+
+
+def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument(
         "--vectors", type=Path, help="vectors, frozen [a skip-gram trained here on the text of --data]"
@@ -114,7 +145,6 @@ def main() -> None:
         print("training a skip-gram", file=sys.stderr, flush=True)
         config = TrainConfig(model="skipgram", epochs=1, workers=arguments.threads)
         keyed, origin = train(corpus, config).vectors, "cawv skip-gram"
-    glove = KeyedVectors.load(need(arguments.data, "vectors/glove.6B.100d.100k.txt.xz")[0])
     # Two epochs without progress end a run; the paper always runs ten and keeps the best: so does --full.
     plain = ContextualizerClassifier(
         tokenizer="whitespace", patience=None if arguments.full else 2, random_state=arguments.seed
@@ -139,25 +169,32 @@ def main() -> None:
         add("MR", name, model, paper[context, recurrent][k], folds, again)
 
     add("MR", "bag of words, L2 logistic regression", bag_of_words(), again=True)
-    contextualizer(1, True, "random")
-    contextualizer(5, True, "random", again=True)
-    add("MR", "K=5, vectors of 250 learned", learned, "76.6", again=True)
-    add("SUBJ", "bag of words, L2 logistic regression", bag_of_words(), again=True)
-    add("SUBJ", "K=5, vectors of 250 learned", learned, "91.2", again=True)
-    add("MR", f"K=5, {origin}, {keyed.vector_size}-d, frozen", clone(plain).set_params(vectors=keyed))
+    contextualizer(1, True, "random", again=True)
+    contextualizer(5, True, "random")
+    add(
+        "MR",
+        f"K=5, {origin}, {keyed.vector_size}-d, frozen",
+        clone(plain).set_params(vectors=keyed),
+        again=True,
+    )
     add(
         "MR",
         f"K=5, random vectors, {keyed.vector_size}-d",
         clone(plain).set_params(word_dim=keyed.vector_size),
     )
-    add("MR", f"K=5, GloVe 6B, {glove.vector_size}-d, frozen", clone(plain).set_params(vectors=glove))
     add("MR", f"mean of the {origin} vectors, logistic regression", MeanVector(keyed), again=True)
-    for k, context in ((1, "ones"), (1, "learned"), (5, "ones"), (5, "learned")):
-        contextualizer(k, True, context)
+    add("MR", "K=5, vectors of 250 learned", learned, "76.6")
+    add("SUBJ", "bag of words, L2 logistic regression", bag_of_words(), again=True)
+    add("SUBJ", "K=5, vectors of 250 learned", learned, "91.2")
     few = 5 if arguments.full else 1
-    for k, recurrent in ((5, False), (10, True), (20, True)):
-        contextualizer(k, recurrent, "random", few)
+    contextualizer(1, True, "ones")
+    contextualizer(1, True, "learned")
+    contextualizer(5, True, "ones", few)
+    contextualizer(5, True, "learned", few)
+    contextualizer(5, False, "random", few)
+    contextualizer(10, True, "random", few)
     if arguments.full:
+        contextualizer(20, True, "random")
         for k in (1, 10, 20):
             contextualizer(k, False, "random")
     sets = {"MR": read(mr), "SUBJ": read(subj)}
@@ -174,28 +211,8 @@ def main() -> None:
         accuracy = interval(scores, 1, 100) + (" (one fold)" if folds == 1 else "")
         rows.append((data, name, accuracy, redrawn, again, target))
         shown[f"{data}, {name}"] = scores
+        publish(report, rows, shown, len(jobs), arguments.full, len(sets["MR"][0]))
         progress(number + 1, len(jobs), f"{data}, {name}: {accuracy} (paper {target or '-'})")
-    report.text(
-        "Accuracy in %, mean ± 95 % interval over five folds (the folds share training data: the interval "
-        "is a rough one). MR here is without the sentences of SST's test set: "
-        f"{len(sets['MR'][0]):,} of 10,662. Random word vectors of 500 and positions of 20 unless said, "
-        "words of 4 or more occurrences, Adam at 0.001, at most 10 epochs"
-        f"{'' if arguments.full else ' (ended after 2 without progress)'}. "
-        "A random default context is redrawn for each document in training and fixed in testing; “context "
-        "redrawn”: in testing as well, as in the paper. "
-        "“De-duplicated”: without texts that repeat another's words."
-    )
-    report.table(["set", "model", "accuracy", "context redrawn", "de-duplicated", "paper"], rows)
-    figure, axis = plt.subplots(figsize=(7, 0.28 * len(rows) + 0.8))
-    places = np.arange(len(rows))[::-1]
-    for place, row, scores in zip(places, rows, shown.values(), strict=True):
-        axis.plot(100 * np.array(scores), [place] * len(scores), "o", color="tab:blue", ms=4, alpha=0.6)
-        if row[5]:
-            axis.plot(float(row[5]), place, "|", color="tab:red", ms=12, mew=2)
-    axis.set_yticks(places, list(shown), fontsize=7)
-    axis.set_xlabel("accuracy, %: five folds (dots) and the paper (bar)")
-    report.figure(figure, "folds", "Accuracy of each fold, and the paper's mean")
-    report.write()
 
 
 if __name__ == "__main__":

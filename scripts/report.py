@@ -84,15 +84,18 @@ class Report:
         self.parts = [f"## {title}"]
         self.start = time.perf_counter()
 
+    def clear(self) -> None:
+        """Forget all but the heading, to write the section again as an experiment goes on."""
+        del self.parts[1:]
+
     def text(self, *paragraphs: str) -> None:
         """Add paragraphs."""
         self.parts += paragraphs
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Add a table; it is printed as well."""
+        """Add a table; :meth:`write` prints it as well."""
         lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
         lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-        print("\n".join(lines))
         self.parts.append("\n".join(lines))
 
     def figure(self, figure: Any, name: str, caption: str) -> None:
@@ -103,8 +106,11 @@ class Report:
         figure.savefig(path, dpi=90, bbox_inches="tight", metadata={"Software": None})
         self.parts.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
 
-    def write(self) -> None:
-        """Replace this section of ``results.md``, or append it, with the command and the time it took."""
+    def write(self, done: bool = True) -> None:
+        """Replace this section of ``results.md``, or append it, with the command and the time it took.
+
+        Before an experiment is ``done`` nothing is printed.
+        """
         seconds = time.perf_counter() - self.start
         script = Path(sys.argv[0]).name
         options = sys.argv[1:]
@@ -128,4 +134,6 @@ class Report:
             new = old.rstrip("\n") + "\n\n" + section + "\n"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(new, encoding="utf-8")
-        print(f"wrote the section {self.name} of {path}", file=sys.stderr)
+        if done:
+            print("\n\n".join(part for part in self.parts if part.startswith("|")))
+            print(f"wrote the section {self.name} of {path}", file=sys.stderr)
