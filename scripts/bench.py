@@ -43,7 +43,7 @@ from wordvec_ca import kernels
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import EncodedCorpus, count_corpus, encode_corpus, tokenize
 from wordvec_ca.model import EmbeddingModel
-from wordvec_ca.training import Trainer, chunk_size
+from wordvec_ca.training import Trainer
 
 PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
 LEAST_CPU = 5.0
@@ -218,7 +218,7 @@ class Loop:
 
     def __call__(self) -> float:
         trainer, worker, words = self._trainer, self._worker, 0
-        size = chunk_size(len(trainer.tokens))
+        size = trainer.chunk_tokens
         started, last = time.thread_time(), 0.0
         while last < self._least:
             for begin in range(0, len(trainer.tokens), size):

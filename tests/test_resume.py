@@ -512,3 +512,57 @@ def fail_in_epoch(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
         seed(self, rng, epoch, index)
 
     monkeypatch.setattr(Trainer, "_seed", failing)
+
+
+def test_diverged_run_keeps_its_last_good_checkpoint_and_goes_on_with_a_lower_rate(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for spoiled, said in ((np.nan, "not numbers"), (1e6, "components of")):
+
+        def spoil(self: Trainer, rng: np.ndarray, epoch: int, index: int, by: float = spoiled) -> None:
+            if epoch == 3:  # one row of a rare word: the loss may not show it for long
+                self.model.inputs[-1, 3] = by
+
+        monkeypatch.setattr(Trainer, "_seed", spoil)
+        with (
+            pytest.warns(
+                UserWarning, match=r"checkpoint at (4|5)\d\.\d%: cawv train --resume .* --alpha LOWER"
+            ),
+            pytest.raises(DataError, match=f"diverged: there are vectors .*{said}.*Lower alpha"),
+        ):
+            train(corpus, small(epochs=4), output=tmp_path / "m", overwrite=True, checkpoint_every="2k")
+        monkeypatch.undo()
+        for path in (tmp_path / "m.run").glob("*.checkpoint"):
+            with np.load(path) as arrays:
+                assert np.isfinite(arrays["inputs"]).all()
+                assert abs(arrays["inputs"]).max() < 100
+    resumed = resume(tmp_path / "m", changes={"alpha": 0.02})
+    assert np.isfinite(resumed.inputs).all()
+
+
+@pytest.mark.parametrize("alpha", [1.0, 20.0])
+def test_divergence_is_noticed_and_nothing_is_left(tmp_path: Path, corpus: Path, alpha: float) -> None:
+    with pytest.raises(DataError, match=r"training diverged: .*Lower alpha \(now"):
+        train(corpus, small(model="skipgram", alpha=alpha, epochs=50), output=tmp_path / "m")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.txt"]
+
+
+def test_model_that_cannot_be_saved_anywhere_is_kept_as_a_checkpoint(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(corpus, small())
+
+    def full(*_: Any, **__: Any) -> None:
+        raise DataError("cannot write the model: No space left on device")
+
+    monkeypatch.setattr(EmbeddingModel, "save", full)
+    with (
+        pytest.warns(UserWarning, match=r"checkpoint at 100\.0%.*--resume"),
+        pytest.raises(DataError, match="No space left"),
+    ):
+        train(corpus, small(), output=tmp_path / "m")
+    monkeypatch.undo()
+    trained = Trainer._train_epoch
+    monkeypatch.setattr(Trainer, "_train_epoch", lambda *_: pytest.fail("it trained"))
+    assert same(resume(tmp_path / "m"), whole)
+    assert trained

@@ -209,10 +209,11 @@ class Checkpoints:
             write_checkpoint(self.folder / f"{number:06}.checkpoint", state, model)
             for path in before[1:]:
                 path.unlink(missing_ok=True)
-        except OSError as error:
+        except (OSError, DataError) as error:
             kept = "the one before is kept" if before else "there is none yet"
+            reason = getattr(error, "strerror", None) or error
             warnings.warn(
-                f"no checkpoint could be written to {str(self.folder)!r}: {error.strerror or error}; {kept}, "
+                f"no checkpoint could be written to {str(self.folder)!r}: {reason}; {kept}, "
                 "and the run goes on",
                 stacklevel=2,
             )

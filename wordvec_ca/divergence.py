@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wordvec_ca.errors import DataError
 from wordvec_ca.model import EmbeddingModel
 
 LARGEST = 1_000.0
@@ -15,6 +16,10 @@ SAMPLE_ROWS = 2_048
 
 BLOCK_ROWS = 8_192
 """Rows looked at in one go."""
+
+
+class TrainingDiverged(DataError):
+    """The parameters are lost; the message says which option to change."""
 
 
 def divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:

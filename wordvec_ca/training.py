@@ -27,7 +27,7 @@ from wordvec_ca.checkpoint import DEFAULT_INTERVAL, State, parse_interval, talli
 from wordvec_ca.chunks import CHUNK_TOKENS, Chunks, StreamedChunks, chunk_size, chunks_of
 from wordvec_ca.config import PAIRWISE, TrainConfig
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
-from wordvec_ca.divergence import divergence
+from wordvec_ca.divergence import TrainingDiverged, divergence
 from wordvec_ca.errors import DataError
 from wordvec_ca.history import History, Point
 from wordvec_ca.kernels import STATS, aligned_zeros
@@ -313,7 +313,7 @@ class Trainer:
             The state does not fit the text.
         """
         n = len(self.tokens)
-        places = 1 <= state.epoch <= self.config.epochs and 0 <= state.start <= n and state.index >= 0
+        places = 1 <= state.epoch <= self.config.epochs + 1 and 0 <= state.start <= n and state.index >= 0
         if not places or state.chunk_tokens < 1 or min(len(state.losses), state.epoch - 1) < state.epoch - 1:
             raise DataError("the checkpoint stands at a place that its text does not have")
         self.workers[0].stats[:] = tallies(state.tallies, len(STATS))
@@ -400,11 +400,11 @@ class Trainer:
         if fault:
             raise self._diverged(fault)
 
-    def _diverged(self, fault: str) -> DataError:
+    def _diverged(self, fault: str) -> TrainingDiverged:
         self.stopping = True
         fraction = self.schedule.fraction(self._position)
         also = f" or attention_alpha (now {self.config.attention_alpha:g})" if _attends(self.config) else ""
-        return DataError(
+        return TrainingDiverged(
             f"training diverged: {fault} after {fraction:.1%} of the run. "
             f"Lower alpha (now {self.config.alpha:g}){also}"
         )
@@ -430,10 +430,9 @@ class Trainer:
             math.isnan(loss) and now[STATS.index("examples")] > last[STATS.index("examples")]
         ):
             raise self._diverged(f"the loss is {loss}")
-        if ended or (fault := divergence(self.model, sample=True)):
-            fault = divergence(self.model) if ended else fault
-            if fault:
-                raise self._diverged(fault)
+        fault = divergence(self.model, sample=not ended)
+        if fault:
+            raise self._diverged(fault)
         concentration = None
         if _attends(self.config):
             concentration = _mean(now - last, "concentration", "weighed")
@@ -822,7 +821,7 @@ def _run_and_save(
     """Train, save the model, and drop the run if it is finished."""
     model = trainer.model
     with _interrupts(trainer):
-        trainer.run(callbacks, checkpoint)
+        trainer.run([*callbacks, CollapseWatch(trainer)], checkpoint)
         interrupted = trainer.interrupted and not trainer.finished
         model.record = {
             "command": command,
@@ -833,9 +832,15 @@ def _run_and_save(
             model.record["run"] = run.request.run
             model.record["sessions"] = checkpoint.sessions
             model.record["changes"] = checkpoint.changes
-        _warn_of_collapse(trainer)
         if output is not None:
-            _save(model, output, overwrite=overwrite, mark=None if run is None else run.request.run)
+            try:
+                _save(model, output, overwrite=overwrite, mark=None if run is None else run.request.run)
+            except DataError:
+                if checkpoint is not None:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # of a disk that is still full: the error says so
+                        checkpoint.write(trainer)
+                raise
         if run is not None and not interrupted:
             run.remove()
 
@@ -917,9 +922,27 @@ def _record(trainer: Trainer, encoded: EncodedCorpus, started: float, *, interru
     }
 
 
-def _warn_of_collapse(trainer: Trainer) -> None:
+class CollapseWatch:
+    """Warns once, at the end of an epoch, if attention has collapsed; a callback.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Whose records it receives.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer, self._warned = trainer, False
+
+    def __call__(self, record: Progress) -> None:
+        """Look at the attention if an epoch has ended."""
+        if record.epoch_ended and not self._warned:
+            self._warned = _warn_of_collapse(self._trainer)
+
+
+def _warn_of_collapse(trainer: Trainer) -> bool:
     if not _attends(trainer.config):
-        return
+        return False
     assert trainer.config.window is not None
     tallies = trainer._tallies()
     concentration = _mean(tallies, "concentration", "weighed")
@@ -931,12 +954,13 @@ def _warn_of_collapse(trainer: Trainer) -> None:
     elif before < NEGLECTED or after < NEGLECTED:
         sign = f"away from the nearest words (before: {before:.2f}, after: {after:.2f}; 1 is an equal share)"
     else:
-        return
+        return False
     warnings.warn(
         f"attention has collapsed {sign}: raise attention_warmup (now {trainer.config.attention_warmup:g}) "
         f"or lower attention_alpha (now {trainer.config.attention_alpha:g})",
         stacklevel=3,
     )
+    return True
 
 
 def _cache_dir(output: str | os.PathLike[str] | None, cache_dir: str | os.PathLike[str] | None) -> Path:

@@ -33,6 +33,7 @@ from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, State, parse_interval
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
+from wordvec_ca.divergence import TrainingDiverged
 from wordvec_ca.encoding import Progress
 from wordvec_ca.errors import DataError
 from wordvec_ca.model import clear_scraps, read_record
@@ -203,7 +204,7 @@ class UnfinishedRun:
             if error is not None and not self.checkpoints.paths():
                 self.remove()
             elif not self.finished and self._lock is not None:
-                self.say_how_to_go_on()
+                self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
         finally:
             _release(self._lock)
             self._lock = None
@@ -212,14 +213,15 @@ class UnfinishedRun:
         """Change how often a checkpoint is written (see ``parse_interval``)."""
         self.checkpoints.interval = _interval(interval)
 
-    def say_how_to_go_on(self) -> None:
+    def say_how_to_go_on(self, *, diverged: bool = False) -> None:
         """Warn that the run is not finished, and say what continues it."""
         with contextlib.suppress(DataError):
             state = self.checkpoints.newest_state()
             if state is not None:
+                lower = " --alpha LOWER" if diverged else ""
                 warnings.warn(
                     f"the run is kept, up to its checkpoint at {state.fraction:.1%}: "
-                    f"cawv train --resume {_shown(self.output)} continues it",
+                    f"cawv train --resume {_shown(self.output)}{lower} continues it",
                     stacklevel=3,
                 )
 

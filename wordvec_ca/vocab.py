@@ -125,9 +125,8 @@ class Vocab:
         DataError
             The file cannot be written; an older one is then still there.
         """
-        device = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
         try:
-            with open(path, "wb") if device else atomic_file(path) as file:
+            with atomic_file(path) as file:
                 for piece in self.lines():
                     file.write(piece)
         except OSError as error:
