@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 import wordvec_ca.encoding as encoding_module
 import wordvec_ca.text as text_module
-from wordvec_ca import json_lines
+from wordvec_ca import bzip2_blocks, json_lines
 from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.text import cut_into_blocks, find_files, tokenize
@@ -262,7 +262,8 @@ def test_compression_is_recognised_by_content(tmp_path: Path, kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_truncated_and_damaged(tmp_path: Path, kind: str) -> None:
+def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)  # in threads as in one
     rng = np.random.default_rng(0)
     data = " ".join(map(str, rng.integers(0, 1 << 40, 60_000))).encode()
     packed = PACK[kind](data)
@@ -280,6 +281,20 @@ def test_truncated_and_damaged(tmp_path: Path, kind: str) -> None:
         path.write_bytes(packed[: len(packed) // 2] + b"\xaa" * 99 + packed[len(packed) // 2 + 99 :])
         with pytest.raises(DataError, match="damaged after"):
             count_corpus(path)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_bzip2_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    pytest.importorskip("rapidgzip")
+    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)
+    texts = [" ".join(map(str, range(start, start + 100_000))).encode() + b"\n" for start in (0, 7, 10**6)]
+    path = tmp_path / "corpus"
+    # Zero bytes between two parts end what the threads read; the rest must not get lost.
+    packed = bz2.compress(texts[0]) + bz2.compress(texts[1]) + bytes(40) + bz2.compress(texts[2]) + bytes(7)
+    path.write_bytes(packed)
+    files = text_module.TextFiles([str(path)], workers=workers)
+    assert b"".join(files.pieces()) == b"".join(texts)
+    assert files.bytes_read == len(packed)
 
 
 def test_zstd_skippable_frames_and_padding(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ FLOORS = [
         "gensim_format", "gensim_index",
     },
     {
-        "text", "json_lines", "token_stream", "encoding", "cache", "corpus", "docstrings",
+        "text", "in_order", "json_lines", "bzip2_blocks", "mediawiki_dump", "wikitext",
+        "token_stream", "encoding", "cache", "corpus", "docstrings",
         "progress", "history", "model", "attention", "chunks",
     },
     {

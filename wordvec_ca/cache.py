@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,6 +64,7 @@ def recipe(
             "max_final_vocab": max_final_vocab if vocab is None else None,
             "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
             "field": field,
+            "markup": version("mwparserfromhell"),
         },
         "files": identities(files),
     }

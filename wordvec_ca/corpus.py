@@ -153,7 +153,7 @@ def encode_corpus(
     _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
     if vocab is not None and not isinstance(vocab, Vocab):
         vocab = Vocab.load(vocab)
-    source = Source(corpus, field)
+    source = Source(corpus, field, workers)
     directory = Path(cache_dir)
     recipe = {}
     reason = "the cache is not to be kept"
@@ -236,15 +236,17 @@ def stream_corpus(
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
     _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
-    files = cache.identities(Source(corpus, field).files)
+    files = cache.identities(Source(corpus, field, workers).files)
     counted: CorpusStats | None = None
     if vocab is None:
-        reading = Reading(Source(corpus, field), words, lowercase, None, workers, progress, block_bytes)
+        reading = Reading(
+            Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes
+        )
         vocab = reading.count(min_count, max_final_vocab)
         counted = reading.stats
 
     def begin() -> Reading:
-        source = Source(corpus, field)
+        source = Source(corpus, field, workers)
         if change := cache.difference(files, cache.identities(source.files)):
             raise DataError(
                 f"{change} since the run began, and without a cache the text is read anew in every epoch; "
@@ -287,7 +289,7 @@ def count_corpus(
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
     _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
-    reading = Reading(Source(corpus, field), words, lowercase, None, workers, progress, block_bytes)
+    reading = Reading(Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes)
     return reading.count(min_count, max_final_vocab), reading.stats
 
 

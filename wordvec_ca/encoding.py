@@ -11,19 +11,18 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.in_order import in_order, prompt_exit
 from wordvec_ca.kernels._text import LINE_END, Lexicon, renumber
 from wordvec_ca.text import TextFiles, cut_into_blocks, find_files, is_stream, line_pieces
 from wordvec_ca.vocab import Vocab, lowest_count, nothing_left
@@ -36,8 +35,6 @@ MAX_SENTENCE = 10_000
 
 Corpus = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
 Progress = Callable[[int, int | None, int], None]
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -115,16 +112,18 @@ class Source:
         As in ``encode_corpus``.
     field : str, optional
         The files are JSON lines; this field of each is the text.
+    workers : int, default 1
+        Threads or processes for what is slow to read.
     """
 
-    def __init__(self, corpus: Corpus, field: str | None = None) -> None:
+    def __init__(self, corpus: Corpus, field: str | None = None, workers: int = 1) -> None:
         self.files: TextFiles | None = None
         self.lines: Iterable[Any] | None = None
         self.token_lists: Iterable[Any] | None = None
         if isinstance(corpus, str | os.PathLike):
-            self.files = TextFiles(find_files([corpus]), field)
+            self.files = TextFiles(find_files([corpus]), field, workers)
         elif is_stream(corpus):
-            self.files = TextFiles([corpus], field)  # type: ignore[list-item]
+            self.files = TextFiles([corpus], field, workers)  # type: ignore[list-item]
         elif isinstance(corpus, bytes | bytearray):
             raise DataError(
                 "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
@@ -134,7 +133,7 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
-            self.files = TextFiles(find_files(corpus), field)
+            self.files = TextFiles(find_files(corpus), field, workers)
         elif field is not None:
             raise ValueError("field is for files of JSON lines, not for a Python iterable: yield the texts")
         else:
@@ -215,7 +214,7 @@ class Reading:
 
     def count(self, min_count: int, max_final_vocab: int | None) -> Vocab:
         """Read everything; return the vocabulary."""
-        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
             for _ in self._read(pool):
                 pass
         vocab, _ = self._merge(min_count, max_final_vocab)
@@ -231,7 +230,7 @@ class Reading:
     ) -> Encoding:
         """Read everything and write the final ids to ``out``."""
         blocks: list[tuple[int, int]] = []  # lexicon, number of ids
-        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
             for lexicon, ids in self._read(pool):
                 spill.write(ids.data)
                 blocks.append((lexicon, len(ids)))
@@ -245,7 +244,7 @@ class Reading:
                 lexicon, ids = block
                 return renumber(ids, final[lexicon], MAX_SENTENCE)
 
-            for ids, found in _in_order(pool, work, _spilled(spill, blocks), 2 * self.workers):
+            for ids, found in in_order(pool, work, _spilled(spill, blocks), 2 * self.workers):
                 written.write(ids, found)
             out.flush()
         self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
@@ -259,7 +258,7 @@ class Reading:
         digest = self._digest(vocab)
         ready = _Ready()
         written = SentenceFile(ready, digest)
-        with ThreadPoolExecutor(self.workers) as pool, _prompt_exit(pool):
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
             for _, ids in self._read(pool):
                 written.write(*renumber(ids, final, MAX_SENTENCE))
                 if ready.parts:
@@ -312,7 +311,7 @@ class Reading:
                 return number, text, ids, found
 
             blocks = cut_into_blocks(pieces, self.block_bytes)
-            for number, text, ids, found in _in_order(pool, read, blocks, 2 * self.workers):
+            for number, text, ids, found in in_order(pool, read, blocks, 2 * self.workers):
                 self._add(text, found)
                 yield number, ids
                 self._report()
@@ -466,29 +465,6 @@ class _Ready:
         ids = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
         self.parts = []
         return ids
-
-
-def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T], ahead: int
-) -> Iterator[R]:
-    """Yield work(item) for all items, computed by the pool, at most ``ahead`` of them in advance."""
-    pending: deque[Any] = deque()
-    for item in items:
-        pending.append(pool.submit(work, item))
-        if len(pending) >= ahead:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
-
-
-@contextmanager
-def _prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
-    """Do not begin what is still waiting if an exception (such as Ctrl-C) ends the block."""
-    try:
-        yield
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
 
 
 def _spilled(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:

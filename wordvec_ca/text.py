@@ -20,9 +20,11 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from typing import IO, Any, Protocol
 
+from wordvec_ca.bzip2_blocks import bzip2_pieces
 from wordvec_ca.errors import DataError
 from wordvec_ca.json_lines import field_texts, looks_like_json_lines
 from wordvec_ca.kernels._text import Lexicon, count_strange, cut_point
+from wordvec_ca.mediawiki_dump import article_texts, is_dump
 
 try:  # three times as fast; comes with xopen where there are wheels for it
     from isal.isal_zlib import decompressobj as gzip_decompressor
@@ -197,6 +199,8 @@ class TextFiles:
         Paths (``-`` is standard input) or open binary streams.
     field : str, optional
         The files are JSON lines; this field of each is the text.
+    workers : int, default 1
+        Threads that decompress bzip2, processes that remove markup.
 
     Attributes
     ----------
@@ -210,8 +214,9 @@ class TextFiles:
         What was met in files that are not plain text, and how often.
     """
 
-    def __init__(self, files: Sequence[str | IO[bytes]], field: str | None = None) -> None:
+    def __init__(self, files: Sequence[str | IO[bytes]], field: str | None = None, workers: int = 1) -> None:
         self.files = files
+        self.workers = workers
         self.field = field
         self.records: Counter[str] = Counter()
         self.bytes_read = 0
@@ -250,7 +255,7 @@ class TextFiles:
         name = _name(file)
         with ExitStack() as stack:
             stream = self._open(file, stack)
-            pieces = self._decompressed(stream, name)
+            pieces = self._decompressed(stream, name, file)
             head = b""
             for piece in pieces:
                 head += piece
@@ -261,6 +266,11 @@ class TextFiles:
             everything = chain([head] if head else [], pieces)
             if self.field is not None:
                 yield from field_texts(everything, self.field, name, self.records)
+                return
+            if is_dump(head):
+                yield from stack.enter_context(
+                    closing(article_texts(everything, name, self.workers, self.records))
+                )
                 return
             if field := looks_like_json_lines(head):
                 warnings.warn(
@@ -290,7 +300,7 @@ class TextFiles:
         self.bytes_read += len(data)
         return data
 
-    def _decompressed(self, stream: IO[bytes], name: str) -> Iterator[bytes]:
+    def _decompressed(self, stream: IO[bytes], name: str, file: str | IO[bytes]) -> Iterator[bytes]:
         """Yield the bytes of a stream; which compression it has, if any, its first bytes say."""
         before = self.bytes_read
         data = b""
@@ -303,7 +313,22 @@ class TextFiles:
                 data = self._read(stream, _READ_PLAIN, name)
             return
         decompressor: _Decompressor | None = None
-        decoded = 0
+        decoded = known = 0
+        if kind == "bzip2" and self.workers > 1 and isinstance(file, str) and os.path.isfile(file):
+            threads = bzip2_pieces(file, self.workers)
+            for piece, place in threads:
+                self.bytes_read = before + place
+                known += len(piece)
+                if piece:
+                    yield piece
+                else:  # the data ends here, but perhaps not the file
+                    stream.seek(place)
+                    decoded, known = known, 0
+                    data = self._read(stream, _READ_COMPRESSED, name).lstrip(b"\0")
+            if known:  # they met damage: read again in one thread, which says what it is
+                stream.seek(0)
+                self.bytes_read = before
+                data = self._read(stream, _READ_COMPRESSED, name)
         while data:
             if decompressor is None:
                 if decoded and _compression(data)[0] != kind:
@@ -319,9 +344,9 @@ class TextFiles:
                     f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
                     f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
                 ) from error
-            if piece:
-                decoded += len(piece)
-                yield piece
+            decoded += len(piece)
+            if decoded > known and piece:
+                yield piece[max(0, len(piece) - (decoded - known)) :]
             if decompressor.eof:  # another stream may follow; zero bytes are padding
                 data = decompressor.unused_data.lstrip(b"\0")
                 decompressor = None

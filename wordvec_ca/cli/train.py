@@ -382,7 +382,7 @@ def records_report(records: dict[str, int]) -> list[str]:
 def default_output(corpus: tuple[str, ...], model: str) -> str:
     """Return the model directory's name when none is given: wiki.en.txt.xz becomes wiki.en.cbow."""
     name = "stdin" if corpus[0] == "-" else Path(corpus[0]).absolute().name
-    for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt"):
+    for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt", ".xml"):
         name = name.removesuffix(suffix)
     name = "".join(c for c in name if c not in "*?[]") or "corpus"
     return f"{name}.{model}"
