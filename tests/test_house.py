@@ -28,7 +28,7 @@ FLOORS = [
     },
     {
         "training", "plan", "reembedding", "segmentation", "sentences", "search",
-        "checkpoint", "divergence", "unfinished_run",
+        "checkpoint", "continuation", "divergence", "unfinished_run",
     },
     {"eval", "nn"},
     {"cli", "__main__"},

@@ -26,12 +26,20 @@ from wordvec_ca.attention import weights_by_place
 from wordvec_ca.checkpoint import DEFAULT_INTERVAL, State, parse_interval, tallies
 from wordvec_ca.chunks import CHUNK_TOKENS, Chunks, StreamedChunks, chunk_size, chunks_of
 from wordvec_ca.config import PAIRWISE, TrainConfig
+from wordvec_ca.continuation import (
+    begin_from_model,
+    begin_from_vectors,
+    continued_config,
+    expanded_vocab,
+    first_vectors,
+)
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
 from wordvec_ca.divergence import TrainingDiverged, divergence
 from wordvec_ca.errors import DataError
 from wordvec_ca.history import History, Point
 from wordvec_ca.kernels import STATS, aligned_zeros
 from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
+from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
 from wordvec_ca.progress import Callback, Progress
 from wordvec_ca.text import find_files
@@ -544,6 +552,8 @@ def train(
     no_cache: bool = False,
     encoding_progress: Any = None,
     checkpoint_every: str = DEFAULT_INTERVAL,
+    continue_from: str | os.PathLike[str] | None = None,
+    init_vectors: str | os.PathLike[str] | None = None,
     command: str | None = None,
 ) -> EmbeddingModel:
     """Train a model.
@@ -577,6 +587,12 @@ def train(
         A time (``30s``, ``10m``, ``2h``) or a number of tokens (``5M``) after which a checkpoint is written
         to ``OUTPUT.run``, or ``never``; see ``resume``. At the default the time grows for models so large
         that writing them would take more than a fiftieth of it. Without ``output`` there are none.
+    continue_from : path, optional
+        A model directory: begin with its parameters, words and counts; words that only the corpus has come
+        in (see ``expanded_vocab``). ``config`` is by default the model's (see ``continued_config``).
+    init_vectors : path, optional
+        A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these for the words
+        that it has.
     command : str, optional
         What to type to do this again; kept in the record of the model.
 
@@ -592,6 +608,10 @@ def train(
     ValueError
         If an option is outside its limits.
     """
+    if continue_from is not None:
+        if vocab is not None or init_vectors is not None:
+            raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
+        config = config or continued_config(continue_from, {})
     config = (config or TrainConfig()).resolved()
     kernels.load(config.backend)  # fails at once if it cannot run here
     interval = parse_interval(checkpoint_every)
@@ -603,6 +623,11 @@ def train(
         raise ValueError("keep_cache and no_cache exclude each other: give one of them")
     if isinstance(vocab, str | os.PathLike):
         vocab = Vocab.load(vocab)
+    if continue_from is not None:
+        if isinstance(corpus, EncodedCorpus):
+            raise ValueError("continue_from chooses the words anew: give the corpus as text, not encoded")
+        vocab = expanded_vocab(corpus, config, continue_from, progress=encoding_progress)
+    first = None if init_vectors is None else first_vectors(init_vectors, config.vector_size)
     started = time.time()
     with ExitStack() as cleanup:
         run = None
@@ -619,6 +644,8 @@ def train(
                 overwrite=overwrite,
                 checkpoint_every=checkpoint_every,
                 command=command,
+                continue_from=continue_from,
+                init_vectors=init_vectors,
             )
             cleanup.enter_context(run)
         texts = _Texts(config, run, cleanup, encoding_progress)
@@ -630,9 +657,12 @@ def train(
         if output is not None:
             check_room(output, config, len(encoded.vocab))
         model = EmbeddingModel(config, encoded.vocab)
-        model.initialise()
+        origin = _begin(model, continue_from, init_vectors, first)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         checkpoint = None if run is None else Checkpointing(run, encoded, held_out, None)
+        if checkpoint is not None:
+            checkpoint.changes += origin
+        model.record["changes"] = origin
         _run_and_save(trainer, encoded, callbacks, started, output, overwrite, command, run, checkpoint)
         return model
 
@@ -715,7 +745,7 @@ def resume(
         model = EmbeddingModel(config, encoded.vocab)
         checkpoint = Checkpointing(run, encoded, held_out, former)
         if former is None:
-            model.initialise()
+            checkpoint.changes += _begin(model, request.continue_from, request.init_vectors)
         else:
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
@@ -725,6 +755,22 @@ def resume(
         overwrite, command = run.may_overwrite(), request.command
         _run_and_save(trainer, encoded, callbacks, started, run.output, overwrite, command, run, checkpoint)
         return model
+
+
+def _begin(
+    model: EmbeddingModel,
+    continue_from: str | os.PathLike[str] | None,
+    init_vectors: str | os.PathLike[str] | None,
+    first: KeyedVectors | None = None,
+) -> list[dict[str, Any]]:
+    """Give a model the parameters with which it begins; return what is recorded of where they come from."""
+    model.initialise()
+    if continue_from is not None:
+        return [{"at": 0.0, **begin_from_model(model, continue_from)}]
+    if init_vectors is not None:
+        first = first or first_vectors(init_vectors, model.config.vector_size)
+        return [{"at": 0.0, **begin_from_vectors(model, first, init_vectors)}]
+    return []
 
 
 def _changed(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
@@ -825,6 +871,7 @@ def _run_and_save(
         interrupted = trainer.interrupted and not trainer.finished
         model.record = {
             "command": command,
+            "changes": model.record.get("changes", []),
             **_record(trainer, encoded, started, interrupted=interrupted),
         }
         model.history = trainer.history

@@ -55,8 +55,10 @@ class Request:
         The resolved ``TrainConfig``.
     corpus, valid : list of str or None
         Absolute paths and patterns, or ``-``; None for anything but paths.
-    validates, has_vocab : bool
-        Whether there is held-out text, and whether a vocabulary was given.
+    validates : bool
+        Whether there is held-out text.
+    vocab_raw : list of int or None
+        ``raw_tokens`` and ``raw_types`` of the vocabulary that was given; None if none was.
     cache_dir : str or None
         Where encoded texts go.
     keep_cache, no_cache : bool
@@ -67,6 +69,8 @@ class Request:
         See ``parse_interval``.
     command : str or None
         What was typed.
+    continue_from, init_vectors : str or None
+        Where the parameters come from with which the run begins.
     """
 
     run: str
@@ -74,13 +78,15 @@ class Request:
     corpus: list[str] | None
     valid: list[str] | None
     validates: bool
-    has_vocab: bool
+    vocab_raw: list[int] | None
     cache_dir: str | None
     keep_cache: bool
     no_cache: bool
     overwrite: bool
     checkpoint_every: str
     command: str | None
+    continue_from: str | None
+    init_vectors: str | None
 
 
 class UnfinishedRun:
@@ -120,6 +126,8 @@ class UnfinishedRun:
         overwrite: bool,
         checkpoint_every: str,
         command: str | None,
+        continue_from: str | os.PathLike[str] | None = None,
+        init_vectors: str | os.PathLike[str] | None = None,
     ) -> UnfinishedRun:
         """Make the folder of a new run; the parameters are those of ``train``.
 
@@ -135,13 +143,15 @@ class UnfinishedRun:
             corpus=_paths(corpus),
             valid=_paths(valid),
             validates=valid is not None,
-            has_vocab=vocab is not None,
+            vocab_raw=None if vocab is None else [vocab.raw_tokens, vocab.raw_types],
             cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
             keep_cache=keep_cache,
             no_cache=no_cache,
             overwrite=overwrite,
             checkpoint_every=checkpoint_every,
             command=command,
+            continue_from=None if continue_from is None else os.path.abspath(continue_from),
+            init_vectors=None if init_vectors is None else os.path.abspath(init_vectors),
         )
         target = Path(os.path.abspath(output))
         folder = run_folder(target)
@@ -257,7 +267,11 @@ class UnfinishedRun:
 
     def vocab(self) -> Vocab | None:
         """Return the vocabulary that was given, if one was."""
-        return Vocab.load(self.folder / "vocab.tsv") if self.request.has_vocab else None
+        if self.request.vocab_raw is None:
+            return None
+        vocab = Vocab.load(self.folder / "vocab.tsv")
+        vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
+        return vocab
 
     def is_saved(self) -> bool:
         """Return whether the finished model of this very run is in place."""

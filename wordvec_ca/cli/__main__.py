@@ -1,5 +1,5 @@
 """``python -m wordvec_ca.cli``: the command, where it is not on the path."""
 
-from wordvec_ca.__main__ import main
+from wordvec_ca.cli import main
 
 main()

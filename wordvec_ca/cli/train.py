@@ -155,6 +155,18 @@ class ModelChoice(click.Choice[str]):
     help="Continue the run whose --output was DIR; no other option is needed.  [default: begin a run]",
 )
 @click.option(
+    "--continue-from",
+    metavar="MODEL",
+    help="Train this model further: its options, words and parameters, and the new words of CORPUS.  "
+    "[default: begin anew]",
+)
+@click.option(
+    "--init-vectors",
+    metavar="FILE",
+    help="Begin with these vectors (any format that cawv reads) for the words that FILE has.  "
+    "[default: random]",
+)
+@click.option(
     "--accept-changes",
     is_flag=True,
     help="--resume although the corpus's files or the instruction set have changed.  [default: off]",
@@ -201,6 +213,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     """
     from wordvec_ca.checkpoint import parse_interval
     from wordvec_ca.config import TrainConfig
+    from wordvec_ca.errors import DataError
 
     try:
         parse_interval(options["checkpoint_every"])
@@ -215,9 +228,21 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("--accept-changes goes with --resume")
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
     try:
-        config = TrainConfig(**given).resolved()
+        if options["continue_from"]:
+            from wordvec_ca.continuation import continued_config
+
+            changes = {name: value for name, value in given.items() if name in _typed()}
+            config = continued_config(options["continue_from"], changes)
+        else:
+            config = TrainConfig(**given).resolved()
+    except DataError:
+        raise
     except ValueError as error:
         raise click.UsageError(_as_options(str(error), given)) from error
+    if options["continue_from"] and (options["init_vectors"] or options["read_vocab"]):
+        raise click.UsageError(
+            "--continue-from brings its own words and vectors: leave out --init-vectors and --read-vocab"
+        )
     if options["valid"] == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if options["no_cache"] and options["keep_cache"]:
@@ -251,6 +276,8 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             no_cache=options["no_cache"],
             encoding_progress=encoding_progress,
             checkpoint_every=options["checkpoint_every"],
+            continue_from=options["continue_from"],
+            init_vectors=options["init_vectors"],
             command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
         )
     _tell(model, output, options)
@@ -261,12 +288,8 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     from wordvec_ca.training import resume
     from wordvec_ca.unfinished_run import run_folder
 
-    context = click.get_current_context()
-    given = {
-        name: value
-        for name, value in options.items()
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
+    typed = _typed()
+    given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
     if "output" in given and run_folder(given["output"]) != run_folder(output):
         raise click.UsageError(
@@ -288,6 +311,13 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
             checkpoint_every=given.get("checkpoint_every"),
         )
     _tell(model, output, options)
+
+
+def _typed() -> set[str]:
+    """Return the names of the options that stand on the command line."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is typed}
 
 
 def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
@@ -359,6 +389,12 @@ def _summary(model: Any, output: str) -> str:
         f"{corpus['raw_tokens']:,} tokens read in {timings['encoding_seconds']:.1f} s; "
         f"{len(model.vocab):,} words; trained in {timings['training_seconds']:.1f} s"
     ]
+    for change in model.record["changes"]:
+        if "words_kept" in change:
+            origin = change.get("continued_from") or change["init_vectors"]
+            lines.append(
+                f"{change['words_kept']:,} words began as in {origin}, {change['words_new']:,} are new"
+            )
     if corpus["repaired_utf8"]:
         lines.append(
             f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "
