@@ -54,7 +54,8 @@ def _check_same_shape(former: TrainConfig, config: TrainConfig, directory: str |
         if getattr(former, name) != getattr(config, name):
             raise DataError(
                 f"{name} is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
-                f"{getattr(config, name)!r} was given: a model is trained further with the same; leave it out, or train anew"
+                f"{getattr(config, name)!r} was given: a model is trained further with the same; "
+                "leave it out, or train anew"
             )
 
 
