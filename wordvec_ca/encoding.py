@@ -492,8 +492,8 @@ class Reading:
         if kept_types * BYTES_PER_WORD > free_memory():
             raise DataError(
                 f"{kept_types:,} of {int(types.sum()):,} words occur {least:,} times or more, too many for "
-                f"the memory of this machine ({free_memory() / 1e9:,.1f} GB are free); raise min_count or set "
-                "max_final_vocab (cawv vocab can write them all to a file)"
+                f"the memory of this machine ({free_memory() / 1e9:,.1f} GB are free); raise min_count or "
+                "set max_final_vocab (cawv vocab can write them all to a file)"
             )
         whole = self._spilled.gather(least, with_ids=with_ids)
         words, kept, order = whole.rank(least)
