@@ -53,7 +53,7 @@ class Lexicon:
         Types of less than min_count are left out; their id is -1.
         """
     def scatter(self, start: int, room: int, bits: int) -> tuple[bytes, NDArray[np.int64], int]:
-        """Sort records into 2**bits parts by their hash: one or more, up to ``room`` bytes, from an offset on.
+        """Sort records into 2**bits parts by hash: one or more, up to ``room`` bytes, from an offset on.
 
         Returns the records, part by part; the bytes of each part; and the offset of the next record.
         """
