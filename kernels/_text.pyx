@@ -5,10 +5,11 @@ Everything that loops over text or tokens runs in C without the GIL, and one `Le
 at a time, unless it is closed: then any number of threads may read with it.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -27,6 +28,7 @@ cdef extern from "text.h" nogil:
     ctypedef struct CLexicon "Lexicon":
         int32_t size
         int32_t closed
+        char *arena
         size_t used
 
     ctypedef struct Ranked:
@@ -49,6 +51,16 @@ cdef extern from "text.h" nogil:
     Record *first_record(const CLexicon *)
     Record *next_record(const CLexicon *, Record *)
     char *text_of(Record *)
+    ctypedef struct Run:
+        const char *at
+        const char *end
+
+    size_t lexicon_memory(const CLexicon *)
+    uint32_t part_of_text(const char *, uint32_t, int)
+    size_t record_bytes(uint32_t)
+    int record_is_whole(const char *, const char *)
+    void sift_down(Run *, int, int)
+    size_t merge_runs(Run *, int *, char *, size_t)
     void fill_byte_class()
     int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int32_t *, TextStats *)
     int64_t c_cut_point "cut_point"(const uint8_t *, int64_t)
@@ -94,8 +106,8 @@ cdef class Lexicon:
 
     @property
     def nbytes(self):
-        """Bytes of the texts and counts (the slots add 12 to 24 a type)."""
-        return self.types.used
+        """Bytes in use: texts, counts and slots."""
+        return lexicon_memory(&self.types)
 
     cdef int32_t _id(self, word, int64_t times) except? -3:
         cdef Py_ssize_t length = 0
@@ -147,14 +159,106 @@ cdef class Lexicon:
             record = next_record(&self.types, record)
         return words
 
-    def absorb(self, Lexicon other):
-        """Add the types and counts of another lexicon; return our id of each of its types."""
+    def scatter(self, size_t start, size_t room, int bits):
+        """Sort records from an offset of the arena on into 2^bits parts by hash; see the stub."""
+        cdef Record *record = <Record *>(self.types.arena + start)
+        cdef Record *first = record
+        cdef char *end = self.types.arena + self.types.used
+        cdef int64_t[::1] sizes = np.zeros(1 << bits, dtype=np.int64)
+        cdef int64_t[::1] places
+        cdef bytes out
+        cdef char *to
+        cdef uint32_t part
+        cdef size_t n = 0, bytes_
+        while <char *>record < end and (n == 0 or n + record_bytes(record.length) <= room):
+            bytes_ = record_bytes(record.length)
+            sizes[part_of_text(text_of(record), record.length, bits)] += bytes_
+            n += bytes_
+            record = <Record *>(<char *>record + bytes_)
+        places = np.cumsum(sizes) - np.asarray(sizes)
+        out = PyBytes_FromStringAndSize(NULL, n)
+        to = PyBytes_AS_STRING(out)
+        end = <char *>record
+        record = first
+        with nogil:
+            while <char *>record < end:
+                bytes_ = record_bytes(record.length)
+                part = part_of_text(text_of(record), record.length, bits)
+                memcpy(to + places[part], record, bytes_)
+                places[part] += bytes_
+                record = <Record *>(<char *>record + bytes_)
+        return out, np.asarray(sizes), start + n
+
+    @property
+    def arena_bytes(self):
+        """Bytes of the records, which `scatter` goes through."""
+        return self.types.used
+
+    def absorb_records(self, const uint8_t[::1] data):
+        """Add the types and counts of scattered records; return their ids and ours."""
+        cdef const char *p = <const char *>&data[0] if data.shape[0] else NULL
+        cdef const char *end = p + data.shape[0]
+        cdef int32_t[::1] theirs = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
+        cdef int32_t[::1] ours = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
+        cdef Record *record
+        cdef int64_t n = 0
+        cdef int32_t i = 0
+        with nogil:
+            while p < end and i != NO_MEMORY and record_is_whole(p, end):
+                record = <Record *>p
+                i = lexicon_id(&self.types, text_of(record), record.length,
+                               hash_text(text_of(record), record.length), record.count)
+                theirs[n] = record.id
+                ours[n] = i
+                n += 1
+                p += record_bytes(record.length)
+        if i == NO_MEMORY:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        if p != end:
+            raise OSError("a temporary file of counts was changed by somebody else")
+        return np.asarray(theirs)[:n], np.asarray(ours)[:n]
+
+    def ranked_records(self, int64_t min_count):
+        """Return the records of types of at least min_count in the final order."""
+        cdef Ranked *ranked = <Ranked *>malloc((self.types.size + 1) * sizeof(Ranked))
+        cdef int32_t n, i
+        cdef size_t total = 0
+        cdef Record *record
+        cdef bytes out
+        cdef char *to
+        if ranked == NULL:
+            raise MemoryError(f"no memory to sort {self.types.size:,} words")
+        try:
+            with nogil:
+                n = lexicon_rank(&self.types, min_count, ranked)
+                for i in range(n):
+                    total += record_bytes(ranked[i].length)
+            out = PyBytes_FromStringAndSize(NULL, total)
+            to = PyBytes_AS_STRING(out)
+            with nogil:
+                for i in range(n):
+                    record = <Record *>(ranked[i].text - sizeof(Record))
+                    memcpy(to, record, record_bytes(record.length))
+                    to += record_bytes(record.length)
+            return out
+        finally:
+            free(ranked)
+
+    def absorb(self, Lexicon other, int64_t min_count=-1):
+        """Add the types and counts of another lexicon; return our id of each of its types.
+
+        Types of less than min_count are left out; their id is -1.
+        """
         cdef int32_t[::1] ids = np.empty(other.types.size, dtype=np.int32)
         cdef Record *record
         cdef int32_t i = 0
         with nogil:
             record = first_record(&other.types)
             while record != NULL and i != NO_MEMORY:
+                if record.count < min_count:
+                    ids[record.id] = -1
+                    record = next_record(&other.types, record)
+                    continue
                 i = lexicon_id(&self.types, text_of(record), record.length,
                                hash_text(text_of(record), record.length), record.count)
                 ids[record.id] = i
@@ -185,6 +289,38 @@ cdef class Lexicon:
             return words, np.asarray(counts), np.asarray(ids)
         finally:
             free(ranked)
+
+
+def vocabulary_lines(list runs, size_t room=1 << 20):
+    """Yield the lines of a vocabulary file, merged from runs of ranked records."""
+    cdef Run *heap = <Run *>malloc((len(runs) + 1) * sizeof(Run))
+    cdef int n = 0, i
+    cdef const uint8_t[::1] data
+    cdef bytes out
+    cdef char *to
+    cdef size_t written
+    if heap == NULL:
+        raise MemoryError("no memory to merge words")
+    try:
+        for run in runs:
+            data = run
+            if data.shape[0]:
+                heap[n].at = <const char *>&data[0]
+                heap[n].end = heap[n].at + data.shape[0]
+                n += 1
+        for i in range(n // 2 - 1, -1, -1):
+            sift_down(heap, n, i)
+        while n:
+            out = PyBytes_FromStringAndSize(NULL, room)
+            to = PyBytes_AS_STRING(out)
+            with nogil:
+                written = merge_runs(heap, &n, to, room)
+            if not written and n:
+                room *= 2
+                continue
+            yield out[:written]
+    finally:
+        free(heap)
 
 
 def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest):

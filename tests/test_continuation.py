@@ -156,6 +156,7 @@ class Evil:
         return (Path.touch, (Path("was-here"),))
 
 
+@pytest.mark.filterwarnings("ignore:.*vectors hold NaN")
 def test_vectors_that_cannot_be_begun_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = train(text(range(40)), small())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -29,8 +30,9 @@ from hypothesis import strategies as st
 import wordvec_ca.encoding as encoding_module
 import wordvec_ca.text as text_module
 from wordvec_ca import bzip2_blocks, json_lines
-from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus
+from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus, write_vocabulary
 from wordvec_ca.errors import DataError
+from wordvec_ca.spilled_types import SpilledTypes
 from wordvec_ca.text import cut_into_blocks, find_files, tokenize
 from wordvec_ca.token_stream import TokenStream
 from wordvec_ca.training import chunks_of
@@ -675,3 +677,75 @@ def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     vocab, stats = count_corpus(tmp_path / "c", field="t")
     assert vocab.words == ["a", "b"]
     assert stats.records == {"records": 2, "malformed records": 1}
+
+
+@pytest.mark.parametrize(
+    ("min_count", "max_final_vocab"), [(1, None), (0, None), (3, None), (1, 500), (2, 7)]
+)
+def test_words_that_do_not_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_count: int, max_final_vocab: int | None
+) -> None:
+    """The same vocabulary, ids and statistics, from several workers that each spill several times."""
+    monkeypatch.setattr(text_module, "_READ_PLAIN", 5000)
+    rng = np.random.default_rng(0)
+    numbers = (rng.random(60_000) ** 3 * 30_000).astype(int).tolist()
+    words = [f"{a}\\{a % 7}" if a % 3 else f"é{a}" for a in numbers]
+    path = tmp_path / "corpus"
+    path.write_text("\n".join(" ".join(words[i : i + 40]) for i in range(0, len(words), 40)))
+    options: dict[str, Any] = {
+        "tokenizer": "whitespace", "min_count": min_count, "max_final_vocab": max_final_vocab,
+        "block_bytes": 5000,
+    }  # fmt: skip
+    with encode_corpus(path, cache_dir=tmp_path / "a", workers=1, **options) as expected:
+        lines = sentences(expected.tokens, expected.vocab)
+        untimed = {name: 0.0 for name in expected.stats.as_dict() if name.startswith("seconds")}
+        monkeypatch.setattr(encoding_module, "memory_for_types", lambda: 80_000)
+        spills = []
+        add = SpilledTypes.add
+        monkeypatch.setattr(
+            SpilledTypes,
+            "add",
+            lambda self, number, types: (spills.append(number), add(self, number, types))[1],
+        )
+        for workers in (1, 3):
+            with encode_corpus(path, cache_dir=tmp_path / "b", workers=workers, **options) as spilled:
+                assert spilled.vocab == expected.vocab
+                assert (spilled.vocab.raw_types, spilled.vocab.raw_tokens) == (
+                    expected.vocab.raw_types, expected.vocab.raw_tokens,
+                )  # fmt: skip
+                assert sentences(spilled.tokens, spilled.vocab) == lines
+                assert spilled.fingerprint == expected.fingerprint
+                assert replace(spilled.stats, **untimed) == replace(expected.stats, **untimed)
+            assert sorted(spills) == list(range(len(spills)))
+            assert len(spills) > 2 * workers
+            spills.clear()
+        n_words, stats = write_vocabulary(path, tmp_path / "vocab.tsv", workers=2, **options)
+        assert spills
+        expected.vocab.save(tmp_path / "expected.tsv")
+        assert (tmp_path / "vocab.tsv").read_bytes() == (tmp_path / "expected.tsv").read_bytes()
+        assert n_words == len(expected.vocab)
+        assert stats.kept_tokens == expected.stats.kept_tokens
+        lists = [line.split() for line in path.read_text().splitlines()]
+        with encode_corpus(lists, cache_dir=tmp_path / "c", **options) as from_lists:
+            assert sentences(from_lists.tokens, from_lists.vocab) == lines
+
+
+def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "corpus"
+    path.write_text(" ".join(map(str, range(50_000))))
+    monkeypatch.setattr(text_module, "_READ_PLAIN", 5000)
+    monkeypatch.setattr(encoding_module, "memory_for_types", lambda: 300_000)
+    for function in (count_corpus, lambda *a, **o: write_vocabulary(a[0], tmp_path / "out", **o)):
+        with pytest.raises(
+            DataError, match=r"50,000 tokens of 50,000 types, the most frequent occurs 1 times"
+        ):
+            function(path, min_count=2, block_bytes=5000)
+        with pytest.raises(DataError, match="raise max_final_vocab"):
+            function(path, min_count=1, max_final_vocab=9, block_bytes=5000)
+    monkeypatch.setattr(encoding_module, "free_memory", lambda: 10**6)
+    with pytest.raises(DataError, match="too many for the memory of this machine"):
+        count_corpus(path, block_bytes=5000)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(SpilledTypes, "_new_file", lambda self: (_ for _ in ()).throw(full))
+    with pytest.raises(DataError, match=r"is full after 0 bytes .*raise --count-memory"):
+        count_corpus(path, block_bytes=5000)

@@ -22,7 +22,7 @@ FLOORS = [
         "gensim_format", "gensim_index",
     },
     {
-        "text", "in_order", "json_lines", "bzip2_blocks", "mediawiki_dump", "wikitext",
+        "text", "in_order", "spilled_types", "json_lines", "bzip2_blocks", "mediawiki_dump", "wikitext",
         "token_stream", "encoding", "cache", "corpus", "docstrings",
         "progress", "history", "model", "attention", "chunks",
     },

@@ -113,6 +113,9 @@ class TrainConfig:
         Fold case.
     field : str, optional
         The files are JSON lines, and this field of each object is the text.
+    count_memory : int, optional
+        MiB that words and counts may take while they are counted; beyond that they go to disk. By default a
+        quarter of what is free, at most 1024.
 
     Raises
     ------
@@ -144,6 +147,7 @@ class TrainConfig:
     tokenizer: str = "words"
     lowercase: bool = True
     field: str | None = None
+    count_memory: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))
@@ -171,6 +175,7 @@ class TrainConfig:
         self._one_of("negatives", NEGATIVES)
         self._one_of("backend", BACKENDS)
         self._one_of("tokenizer", TOKENIZERS)
+        self._within("count_memory", 1, 1 << 24, whole=True)
         self._one_of("lowercase", (False, True))
         self._one_of("shrink_windows", (False, True))
         if self.alpha is not None and self.min_alpha > self.alpha > 0:

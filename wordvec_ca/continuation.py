@@ -102,6 +102,7 @@ def expanded_vocab(
         tokenizer=config.tokenizer,
         lowercase=config.lowercase,
         field=config.field,
+        count_memory=config.count_memory,
         workers=config.workers,
         progress=progress,
     )

@@ -30,6 +30,7 @@ __all__ = [
     "plan_corpus",
     "stream_corpus",
     "tokenize",
+    "write_vocabulary",
 ]
 
 
@@ -95,6 +96,7 @@ def encode_corpus(
     max_final_vocab: int | None = None,
     vocab: Vocab | str | os.PathLike[str] | None = None,
     field: str | None = None,
+    count_memory: int | None = None,
     cache_dir: str | os.PathLike[str],
     keep: bool = False,
     workers: int | None = None,
@@ -122,6 +124,9 @@ def encode_corpus(
         nothing (call ``vocab.prune`` for that).
     field : str, optional
         The files are JSON lines, and this field of each object is the text (docs/corpora.md).
+    count_memory : int, optional
+        MiB that different words and their counts may take while they are counted; beyond that they go to
+        temporary files. By default a quarter of what is free, at most 1024. What comes out is the same.
     cache_dir : path
         Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
         to 8 bytes a token.
@@ -150,7 +155,7 @@ def encode_corpus(
     """
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
-    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
     if vocab is not None and not isinstance(vocab, Vocab):
         vocab = Vocab.load(vocab)
     source = Source(corpus, field, workers)
@@ -173,7 +178,8 @@ def encode_corpus(
             return EncodedCorpus(_map(directory), *found, directory=directory, reused=True, reason=reason)
         reason = found
 
-    reading = Reading(source, words, lowercase, vocab, workers, progress, block_bytes)
+    memory = None if count_memory is None else count_memory << 20
+    reading = Reading(source, words, lowercase, vocab, workers, progress, block_bytes, memory, directory)
     with (
         cache.directory_for(directory),
         cache.enough_disk(directory, reading.bytes_needed),
@@ -205,6 +211,7 @@ def stream_corpus(
     max_final_vocab: int | None = None,
     vocab: Vocab | str | os.PathLike[str] | None = None,
     field: str | None = None,
+    count_memory: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
@@ -216,9 +223,11 @@ def stream_corpus(
 
     Parameters
     ----------
-    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, workers, progress, block_bytes
+    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, count_memory, workers
         As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
         such as a list.
+    progress, block_bytes
+        As in `encode_corpus`.
 
     Returns
     -------
@@ -235,12 +244,13 @@ def stream_corpus(
         vocab = Vocab.load(vocab)
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
-    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
     files = cache.identities(Source(corpus, field, workers).files)
     counted: CorpusStats | None = None
     if vocab is None:
+        memory = None if count_memory is None else count_memory << 20
         reading = Reading(
-            Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes
+            Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes, memory
         )
         vocab = reading.count(min_count, max_final_vocab)
         counted = reading.stats
@@ -274,11 +284,15 @@ def count_corpus(
     min_count: int = 1,
     max_final_vocab: int | None = None,
     field: str | None = None,
+    count_memory: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> tuple[Vocab, CorpusStats]:
-    """Count the words of a corpus; nothing is written. Parameters and errors as in `encode_corpus`.
+    """Count the words of a corpus. Parameters and errors as in `encode_corpus`.
+
+    Nothing is written, unless there are more different words than ``count_memory`` has room for: then there
+    are temporary files in the system's directory for them.
 
     Returns
     -------
@@ -286,11 +300,54 @@ def count_corpus(
     stats : CorpusStats
         With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
     """
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
+    reading = _counting(corpus, tokenizer, lowercase, field, count_memory, workers, progress, block_bytes)
+    return reading.count(min_count, max_final_vocab), reading.stats
+
+
+def write_vocabulary(
+    corpus: Corpus,
+    output: str | os.PathLike[str],
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 1,
+    max_final_vocab: int | None = None,
+    field: str | None = None,
+    count_memory: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> tuple[int, CorpusStats]:
+    """Count the words of a corpus and write them to a file, even if they do not fit into memory.
+
+    Parameters and errors as in `encode_corpus`; ``output`` is what ``Vocab.load`` reads.
+
+    Returns
+    -------
+    n_words : int
+    stats : CorpusStats
+    """
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
+    reading = _counting(corpus, tokenizer, lowercase, field, count_memory, workers, progress, block_bytes)
+    return reading.write_vocab(output, min_count, max_final_vocab), reading.stats
+
+
+def _counting(
+    corpus: Corpus,
+    tokenizer: str,
+    lowercase: bool,
+    field: str | None,
+    count_memory: int | None,
+    workers: int | None,
+    progress: Progress | None,
+    block_bytes: int,
+) -> Reading:
     words = is_words(tokenizer)
     workers = _usable_cpus() if workers is None else workers
-    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
-    reading = Reading(Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes)
-    return reading.count(min_count, max_final_vocab), reading.stats
+    memory = None if count_memory is None else count_memory << 20
+    source = Source(corpus, field, workers)
+    return Reading(source, words, lowercase, None, workers, progress, block_bytes, memory)
 
 
 @dataclass(frozen=True)
@@ -372,9 +429,17 @@ def _usable_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def _check(*, workers: int, block_bytes: int, min_count: int, max_final_vocab: int | None) -> None:
-    if workers < 1 or workers > 1024:
+def _check(
+    workers: int | None,
+    block_bytes: int,
+    min_count: int,
+    max_final_vocab: int | None,
+    count_memory: int | None,
+) -> None:
+    if workers is not None and not 1 <= workers <= 1024:
         raise ValueError(f"workers must be 1 to 1024; got {workers}")
     if block_bytes < 1:
         raise ValueError(f"block_bytes must be 1 or more; got {block_bytes}")
+    if count_memory is not None and count_memory < 1:
+        raise ValueError(f"count_memory must be 1 (MiB) or more; got {count_memory}")
     lowest_count(np.empty(0, dtype=np.int64), min_count, max_final_vocab)

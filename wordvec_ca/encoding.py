@@ -13,8 +13,10 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, count
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +26,9 @@ from numpy.typing import NDArray
 from wordvec_ca.errors import DataError
 from wordvec_ca.in_order import in_order, prompt_exit
 from wordvec_ca.kernels._text import LINE_END, Lexicon, renumber
+from wordvec_ca.spilled_types import SpilledTypes, free_memory, memory_for_types
 from wordvec_ca.text import TextFiles, cut_into_blocks, find_files, is_stream, line_pieces
-from wordvec_ca.vocab import Vocab, lowest_count, nothing_left
+from wordvec_ca.vocab import Vocab, lowest_count, nothing_left, save_lines
 
 if TYPE_CHECKING:
     from wordvec_ca.kernels._text import Renumbered, TextStats
@@ -33,8 +36,12 @@ if TYPE_CHECKING:
 MAX_SENTENCE = 10_000
 """Tokens after which a line is split."""
 
+BYTES_PER_WORD = 200
+"""Memory that a word takes, more or less, while a vocabulary is made."""
+
 Corpus = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
 Progress = Callable[[int, int | None, int], None]
+FinalIds = Callable[[int], NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -183,6 +190,10 @@ class Reading:
         Whether the tokenizer is "words".
     lowercase, vocab, workers, progress, block_bytes
         As in ``encode_corpus``.
+    memory : int, optional
+        Bytes that words and their counts may take; beyond them they go to disk.
+    directory : path, optional
+        Where they go then.
     """
 
     def __init__(
@@ -194,6 +205,8 @@ class Reading:
         workers: int,
         progress: Progress | None,
         block_bytes: int,
+        memory: int | None = None,
+        directory: str | os.PathLike[str] | None = None,
     ) -> None:
         self.source = source
         self.words = words
@@ -207,6 +220,12 @@ class Reading:
             self.lexicons = [Lexicon(vocab.words)]  # closed: all threads may read with it
         else:
             self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else workers)]
+        self._numbers = list(
+            range(len(self.lexicons))
+        )  # of the lexicon in each place; each gets one for good
+        self._next_number = count(len(self.lexicons))
+        self._largest = (memory or memory_for_types()) // len(self.lexicons)
+        self._spilled = SpilledTypes(directory)
         self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
         self._line = 0  # line ends since the current file began
         self._first_repaired: str | None = None
@@ -214,37 +233,66 @@ class Reading:
 
     def count(self, min_count: int, max_final_vocab: int | None) -> Vocab:
         """Read everything; return the vocabulary."""
+        with closing(self._spilled):
+            self._read_all()
+            vocab, _ = self._merge(min_count, max_final_vocab, with_ids=False)
+        self._add_kept(vocab.total_count)
+        return vocab
+
+    def write_vocab(self, path: str | os.PathLike[str], min_count: int, max_final_vocab: int | None) -> int:
+        """Read everything and write the vocabulary to a file, whatever its size; return its words."""
+        with closing(self._spilled):
+            self._read_all()
+            if not self._spilled:
+                vocab, _ = self._merge(min_count, max_final_vocab, with_ids=False)
+                vocab.save(path)
+                self._add_kept(vocab.total_count)
+                return len(vocab)
+            started = time.perf_counter()
+            self._spill_all()
+            counts, types = self._spilled.counts()
+            least = lowest_count(counts, min_count, max_final_vocab, types)
+            kept = counts >= least
+            if not kept.any():
+                raise nothing_left(counts, min_count, max_final_vocab, types)
+            save_lines(path, self._spilled.lines(least))
+            self.stats = replace(
+                self.stats, raw_types=int(types.sum()), seconds_merging=time.perf_counter() - started
+            )
+            self._add_kept(int((counts * types)[kept].sum()))
+            return int(types[kept].sum())
+
+    def _read_all(self) -> None:
         with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
             for _ in self._read(pool):
                 pass
-        vocab, _ = self._merge(min_count, max_final_vocab)
-        self.stats = replace(
-            self.stats,
-            kept_tokens=vocab.total_count,
-            oov_tokens=self.stats.raw_tokens - vocab.total_count,
-        )
-        return vocab
+
+    def _add_kept(self, tokens: int) -> None:
+        self.stats = replace(self.stats, kept_tokens=tokens, oov_tokens=self.stats.raw_tokens - tokens)
 
     def encode(
         self, spill: IO[bytes], out: IO[bytes], min_count: int, max_final_vocab: int | None
     ) -> Encoding:
         """Read everything and write the final ids to ``out``."""
         blocks: list[tuple[int, int]] = []  # lexicon, number of ids
-        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+        with closing(self._spilled), ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
             for lexicon, ids in self._read(pool):
                 spill.write(ids.data)
                 blocks.append((lexicon, len(ids)))
-            vocab, final = self._merge(min_count, max_final_vocab)
+            vocab, final_of = self._merge(min_count, max_final_vocab, with_ids=True)
 
             started = time.perf_counter()
             digest = self._digest(vocab)
             written = SentenceFile(out, digest)
 
-            def work(block: tuple[int, NDArray[np.int32]]) -> tuple[NDArray[np.int32], Renumbered]:
-                lexicon, ids = block
-                return renumber(ids, final[lexicon], MAX_SENTENCE)
+            def work(
+                block: tuple[NDArray[np.int32], NDArray[np.int32]],
+            ) -> tuple[NDArray[np.int32], Renumbered]:
+                ids, final = block
+                return renumber(ids, final, MAX_SENTENCE)
 
-            for ids, found in in_order(pool, work, _spilled(spill, blocks), 2 * self.workers):
+            read_back = ((ids, final_of(lexicon)) for lexicon, ids in _provisional(spill, blocks))
+            for ids, found in in_order(pool, work, read_back, 2 * self.workers):
                 written.write(ids, found)
             out.flush()
         self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
@@ -303,11 +351,13 @@ class Reading:
                 free.put(worker % len(self.lexicons))
 
             def read(text: bytes) -> tuple[int, bytes, NDArray[np.int32], TextStats]:
-                number = free.get()
+                place = free.get()
                 try:
-                    ids, found = self.lexicons[number].read_text(text, self.words, self.lowercase)
+                    ids, found = self.lexicons[place].read_text(text, self.words, self.lowercase)
+                    number = self._numbers[place]
+                    self._spill_if_large(place)
                 finally:
-                    free.put(number)
+                    free.put(place)
                 return number, text, ids, found
 
             blocks = cut_into_blocks(pieces, self.block_bytes)
@@ -335,7 +385,8 @@ class Reading:
         for number, sentence in enumerate(token_lists, 1):
             tokens = _tokens(sentence, number)
             if n + len(tokens) + 1 > len(ids):
-                yield 0, ids[:n]
+                yield self._numbers[0], ids[:n]
+                self._spill_if_large(0)
                 self._report()
                 ids = np.empty(max(1 << 18, len(tokens) + 1), dtype=np.int32)
                 n = 0
@@ -346,8 +397,19 @@ class Reading:
             n += len(tokens) + 1
             self._tally["lines"] += 1
             self._tally["raw_tokens"] += len(tokens)
-        yield 0, ids[:n]
+        yield self._numbers[0], ids[:n]
         self._report()
+
+    def _spill_if_large(self, place: int) -> None:
+        """Put a lexicon on disk and a new one in its place if it has grown too large."""
+        if self.vocab is None and self.lexicons[place].nbytes > self._largest:
+            self._spilled.add(self._numbers[place], self.lexicons[place])
+            self.lexicons[place] = Lexicon()
+            self._numbers[place] = next(self._next_number)
+
+    def _spill_all(self) -> None:
+        while self.lexicons:
+            self._spilled.add(self._numbers.pop(), self.lexicons.pop())
 
     def _add(self, text: bytes, found: TextStats) -> None:
         """Count what was found in a block and find out where the first repair was."""
@@ -385,12 +447,17 @@ class Reading:
             return None
         return int(8 * self._tally["raw_tokens"] * files.bytes_total / files.bytes_read)
 
-    def _merge(self, min_count: int, max_final_vocab: int | None) -> tuple[Vocab, list[NDArray[np.int32]]]:
-        """Return the vocabulary and, for each lexicon, the final id (or -1) of its types."""
+    def _merge(
+        self, min_count: int, max_final_vocab: int | None, *, with_ids: bool
+    ) -> tuple[Vocab, FinalIds]:
+        """Return the vocabulary and what tells, for each lexicon, the final id (or -1) of its types."""
         started = time.perf_counter()
         if self.vocab is not None:
             vocab = self.vocab
-            final = [np.arange(len(vocab), dtype=np.int32)]
+            final = {0: np.arange(len(vocab), dtype=np.int32)}
+            final_of: FinalIds = final.__getitem__
+        elif self._spilled:
+            vocab, final_of = self._merge_spilled(min_count, max_final_vocab, with_ids=with_ids)
         else:
             whole = self.lexicons[0]
             ids: list[NDArray[np.int32] | None] = [None]
@@ -405,11 +472,42 @@ class Reading:
             vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(counts))
             target = np.full(len(counts), -1, dtype=np.int32)
             target[order] = np.arange(len(order), dtype=np.int32)
-            final = [target if some is None else target[some] for some in ids]
+            final = {i: target if some is None else target[some] for i, some in enumerate(ids)}
+            final_of = final.__getitem__
             self.stats = replace(self.stats, raw_types=len(counts))
         self.lexicons = []
         self.stats = replace(self.stats, seconds_merging=time.perf_counter() - started)
-        return vocab, final
+        return vocab, final_of
+
+    def _merge_spilled(
+        self, min_count: int, max_final_vocab: int | None, *, with_ids: bool
+    ) -> tuple[Vocab, FinalIds]:
+        """Do the same with types on disk: in memory are those of a part, and those that are kept."""
+        self._spill_all()
+        counts, types = self._spilled.counts()
+        least = lowest_count(counts, min_count, max_final_vocab, types)
+        kept_types = int(types[counts >= least].sum())
+        if kept_types == 0:
+            raise nothing_left(counts, min_count, max_final_vocab, types)
+        if kept_types * BYTES_PER_WORD > free_memory():
+            raise DataError(
+                f"{kept_types:,} of {int(types.sum()):,} words occur {least:,} times or more, too many for "
+                f"the memory of this machine ({free_memory() / 1e9:,.1f} GB are free); raise min_count or "
+                "set max_final_vocab (cawv vocab can write them all to a file)"
+            )
+        whole = self._spilled.gather(least, with_ids=with_ids)
+        words, kept, order = whole.rank(least)
+        raw_types = int(types.sum())
+        vocab = Vocab(words, kept, raw_tokens=int((counts * types).sum()), raw_types=raw_types)
+        target = np.full(len(whole) + 1, -1, dtype=np.int32)  # the last one is for what is not kept, -1
+        target[order] = np.arange(len(order), dtype=np.int32)
+        self.stats = replace(self.stats, raw_types=raw_types)
+
+        @lru_cache(2 * self.workers)
+        def final_of(number: int) -> NDArray[np.int32]:
+            return target[self._spilled.ids(number)]
+
+        return vocab, final_of
 
 
 class SentenceFile:
@@ -467,7 +565,7 @@ class _Ready:
         return ids
 
 
-def _spilled(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+def _provisional(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:
     """Read the provisional ids back: (lexicon, ids) of each block."""
     spill.seek(0)
     for lexicon, n in blocks:

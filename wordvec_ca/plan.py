@@ -76,6 +76,7 @@ def plan(
         min_count=config.min_count if vocab is None else 1,
         max_final_vocab=config.max_final_vocab if vocab is None else None,
         field=config.field,
+        count_memory=config.count_memory,
         workers=config.workers,
         progress=progress,
     )

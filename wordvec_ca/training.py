@@ -667,7 +667,7 @@ def train(
         return model
 
 
-CHANGEABLE = ("alpha", "attention_alpha", "min_alpha", "workers")
+CHANGEABLE = ("alpha", "attention_alpha", "count_memory", "min_alpha", "workers")
 """Options that may change when a run is continued: after a divergence, or on another machine."""
 
 

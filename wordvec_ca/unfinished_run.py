@@ -424,6 +424,7 @@ def encoding_options(config: TrainConfig, vocab: Vocab | None, progress: Progres
         "max_final_vocab": config.max_final_vocab,
         "vocab": vocab,
         "field": config.field,
+        "count_memory": config.count_memory,
         "workers": config.workers,
         "progress": progress,
     }

@@ -135,6 +135,12 @@ class ModelChoice(click.Choice[str]):
     metavar="NAME",
     help="CORPUS is JSON lines; train on this field of each.  [default: plain text]",
 )
+@click.option(
+    "--count-memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
+)
 @click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
 @click.option(
     "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
