@@ -22,7 +22,8 @@ FLOORS = [
         "gensim_format", "gensim_index",
     },
     {
-        "text", "in_order", "spilled_types", "json_lines", "bzip2_blocks", "mediawiki_dump", "wikitext",
+        "text", "in_order", "joining", "phrases", "spilled_types", "json_lines", "bzip2_blocks",
+        "mediawiki_dump", "wikitext",
         "token_stream", "encoding", "cache", "corpus", "docstrings",
         "progress", "history", "model", "attention", "chunks",
     },

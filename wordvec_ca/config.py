@@ -113,6 +113,8 @@ class TrainConfig:
         Fold case.
     field : str, optional
         The files are JSON lines, and this field of each object is the text.
+    phrases : str, optional
+        File of phrases that become one token each, as ``cawv phrases`` writes it.
     count_memory : int, optional
         MiB that words and counts may take while they are counted; beyond that they go to disk. By default a
         quarter of what is free, at most 1024.
@@ -147,6 +149,7 @@ class TrainConfig:
     tokenizer: str = "words"
     lowercase: bool = True
     field: str | None = None
+    phrases: str | None = None
     count_memory: int | None = None
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from wordvec_ca._version import __version__
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
     "vocab": "Count the words of a corpus.",
+    "phrases": "Find words that belong together, such as new york.",
     "eval": "Say how good vectors are.",
     "compare": "Is one model better than another, or is it a tie?",
     "nn": "Nearest neighbours of words.",

@@ -141,6 +141,7 @@ class ModelChoice(click.Choice[str]):
     metavar="MIB",
     help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
 )
+@click.option("--phrases", metavar="FILE", help="Join these, from cawv phrases: new_york.  [default: none]")
 @click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
 @click.option(
     "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
