@@ -10,7 +10,7 @@ import numpy as np
 
 from wordvec_ca.eval.lookup import Vectors, rows_of
 from wordvec_ca.eval.report import Report
-from wordvec_ca.eval.tagging import TaggingData
+from wordvec_ca.eval.tagging import SIZES, TaggingData
 
 
 def evaluate(
@@ -18,7 +18,7 @@ def evaluate(
     data: TaggingData,
     *,
     seed: int = 1,
-    sizes: tuple[int, ...] = (),
+    sizes: tuple[int, ...] = SIZES,
     epochs: int = 20,
     n_hidden: int = 150,
     progress: Callable[[str], None] = lambda line: None,

@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows
+from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of, unit_rows
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.word_sets import WordCategories
 
@@ -27,6 +26,11 @@ def evaluate(vectors: Vectors, data: WordCategories, *, seed: int = 1, restarts:
     -------
     Report
         ``purity`` and ``v-measure`` over the words with vectors; ``purity-all`` counts the others as wrong.
+
+    Raises
+    ------
+    UncoveredError
+        Fewer than two classes have words with vectors, or no class has two.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
@@ -38,7 +42,7 @@ def evaluate(vectors: Vectors, data: WordCategories, *, seed: int = 1, restarts:
     gold = np.array([names.index(name) for name in data.classes])
     n_clusters = len(set(gold[covered].tolist()))
     if n_clusters < 2 or covered.sum() <= n_clusters:
-        raise DataError(
+        raise UncoveredError(
             f"{data.name}: {int(covered.sum())} of {len(rows)} words have vectors, in {n_clusters} "
             "class(es): too few to cluster; is this the same language?"
         )

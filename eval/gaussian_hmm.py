@@ -6,14 +6,14 @@ multinomial emissions of a classical HMM are replaced by a Gaussian over the vec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from wordvec_ca.kernels.hmm import FLOOR, best_states, expectations
 
-BLOCK = 16_384
+BLOCK = 8_192
 """Tokens whose state probabilities are held at a time."""
 
 
@@ -111,13 +111,14 @@ def train(
         Log-likelihood before each step and of the returned model. It never falls: EM.
     """
     likelihoods: list[float] = []
+    blocks = list(_blocks(text))
     for _ in range(iterations):
-        improved, likelihood = _step(model, text)
+        improved, likelihood = _step(model, text, blocks)
         likelihoods.append(likelihood)
         if len(likelihoods) > 1 and likelihood - likelihoods[-2] < tolerance * len(text.tokens):
             return model, likelihoods
         model = improved
-    likelihoods.append(_step(model, text)[1])
+    likelihoods.append(_step(model, text, blocks)[1])
     return model, likelihoods
 
 
@@ -154,7 +155,24 @@ def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.
     return density, shift
 
 
-def _step(model: GaussianHMM, text: EncodedText) -> tuple[GaussianHMM, float]:
+@dataclass(frozen=True)
+class Block:
+    """Tokens of some sentences of similar length, by place in the sentence.
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+        First tokens of all sentences, then second tokens of those that have one, and so on; the longest
+        sentence is always first.
+    steps : ndarray of shape (longest + 1,), int64
+        Where each place starts.
+    """
+
+    tokens: np.ndarray
+    steps: np.ndarray
+
+
+def _step(model: GaussianHMM, text: EncodedText, blocks: Sequence[Block]) -> tuple[GaussianHMM, float]:
     """Return the model after one step of EM, and the log-likelihood before it."""
     n_states = len(model.start)
     emission, shift = _emissions(model, text.vectors)
@@ -162,23 +180,23 @@ def _step(model: GaussianHMM, text: EncodedText) -> tuple[GaussianHMM, float]:
     of_type = np.zeros((len(text.vectors) + 1, n_states))
     of_pair = np.zeros((n_states, n_states))
     likelihood = 0.0
-    transition = np.maximum(model.transition, FLOOR)
-    for tokens, offsets in _blocks(text):
-        forward = np.empty((len(tokens), n_states))
-        weights = np.empty((len(tokens), n_states))
+    start, transition = np.maximum(model.start, FLOOR), np.maximum(model.transition, FLOOR)
+    most = max(len(block.tokens) for block in blocks)
+    forward, weights = np.empty((most, n_states)), np.empty((most, n_states))
+    for block in blocks:
         likelihood += expectations(
-            np.maximum(model.start, FLOOR),
+            start,
             transition,
             emission,
             shift,
-            tokens,
-            offsets,
+            block.tokens,
+            block.steps,
             forward,
             weights,
             of_first,
             of_type,
+            of_pair,
         )
-        of_pair += forward[:-1].T @ weights[1:]
     of_pair *= transition
     from_state = of_pair.sum(axis=1, keepdims=True)
     mass = of_type[:-1].sum(axis=0)[:, None]
@@ -194,12 +212,17 @@ def _step(model: GaussianHMM, text: EncodedText) -> tuple[GaussianHMM, float]:
     return improved, likelihood
 
 
-def _blocks(text: EncodedText) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield runs of whole sentences of about ``BLOCK`` tokens."""
-    first, n_sentences = 0, len(text.offsets) - 1
-    while first < n_sentences:
-        last = int(np.searchsorted(text.offsets, text.offsets[first] + BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), n_sentences)
-        begin, end = text.offsets[first], text.offsets[last]
-        yield text.tokens[begin:end], text.offsets[first : last + 1] - begin
+def _blocks(text: EncodedText) -> Iterator[Block]:
+    """Yield whole sentences of about ``BLOCK`` tokens, the longest sentences first."""
+    lengths = np.diff(text.offsets)
+    order = np.argsort(-lengths, kind="stable")
+    ends = np.cumsum(lengths[order])
+    first = 0
+    while first < len(order):
+        limit = BLOCK + (ends[first - 1] if first else 0)
+        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
+        starts, sizes = text.offsets[order[first:last]], lengths[order[first:last]]
+        places = [starts[: np.count_nonzero(sizes > t)] + t for t in range(sizes[0])]
+        steps = np.concatenate([[0], np.cumsum([len(place) for place in places])])
+        yield Block(text.tokens[np.concatenate(places)], steps.astype(np.int64))
         first = last

@@ -22,6 +22,10 @@ class Vectors(Protocol):
         ...
 
 
+class UncoveredError(DataError):
+    """The vectors know too few of the words of a data set for the task to mean anything."""
+
+
 RULE = "words are looked up as written, then lower-cased"
 
 ESCAPES = {

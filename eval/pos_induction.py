@@ -8,6 +8,7 @@ Viterbi, V-measure.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.clustering import v_measure
 from wordvec_ca.eval.gaussian_hmm import EncodedText, decode, plus_plus, train
-from wordvec_ca.eval.lookup import RULE, Vectors, rows_of
+from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.treebanks import TaggedCorpus
 
@@ -37,6 +38,7 @@ def evaluate(
     normalise: bool = False,
     punctuation: frozenset[str] = PUNCTUATION,
     workers: int = 2,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Induce parts of speech and compare them with the gold tags.
 
@@ -61,6 +63,8 @@ def evaluate(
         Gold tags left out of the second pair of figures (after induction, which reads all tokens).
     workers : int
         Restarts that run at the same time.
+    progress : callable
+        Gets a line of text after each restart.
 
     Returns
     -------
@@ -83,7 +87,13 @@ def evaluate(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
-        runs = list(pool.map(restart, range(restarts)))
+        runs = []
+        for run in pool.map(restart, range(restarts)):
+            runs.append(run)
+            progress(
+                f"    restart {len(runs)} of {restarts}: {run[0] / len(gold):.4f} nats per token after "
+                f"{run[1]} steps"
+            )
     chosen = max(range(restarts), key=lambda r: runs[r][0])
     states = runs[chosen][2]
     scores = [v_measure(gold, run[2]) for run in runs]
@@ -161,7 +171,7 @@ def encode(
     Raises
     ------
     DataError
-        No word has a vector, or all have the same.
+        All words have the same vector; an ``UncoveredError`` if none has one.
     """
     if covariance not in ("spherical", "diagonal"):
         raise ValueError(f"covariance is {covariance!r}; it must be 'spherical' or 'diagonal'")
@@ -171,7 +181,7 @@ def encode(
     if used[0] == -1:
         used, position = used[1:], position - 1
     if len(used) == 0:
-        raise DataError(
+        raise UncoveredError(
             f"{data.name}: none of its {len(words):,} words has a vector; is this the same language?"
         )
     type_of = dict(zip(words, np.where(rows >= 0, position, len(used)).tolist(), strict=True))

@@ -94,6 +94,7 @@ def evaluate(
             chosen = [best]
             fitted = softmax_regression.fit(train.features, train.classes, len(names), best)
             right = (fitted.predict(judged.features) == judged.classes).astype(np.float64)
+    neutral = sum(part.dropped for part in (data.train, data.dev, data.test) if part is not None)
     majority = np.bincount(train.classes).argmax()
     report = Report(
         task="sentiment",
@@ -113,11 +114,14 @@ def evaluate(
             "majority_accuracy": float((judged.classes == majority).mean()),
             "texts_without_vectors": int((judged.known == 0).sum()),
             "oov_tokens": int((judged.lengths - judged.known).sum()),
+            "neutral_left_out": neutral,
         },
     )
     report.measure("accuracy", "mean", "right")
     if (judged.known == 0).any():
         report.notes.append(f"{int((judged.known == 0).sum())} texts have no word with a vector: all zeros")
+    if neutral:
+        report.notes.append(f"{neutral:,} neutral sentences of all parts were left out")
     report.seconds = time.perf_counter() - started
     return report
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.lines import name_of, numbered_lines
-from wordvec_ca.eval.lookup import Vectors
+from wordvec_ca.eval.lookup import UncoveredError, Vectors
 from wordvec_ca.eval.report import Report
 
-Run = Callable[[Vectors, int, int], Report]
+Progress = Callable[[str], None]
+Run = Callable[[Vectors, int, int, Progress], Report]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Job:
     ----------
     task, dataset : str
     run : callable
-        (vectors, seed, workers) -> Report. Reads its files when called.
+        (vectors, seed, workers, progress) -> Report. Reads its files when called.
     """
 
     task: str
@@ -112,7 +113,7 @@ def _splits(paths: Sequence[Path]) -> dict[str, dict[str, Path]]:
 
 def _similarity(paths: Sequence[Path]) -> list[Job]:
     def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import similarity
             from wordvec_ca.eval.word_sets import read_word_pairs
 
@@ -125,7 +126,7 @@ def _similarity(paths: Sequence[Path]) -> list[Job]:
 
 def _analogy(paths: Sequence[Path]) -> list[Job]:
     def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import analogy
             from wordvec_ca.eval.word_sets import read_analogies
 
@@ -138,7 +139,7 @@ def _analogy(paths: Sequence[Path]) -> list[Job]:
 
 def _categorization(paths: Sequence[Path]) -> list[Job]:
     def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import categorization
             from wordvec_ca.eval.word_sets import read_categories
 
@@ -159,12 +160,12 @@ def _tag_column(path: Path) -> int | None:
 
 def _pos_induction(groups: Mapping[str, Mapping[str, Path]]) -> list[Job]:
     def job(name: str, path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import pos_induction
             from wordvec_ca.eval.treebanks import read_tagged
 
             corpus = read_tagged(path, tag_column=_tag_column(path))
-            return pos_induction.evaluate(vectors, corpus, seed=seed, workers=workers)
+            return pos_induction.evaluate(vectors, corpus, seed=seed, workers=workers, progress=progress)
 
         return Job("pos-induction", name, run)
 
@@ -178,7 +179,7 @@ def _pos_induction(groups: Mapping[str, Mapping[str, Path]]) -> list[Job]:
 
 def _tagging(groups: Mapping[str, Mapping[str, Path]], task: str = "tagging") -> list[Job]:
     def job(name: str, parts: Mapping[str, Path]) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import tagging
             from wordvec_ca.eval.treebanks import read_tagged
 
@@ -193,10 +194,10 @@ def _tagging(groups: Mapping[str, Mapping[str, Path]], task: str = "tagging") ->
                     read_tagged(test, tag_column=_tag_column(test)),
                 )
             if task == "tagging":
-                return tagging.evaluate(vectors, data, seed=seed)
+                return tagging.evaluate(vectors, data, seed=seed, progress=progress)
             from wordvec_ca.eval import bilstm_tagging
 
-            return bilstm_tagging.evaluate(vectors, data, seed=seed)
+            return bilstm_tagging.evaluate(vectors, data, seed=seed, progress=progress)
 
         return Job(task, name, run)
 
@@ -219,7 +220,7 @@ def _tagged(folder: Path) -> dict[str, dict[str, Path]]:
 
 def _sentiment(groups: Mapping[str, Mapping[str, Path]]) -> list[Job]:
     def job(name: str, parts: Mapping[str, Path]) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int) -> Report:
+        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
             from wordvec_ca.eval import sentiment
             from wordvec_ca.eval.sentence_sets import LabelledSentences, read_labelled, read_sst_trees
 
@@ -257,7 +258,7 @@ def _labelled(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 def _sts_job(name: str, paths: Sequence[Path], background: Sequence[Path] = (), task: str = "sts") -> Job:
-    def run(vectors: Vectors, seed: int, workers: int) -> Report:
+    def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
         from wordvec_ca.eval import sts
         from wordvec_ca.eval.sentence_sets import read_sentence_pairs
 
@@ -476,7 +477,8 @@ def run(
     seed: int = 1,
     workers: int = 2,
     name: str = "",
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Progress = lambda line: None,
+    skipped: Callable[[Missing], None] | None = None,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
 
@@ -490,12 +492,25 @@ def run(
     name : str
         Of the vectors, written into the reports.
     progress : callable
-        Gets a line of text before each job.
+        Gets a line of text before each job, and others in the course of long ones.
+    skipped : callable, optional
+        Gets the jobs for which the vectors know too few words; without it the error is raised.
+
+    Raises
+    ------
+    DataError
+        A file is malformed; the vectors have NaN.
     """
     for i, job in enumerate(jobs, 1):
         progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}")
         started = time.perf_counter()
-        report = job.run(vectors, seed, workers)
+        try:
+            report = job.run(vectors, seed, workers, progress)
+        except UncoveredError as error:
+            if skipped is None:
+                raise
+            skipped(Missing(job.task, str(error)))
+            continue
         report.seconds = time.perf_counter() - started
         report.model = name
         yield report

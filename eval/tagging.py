@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval import softmax_regression
-from wordvec_ca.eval.lookup import RULE, Vectors, rows_of
+from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.treebanks import TaggedCorpus
 
@@ -41,6 +42,7 @@ def evaluate(
     reach: int = 2,
     C: float = 0.01,
     steps: int = 60,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Tag words from the vectors of the words around them.
 
@@ -61,6 +63,8 @@ def evaluate(
         Inverse strength of the L2 penalty on the sum of losses.
     steps : int
         Of L-BFGS, from zero: an early stop that is part of the protocol.
+    progress : callable
+        Gets a line of text after each size.
 
     Returns
     -------
@@ -88,6 +92,7 @@ def evaluate(
             items[f"right@{size}"] = (fitted.predict(test_features) == gold).astype(np.float64)
             fits.append({"sentences": size, "tokens": len(classes), "steps": fitted.steps})
             del features
+            progress(f"    {size:,} training sentences: {items[f'right@{size}'].mean():.4f} are right")
     right = items[f"right@{counts[-1]}"]
     seen = {word for sentence in data.train.sentences for word in sentence}
     test_words = [word for sentence in data.test.sentences for word in sentence]
@@ -168,7 +173,7 @@ def _table(vectors: Vectors, data: TaggingData) -> tuple[np.ndarray, dict[str, i
     if used[0] == -1:
         used, position = used[1:], position - 1
     if len(used) == 0:
-        raise DataError(
+        raise UncoveredError(
             f"{data.name}: none of its {len(words):,} words has a vector; is this the same language?"
         )
     dim = vectors.vectors.shape[1]

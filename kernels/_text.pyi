@@ -1,6 +1,6 @@
 """Types of the compiled module ``_text``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypedDict
 
 import numpy as np
@@ -31,10 +31,18 @@ class Renumbered(TypedDict):
     lines: int
     split: int
 
+class PhraseTable:
+    """Phrases, ready to be joined by ``_``: of those that begin at a token the longest wins."""
+
+    n_phrases: int
+    def __init__(self, phrases: list[tuple[str, ...]]) -> None:
+        """Take sequences of words."""
+
 class Lexicon:
     """The types of a text, numbered in the order of their first occurrence, with counts."""
 
     nbytes: int
+    arena_bytes: int
     def __init__(self, words: Iterable[str] | None = None) -> None:
         """Make an empty lexicon, or a closed one of these words."""
     def __len__(self) -> int: ...
@@ -42,14 +50,40 @@ class Lexicon:
         """Return the ids of the tokens, with LINE_END where lines end (several in a row count once)."""
     def read_tokens(self, tokens: list[str], ids: NDArray[np.int32]) -> None:
         """Write the ids of the tokens and a LINE_END to ``ids`` (at least len(tokens) + 1 long)."""
+    def look_up_parts(self, table: PhraseTable) -> None:
+        """Find out which types are parts of phrases; needed once before a closed lexicon is shared.
+
+        The table must be the same in all calls.
+        """
+    def join(self, table: PhraseTable, ids: NDArray[np.int32]) -> int:
+        """Join phrases in ids just read, in place, and move their counts; return how many ids are left.
+
+        A word whose tokens were all joined stays, with a count of 0. A joined word that a closed lexicon does
+        not have becomes ABSENT.
+        """
     def counts(self) -> NDArray[np.int64]:
         """Return the count of each type."""
     def words(self) -> list[str]:
         """Return the types in the order of their ids."""
-    def absorb(self, other: Lexicon) -> NDArray[np.int32]:
-        """Add the types and counts of another lexicon; return our id of each of its types."""
+    def absorb(self, other: Lexicon, min_count: int = -1) -> NDArray[np.int32]:
+        """Add the types and counts of another lexicon; return our id of each of its types.
+
+        Types of less than min_count are left out; their id is -1.
+        """
+    def scatter(self, start: int, room: int, bits: int) -> tuple[bytes, NDArray[np.int64], int]:
+        """Sort records into 2**bits parts by hash: one or more, up to ``room`` bytes, from an offset on.
+
+        Returns the records, part by part; the bytes of each part; and the offset of the next record.
+        """
+    def absorb_records(self, data: bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Add the types and counts of scattered records; return their ids and ours."""
+    def ranked_records(self, min_count: int) -> bytes:
+        """Return the records of types of at least min_count in the final order."""
     def rank(self, min_count: int) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
         """Return words, counts and ids of types of at least min_count, by (count desc, bytes asc)."""
+
+def vocabulary_lines(runs: list[NDArray[np.uint8]], room: int = ...) -> Iterator[bytes]:
+    """Yield the lines of a vocabulary file, merged from runs of ranked records."""
 
 def renumber(
     raw: NDArray[np.int32], final: NDArray[np.int32], longest: int

@@ -5,10 +5,11 @@ Everything that loops over text or tokens runs in C without the GIL, and one `Le
 at a time, unless it is closed: then any number of threads may read with it.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -27,6 +28,7 @@ cdef extern from "text.h" nogil:
     ctypedef struct CLexicon "Lexicon":
         int32_t size
         int32_t closed
+        char *arena
         size_t used
 
     ctypedef struct Ranked:
@@ -49,6 +51,16 @@ cdef extern from "text.h" nogil:
     Record *first_record(const CLexicon *)
     Record *next_record(const CLexicon *, Record *)
     char *text_of(Record *)
+    ctypedef struct Run:
+        const char *at
+        const char *end
+
+    size_t lexicon_memory(const CLexicon *)
+    uint32_t part_of_text(const char *, uint32_t, int)
+    size_t record_bytes(uint32_t)
+    int record_is_whole(const char *, const char *)
+    void sift_down(Run *, int, int)
+    size_t merge_runs(Run *, int *, char *, size_t)
     void fill_byte_class()
     int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int32_t *, TextStats *)
     int64_t c_cut_point "cut_point"(const uint8_t *, int64_t)
@@ -66,6 +78,88 @@ LONGEST_TOKEN = C_LONGEST_TOKEN
 fill_byte_class()
 
 
+cdef class PhraseTable:
+    """Phrases, ready to be joined while text is encoded; see the stub."""
+
+    cdef CLexicon parts
+    cdef CLexicon joined
+    cdef uint64_t[::1] keys
+    cdef int32_t[::1] nexts
+    cdef int32_t[::1] phrase_at
+    cdef const char **part_texts
+    cdef uint32_t *part_lengths
+    cdef readonly int n_phrases
+
+    def __cinit__(self, list phrases):
+        cdef dict edges = {}
+        cdef list phrase_at = [-1]
+        cdef Py_ssize_t length = 0
+        cdef const char *text
+        cdef Record *record
+        cdef uint64_t key, mask, at
+        if lexicon_open(&self.parts) or lexicon_open(&self.joined):
+            raise MemoryError("no memory for phrases")
+        for words in phrases:
+            state = 0
+            for word in words:
+                text = PyUnicode_AsUTF8AndSize(word, &length)
+                part = lexicon_id(&self.parts, text, <uint32_t>length, hash_text(text, length), 0)
+                if (state, part) not in edges:
+                    edges[state, part] = len(phrase_at)
+                    phrase_at.append(-1)
+                state = edges[state, part]
+            whole = "_".join(words)
+            text = PyUnicode_AsUTF8AndSize(whole, &length)
+            # A phrase of its own for each sequence: "a_b c" and "a b_c" join to the same word.
+            phrase_at[state] = lexicon_id(&self.joined, text, <uint32_t>length, hash_text(text, length), 0)
+        self.n_phrases = len(phrases)
+        self.phrase_at = np.array(phrase_at, dtype=np.int32)
+        size = 16
+        while size < 2 * len(edges):
+            size *= 2
+        self.keys = np.full(size, 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
+        self.nexts = np.full(size, -1, dtype=np.int32)
+        mask = size - 1
+        for (state, part), target in edges.items():
+            key = <uint64_t>state << 32 | <uint64_t>part
+            at = (key * 0x9E3779B97F4A7C15u >> 20) & mask
+            while self.nexts[at] >= 0:
+                at = (at + 1) & mask
+            self.keys[at] = key
+            self.nexts[at] = target
+        self.part_texts = <const char **>malloc((self.parts.size + self.joined.size + 1) * sizeof(char *))
+        self.part_lengths = <uint32_t *>malloc((self.parts.size + self.joined.size + 1) * sizeof(uint32_t))
+        if self.part_texts == NULL or self.part_lengths == NULL:
+            raise MemoryError("no memory for phrases")
+        record = first_record(&self.parts)  # the texts of the parts, and behind them those of the phrases
+        while record != NULL:
+            self.part_texts[record.id] = text_of(record)
+            self.part_lengths[record.id] = record.length
+            record = next_record(&self.parts, record)
+        record = first_record(&self.joined)
+        while record != NULL:
+            self.part_texts[self.parts.size + record.id] = text_of(record)
+            self.part_lengths[self.parts.size + record.id] = record.length
+            record = next_record(&self.joined, record)
+        self.parts.closed = 1
+
+    def __dealloc__(self):
+        lexicon_free(&self.parts)
+        lexicon_free(&self.joined)
+        free(self.part_texts)
+        free(self.part_lengths)
+
+    cdef int32_t follow(self, int32_t state, int32_t part) noexcept nogil:
+        cdef uint64_t key = <uint64_t>state << 32 | <uint64_t>part
+        cdef uint64_t mask = <uint64_t>self.nexts.shape[0] - 1
+        cdef uint64_t at = (key * 0x9E3779B97F4A7C15u >> 20) & mask
+        while self.nexts[at] >= 0:
+            if self.keys[at] == key:
+                return self.nexts[at]
+            at = (at + 1) & mask
+        return -1
+
+
 cdef class Lexicon:
     """The types of a text, numbered in the order of their first occurrence, with counts.
 
@@ -77,6 +171,9 @@ cdef class Lexicon:
     """
 
     cdef CLexicon types
+    cdef int32_t *part_of   # of each type, its id among the parts of phrases
+    cdef int32_t n_looked_up, room
+    cdef size_t looked_up   # bytes of the arena
 
     def __cinit__(self, words=None):
         if lexicon_open(&self.types):
@@ -88,14 +185,84 @@ cdef class Lexicon:
 
     def __dealloc__(self):
         lexicon_free(&self.types)
+        free(self.part_of)
 
     def __len__(self):
         return self.types.size
 
+    def look_up_parts(self, PhraseTable table):
+        """Find out which types are parts of phrases; needed once before a closed lexicon is shared."""
+        cdef Record *record
+        cdef int32_t *larger
+        if self.n_looked_up == self.types.size:
+            return
+        if self.types.size > self.room:
+            larger = <int32_t *>realloc(self.part_of, (self.types.size + self.types.size // 2) * sizeof(int32_t))
+            if larger == NULL:
+                raise MemoryError(f"no memory for phrases among {self.types.size:,} words")
+            self.part_of = larger
+            self.room = self.types.size + self.types.size // 2
+        while self.looked_up < self.types.used:
+            record = <Record *>(self.types.arena + self.looked_up)
+            self.part_of[record.id] = lexicon_id(
+                &table.parts, text_of(record), record.length, hash_text(text_of(record), record.length), 0)
+            self.looked_up += record_bytes(record.length)
+        self.n_looked_up = self.types.size
+
+    def join(self, PhraseTable table, int32_t[::1] ids):
+        """Join phrases in ids, in place; return how many ids are left."""
+        cdef int64_t i = 0, j, w = 0, end, n = ids.shape[0]
+        cdef int32_t state, phrase, part, id_
+        cdef uint32_t length
+        cdef const char *text
+        cdef bint failed = False
+        if not self.types.closed or self.n_looked_up < self.types.size:
+            self.look_up_parts(table)
+        with nogil:
+            while i < n:
+                state = 0
+                phrase = -1
+                end = i
+                j = i
+                while j < n and ids[j] >= 0:
+                    part = self.part_of[ids[j]]
+                    if part < 0:
+                        break
+                    state = table.follow(state, part)
+                    if state < 0:
+                        break
+                    j += 1
+                    if table.phrase_at[state] >= 0:
+                        phrase = table.phrase_at[state]
+                        end = j
+                if phrase < 0:
+                    ids[w] = ids[i]
+                    w += 1
+                    i += 1
+                    continue
+                if not self.types.closed:
+                    for j in range(i, end):  # these tokens do not occur after all
+                        part = self.part_of[ids[j]]
+                        text = table.part_texts[part]
+                        length = table.part_lengths[part]
+                        lexicon_id(&self.types, text, length, hash_text(text, length), -1)
+                text = table.part_texts[table.parts.size + phrase]
+                length = table.part_lengths[table.parts.size + phrase]
+                id_ = lexicon_id(&self.types, text, length, hash_text(text, length), 1)
+                if id_ == NO_MEMORY:
+                    failed = True
+                    break
+                ids[w] = id_
+                w += 1
+                i = end
+        if failed:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        return w
+
     @property
     def nbytes(self):
-        """Bytes of the texts and counts (the slots add 12 to 24 a type)."""
-        return self.types.used
+        """Bytes in use: texts, counts and slots."""
+        return lexicon_memory(&self.types)
 
     cdef int32_t _id(self, word, int64_t times) except? -3:
         cdef Py_ssize_t length = 0
@@ -147,14 +314,106 @@ cdef class Lexicon:
             record = next_record(&self.types, record)
         return words
 
-    def absorb(self, Lexicon other):
-        """Add the types and counts of another lexicon; return our id of each of its types."""
+    def scatter(self, size_t start, size_t room, int bits):
+        """Sort records from an offset of the arena on into 2^bits parts by hash; see the stub."""
+        cdef Record *record = <Record *>(self.types.arena + start)
+        cdef Record *first = record
+        cdef char *end = self.types.arena + self.types.used
+        cdef int64_t[::1] sizes = np.zeros(1 << bits, dtype=np.int64)
+        cdef int64_t[::1] places
+        cdef bytes out
+        cdef char *to
+        cdef uint32_t part
+        cdef size_t n = 0, bytes_
+        while <char *>record < end and (n == 0 or n + record_bytes(record.length) <= room):
+            bytes_ = record_bytes(record.length)
+            sizes[part_of_text(text_of(record), record.length, bits)] += bytes_
+            n += bytes_
+            record = <Record *>(<char *>record + bytes_)
+        places = np.cumsum(sizes) - np.asarray(sizes)
+        out = PyBytes_FromStringAndSize(NULL, n)
+        to = PyBytes_AS_STRING(out)
+        end = <char *>record
+        record = first
+        with nogil:
+            while <char *>record < end:
+                bytes_ = record_bytes(record.length)
+                part = part_of_text(text_of(record), record.length, bits)
+                memcpy(to + places[part], record, bytes_)
+                places[part] += bytes_
+                record = <Record *>(<char *>record + bytes_)
+        return out, np.asarray(sizes), start + n
+
+    @property
+    def arena_bytes(self):
+        """Bytes of the records, which `scatter` goes through."""
+        return self.types.used
+
+    def absorb_records(self, const uint8_t[::1] data):
+        """Add the types and counts of scattered records; return their ids and ours."""
+        cdef const char *p = <const char *>&data[0] if data.shape[0] else NULL
+        cdef const char *end = p + data.shape[0]
+        cdef int32_t[::1] theirs = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
+        cdef int32_t[::1] ours = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
+        cdef Record *record
+        cdef int64_t n = 0
+        cdef int32_t i = 0
+        with nogil:
+            while p < end and i != NO_MEMORY and record_is_whole(p, end):
+                record = <Record *>p
+                i = lexicon_id(&self.types, text_of(record), record.length,
+                               hash_text(text_of(record), record.length), record.count)
+                theirs[n] = record.id
+                ours[n] = i
+                n += 1
+                p += record_bytes(record.length)
+        if i == NO_MEMORY:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        if p != end:
+            raise OSError("a temporary file of counts was changed by somebody else")
+        return np.asarray(theirs)[:n], np.asarray(ours)[:n]
+
+    def ranked_records(self, int64_t min_count):
+        """Return the records of types of at least min_count in the final order."""
+        cdef Ranked *ranked = <Ranked *>malloc((self.types.size + 1) * sizeof(Ranked))
+        cdef int32_t n, i
+        cdef size_t total = 0
+        cdef Record *record
+        cdef bytes out
+        cdef char *to
+        if ranked == NULL:
+            raise MemoryError(f"no memory to sort {self.types.size:,} words")
+        try:
+            with nogil:
+                n = lexicon_rank(&self.types, min_count, ranked)
+                for i in range(n):
+                    total += record_bytes(ranked[i].length)
+            out = PyBytes_FromStringAndSize(NULL, total)
+            to = PyBytes_AS_STRING(out)
+            with nogil:
+                for i in range(n):
+                    record = <Record *>(ranked[i].text - sizeof(Record))
+                    memcpy(to, record, record_bytes(record.length))
+                    to += record_bytes(record.length)
+            return out
+        finally:
+            free(ranked)
+
+    def absorb(self, Lexicon other, int64_t min_count=-1):
+        """Add the types and counts of another lexicon; return our id of each of its types.
+
+        Types of less than min_count are left out; their id is -1.
+        """
         cdef int32_t[::1] ids = np.empty(other.types.size, dtype=np.int32)
         cdef Record *record
         cdef int32_t i = 0
         with nogil:
             record = first_record(&other.types)
             while record != NULL and i != NO_MEMORY:
+                if record.count < min_count:
+                    ids[record.id] = -1
+                    record = next_record(&other.types, record)
+                    continue
                 i = lexicon_id(&self.types, text_of(record), record.length,
                                hash_text(text_of(record), record.length), record.count)
                 ids[record.id] = i
@@ -185,6 +444,38 @@ cdef class Lexicon:
             return words, np.asarray(counts), np.asarray(ids)
         finally:
             free(ranked)
+
+
+def vocabulary_lines(list runs, size_t room=1 << 20):
+    """Yield the lines of a vocabulary file, merged from runs of ranked records."""
+    cdef Run *heap = <Run *>malloc((len(runs) + 1) * sizeof(Run))
+    cdef int n = 0, i
+    cdef const uint8_t[::1] data
+    cdef bytes out
+    cdef char *to
+    cdef size_t written
+    if heap == NULL:
+        raise MemoryError("no memory to merge words")
+    try:
+        for run in runs:
+            data = run
+            if data.shape[0]:
+                heap[n].at = <const char *>&data[0]
+                heap[n].end = heap[n].at + data.shape[0]
+                n += 1
+        for i in range(n // 2 - 1, -1, -1):
+            sift_down(heap, n, i)
+        while n:
+            out = PyBytes_FromStringAndSize(NULL, room)
+            to = PyBytes_AS_STRING(out)
+            with nogil:
+                written = merge_runs(heap, &n, to, room)
+            if not written and n:
+                room *= 2
+                continue
+            yield out[:written]
+    finally:
+        free(heap)
 
 
 def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest):

@@ -27,13 +27,17 @@ def expectations(
     emission: np.ndarray,
     shift: np.ndarray,
     tokens: np.ndarray,
-    offsets: np.ndarray,
+    steps: np.ndarray,
     forward: np.ndarray,
     weights: np.ndarray,
     of_first: np.ndarray,
     of_type: np.ndarray,
+    of_pair: np.ndarray,
 ) -> float:
     """Add the expected counts of some sentences, given the model, and return their log-likelihood.
+
+    The sentences advance together, the longest first: their first tokens stand first, then their second
+    tokens, and so on, so that a step of all of them is one matrix product over neighbouring rows.
 
     Parameters
     ----------
@@ -46,17 +50,19 @@ def expectations(
     shift : ndarray of shape (n_types,), float64
         Logarithm of what ``emission`` was divided by.
     tokens : ndarray of shape (n_tokens,), int32
-    offsets : ndarray of shape (n_sentences + 1,), int64
-        Where each sentence starts in ``tokens``; no sentence is empty.
+        By place in the sentence, then by sentence; sentences in the order of falling length.
+    steps : ndarray of shape (longest + 1,), int64
+        Where the tokens of each place start in ``tokens``.
     forward : ndarray of shape (n_tokens, n_states), float64, output
         ``P(state_t | tokens up to t)``.
     weights : ndarray of shape (n_tokens, n_states), float64, output
-        ``emission_t backward_t / P(token_t | tokens before t)``; 0 at the first token of a sentence. The
-        expected number of transitions is ``transition * sum_t outer(forward[t - 1], weights[t])``.
+        ``emission_t backward_t / P(token_t | tokens before t)``; for first tokens nothing of meaning.
     of_first : ndarray of shape (n_states,), float64, added to
         Expected number of sentences that start in each state.
     of_type : ndarray of shape (n_types, n_states), float64, added to
         Expected number of times that a state emitted a type.
+    of_pair : ndarray of shape (n_states, n_states), float64, added to
+        Expected number of transitions, each divided by its probability.
 
     Returns
     -------
@@ -64,56 +70,48 @@ def expectations(
         Sum over the sentences of ``ln P(tokens)``.
     """
     n_states = len(start)
-    backward = np.empty(n_states)
-    spread = np.empty(n_states)
-    transposed = np.ascontiguousarray(transition.T)
+    inverse = np.empty(len(tokens))
     likelihood = 0.0
-    for s in range(len(offsets) - 1):
-        begin, end = offsets[s], offsets[s + 1]
-        longest = end - begin
-        scale = np.empty(longest)
-        for t in range(begin, end):
-            row, seen = forward[t], emission[tokens[t]]
-            if t == begin:
-                for k in range(n_states):
-                    row[k] = start[k]
-            else:
-                before = forward[t - 1]
-                for k in range(n_states):
-                    row[k] = 0.0
-                for j in range(n_states):
-                    p, out = before[j], transition[j]
-                    for k in range(n_states):
-                        row[k] += p * out[k]
+    for t in range(len(steps) - 1):
+        begin, end = steps[t], steps[t + 1]
+        if t == 0:
+            forward[begin:end] = start
+        else:
+            before = steps[t - 1]
+            np.dot(forward[before : before + end - begin], transition, forward[begin:end])
+        for i in range(begin, end):
+            row, seen = forward[i], emission[tokens[i]]
             total = 0.0
             for k in range(n_states):
                 row[k] *= seen[k]
                 total += row[k]
-            inverse = 1.0 / total
+            scale = 1.0 / total
             for k in range(n_states):
-                row[k] *= inverse
-            scale[t - begin] = inverse
-            likelihood += np.log(total) + shift[tokens[t]]
-        for k in range(n_states):
-            backward[k] = 1.0
-        for t in range(end - 1, begin - 1, -1):
-            row, seen, expected, weight = forward[t], emission[tokens[t]], of_type[tokens[t]], weights[t]
+                row[k] *= scale
+            inverse[i] = scale
+            likelihood += np.log(total) + shift[tokens[i]]
+    transposed = np.ascontiguousarray(transition.T)
+    backward = np.ones((steps[1], n_states))
+    pairs = np.empty((n_states, n_states))
+    for t in range(len(steps) - 2, -1, -1):
+        begin, end = steps[t], steps[t + 1]
+        for i in range(begin, end):
+            row, after = forward[i], backward[i - begin]
+            seen, expected, weight = emission[tokens[i]], of_type[tokens[i]], weights[i]
+            scale = inverse[i]
             for k in range(n_states):
-                expected[k] += row[k] * backward[k]
-            if t == begin:
+                expected[k] += row[k] * after[k]
+                weight[k] = seen[k] * after[k] * scale
+        if t == 0:
+            for i in range(begin, end):
                 for k in range(n_states):
-                    of_first[k] += row[k] * backward[k]
-                    weight[k] = 0.0
-                break
-            for k in range(n_states):
-                weight[k] = seen[k] * backward[k] * scale[t - begin]
-                spread[k] = 0.0
-            for k in range(n_states):
-                p, into = weight[k], transposed[k]
-                for j in range(n_states):
-                    spread[j] += p * into[j]
-            for j in range(n_states):
-                backward[j] = spread[j]
+                    of_first[k] += forward[i, k] * backward[i - begin, k]
+        else:
+            before = steps[t - 1]
+            np.dot(forward[before : before + end - begin].T, weights[begin:end], pairs)
+            of_pair += pairs
+            # Sentences that end at the place before keep their ones.
+            np.dot(weights[begin:end], transposed, backward[: end - begin])
     return likelihood
 
 

@@ -8,6 +8,7 @@
 #define CAWV_LEXICON_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,22 @@ static inline void prefetch_record(const Lexicon *x, uint32_t tag)
     if (place) __builtin_prefetch(record_at(x, place));
 }
 
+/* Bytes of memory in use. */
+static inline size_t lexicon_memory(const Lexicon *x) { return x->used + ((size_t)x->mask + 1) * sizeof(Slot); }
+
+/* Which of 2^bits parts a type belongs to: by the high bits of its hash, since the low ones are its home slot. */
+static inline uint32_t part_of_text(const char *text, uint32_t length, int bits)
+{
+    return hash_text(text, length) >> (32 - bits);
+}
+
+/* Is there a whole record at p, with a text? Records that come from a file are not believed. */
+static inline int record_is_whole(const char *p, const char *end)
+{
+    return (size_t)(end - p) >= sizeof(Record) && ((const Record *)p)->length > 0 &&
+           record_bytes(((const Record *)p)->length) <= (size_t)(end - p);
+}
+
 /* One type in the final order: count descending, then bytes ascending. */
 typedef struct {
     int64_t count;
@@ -186,6 +203,56 @@ static int rank_before(const void *left, const void *right)
     int order = memcmp(a->text, b->text, n);
     if (order) return order;
     return a->length < b->length ? -1 : a->length > b->length;
+}
+
+static Ranked ranked_of(Record *r)
+{
+    Ranked result = {r->count, text_of(r), r->length, r->id};
+    return result;
+}
+
+/* Runs of records in the final order become one: a heap of cursors, the first of them on top. */
+typedef struct { const char *at, *end; } Run;
+
+static int run_before(const Run *a, const Run *b)
+{
+    Ranked x = ranked_of((Record *)a->at), y = ranked_of((Record *)b->at);
+    return rank_before(&x, &y) < 0;
+}
+
+static void sift_down(Run *heap, int n, int i)
+{
+    for (;;) {
+        int first = i, left = 2 * i + 1, right = left + 1;
+        if (left < n && run_before(&heap[left], &heap[first])) first = left;
+        if (right < n && run_before(&heap[right], &heap[first])) first = right;
+        if (first == i) return;
+        Run other = heap[i];
+        heap[i] = heap[first];
+        heap[first] = other;
+        i = first;
+    }
+}
+
+/* Write lines "word TAB count", escaped as in escaped_word.py, until a longest line might not fit; return bytes. */
+static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
+{
+    size_t w = 0;
+    while (*n) {
+        Record *r = (Record *)heap[0].at;
+        if (w + 2 * (size_t)r->length + 24 > room) break;
+        const char *text = text_of(r);
+        for (uint32_t i = 0; i < r->length; i++) {
+            char c = text[i], letter = c == '\t' ? 't' : c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\\' ? '\\' : 0;
+            if (letter) out[w++] = '\\';
+            out[w++] = letter ? letter : c;
+        }
+        w += (size_t)sprintf(out + w, "\t%lld\n", (long long)r->count);
+        heap[0].at += record_bytes(r->length);
+        if (heap[0].at >= heap[0].end) heap[0] = heap[--*n];
+        sift_down(heap, *n, 0);
+    }
+    return w;
 }
 
 /* Fill ranked (room for x->size) with the types of at least min_count and sort them; return how many. */

@@ -103,9 +103,10 @@ def says(outcome: Outcome, *words: str) -> None:
         assert word in outcome.err, (word, outcome.err)
 
 
-def one_model(folder: Path) -> KeyedVectors:
+def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
     """Return the vectors of a model that must be complete and without scraps beside it."""
     assert not list(folder.parent.glob(".*"))
+    assert interrupted == folder.with_name(folder.name + ".run").exists()
     assert not folder.with_name(folder.name + ".cache").exists()
     names = {path.name for path in folder.iterdir()}
     assert names >= {"config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"}
@@ -630,7 +631,7 @@ def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int
     for _ in range(20):
         process.stdin.write(content)
     process.stdin.flush()
-    wait_for((here / "model.cache").exists, process)
+    wait_for((here / "model.run" / "text").exists, process)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -663,7 +664,8 @@ def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str)
     assert "Traceback" not in err
     assert err.count("Warning: interrupted") == 1
     assert "what was trained is saved" in err
-    record = one_model(here / "model").metadata
+    assert "cawv train --resume model continues it" in err
+    record = one_model(here / "model", interrupted=True).metadata
     assert record["interrupted"] is True
     assert 0 < record["trained_fraction"] < 1
     assert len(record["loss_by_epoch"]) - len(record["valid_loss_by_epoch"]) in (0, 1)
@@ -883,3 +885,14 @@ def test_attention_as_table_and_picture(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     says(cawv(*look, "w2", "--plot", "x.png"), "matplotlib", "pip install")
     assert tree(here) == before
+
+
+def test_min_count_also_prunes_a_vocabulary_that_is_read(here: Path, cawv: Run) -> None:
+    Path("text").write_text("a b c d\n" * 50)
+    Path("vocab").write_text("a\t900\nb\t30\nc\t2\n")
+    for given, words in ([], 3), (["--min-count", "3"], 2), (["--max-final-vocab", "1"], 1):
+        assert cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", *given).code == 0
+        assert len(Path("model/vocab.tsv").read_text().splitlines()) == words
+    outcome = cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", "--min-count", "1000")
+    assert outcome.code == 1
+    assert "no word is left" in outcome.err

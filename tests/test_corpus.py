@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,9 +29,13 @@ from hypothesis import strategies as st
 
 import wordvec_ca.encoding as encoding_module
 import wordvec_ca.text as text_module
-from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus
+from wordvec_ca import bzip2_blocks, json_lines
+from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus, write_vocabulary
 from wordvec_ca.errors import DataError
+from wordvec_ca.spilled_types import SpilledTypes
 from wordvec_ca.text import cut_into_blocks, find_files, tokenize
+from wordvec_ca.token_stream import TokenStream
+from wordvec_ca.training import chunks_of
 from wordvec_ca.vocab import Vocab
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -258,7 +264,8 @@ def test_compression_is_recognised_by_content(tmp_path: Path, kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_truncated_and_damaged(tmp_path: Path, kind: str) -> None:
+def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)  # in threads as in one
     rng = np.random.default_rng(0)
     data = " ".join(map(str, rng.integers(0, 1 << 40, 60_000))).encode()
     packed = PACK[kind](data)
@@ -276,6 +283,20 @@ def test_truncated_and_damaged(tmp_path: Path, kind: str) -> None:
         path.write_bytes(packed[: len(packed) // 2] + b"\xaa" * 99 + packed[len(packed) // 2 + 99 :])
         with pytest.raises(DataError, match="damaged after"):
             count_corpus(path)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_bzip2_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    pytest.importorskip("rapidgzip")
+    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)
+    texts = [" ".join(map(str, range(start, start + 100_000))).encode() + b"\n" for start in (0, 7, 10**6)]
+    path = tmp_path / "corpus"
+    # Zero bytes between two parts end what the threads read; the rest must not get lost.
+    packed = bz2.compress(texts[0]) + bz2.compress(texts[1]) + bytes(40) + bz2.compress(texts[2]) + bytes(7)
+    path.write_bytes(packed)
+    files = text_module.TextFiles([str(path)], workers=workers)
+    assert b"".join(files.pieces()) == b"".join(texts)
+    assert files.bytes_read == len(packed)
 
 
 def test_zstd_skippable_frames_and_padding(tmp_path: Path) -> None:
@@ -545,3 +566,186 @@ def test_real_text() -> None:
         vocab, _ = count_corpus(io.BytesIO(text), tokenizer=tokenizer, block_bytes=10_000, workers=2)
         tokens = Counter(token for line in text.decode().split("\n") for token in tokenize(line, tokenizer))
         assert vocab == Vocab.from_counts(tokens)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=TEXT.filter(lambda text: text.strip() != ""),
+    block_bytes=st.sampled_from([1, 7, 64, 1 << 20]),
+    longest=st.sampled_from([1, 3, 10_000]),
+    size=st.integers(1, 40),
+    workers=st.integers(1, 3),
+)
+def test_a_stream_is_the_cache(
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    block_bytes: int,
+    longest: int,
+    size: int,
+    workers: int,
+) -> None:
+    """Ids, statistics, fingerprint and the chunks that training sees, in every pass."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "text").write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding_module, "MAX_SENTENCE", longest)
+        with encode_corpus(folder / "text", min_count=1, cache_dir=folder / "cache") as stored:
+            streamed = stream_corpus(folder / "text", min_count=1, workers=workers, block_bytes=block_bytes)
+            assert streamed.fingerprint == stored.fingerprint
+            assert streamed.vocab == stored.vocab
+            untimed = {name: 0.0 for name in stored.stats.as_dict() if name.startswith("seconds")}
+            assert replace(streamed.stats, **untimed) == replace(stored.stats, **untimed)  # type: ignore[arg-type]
+            for _ in range(2):
+                assert isinstance(streamed.tokens, TokenStream)
+                np.testing.assert_array_equal(np.concatenate(list(streamed.tokens.blocks())), stored.tokens)
+                assert len(streamed.tokens) == len(stored.tokens)
+                both = [chunks_of(corpus.tokens, size) for corpus in (stored, streamed)]
+                while (a := both[0].next()) is not None:
+                    b = both[1].next()
+                    assert b is not None
+                    assert (a.index, a.start, a.stop) == (b.index, b.start, b.stop)
+                    np.testing.assert_array_equal(a.tokens, b.tokens)
+                assert both[1].next() is None
+
+
+def test_a_stream_notices_changes(tmp_path: Path) -> None:
+    path = tmp_path / "corpus"
+    path.write_text("a b c\n" * 50)
+    tokens = stream_corpus(path, min_count=1).tokens
+    assert isinstance(tokens, TokenStream)
+    path.write_text("a b d\n" * 50)
+    with pytest.raises(DataError, match="corpus has changed or is new since the run began"):
+        list(tokens.blocks())
+    path.unlink()
+    with pytest.raises(DataError, match="there is no file"):
+        list(tokens.blocks())
+    lines = [["a", "b"]] * 20
+    tokens = stream_corpus(lines, min_count=1).tokens
+    assert isinstance(tokens, TokenStream)
+    for change in (lambda: lines.append(["a"]), lambda: lines.__delitem__(slice(2)), lambda: lines.sort()):
+        change()  # type: ignore[no-untyped-call]
+        with pytest.raises(DataError, match="the corpus has changed since its words were counted"):
+            list(tokens.blocks())
+
+
+@pytest.mark.parametrize("corpus", ["-", io.BytesIO(b"a"), iter([["a"]])])
+def test_what_can_be_read_once_is_no_stream(corpus: Any) -> None:
+    with pytest.raises(DataError, match="can be read only once, but without a cache"):
+        stream_corpus(corpus)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_json_lines(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "corpus.jsonl.gz"
+    lines = [
+        '{"text": "The cat\\nsat.", "id": 7}',
+        "",
+        '{"id": 8, "text": null}',
+        '{"id": 9}',
+        '{"text": "half a pair: \\ud800"}',
+        '{"text": "cut off',
+        "[1]",
+        '{"text": 5}',
+        '{"a":' * 20_000,
+        '{"text": "caf\\u00e9"}\r',
+        '{"text": ""}',
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with encode_corpus(
+        path, field="text", min_count=1, cache_dir=tmp_path / "c", block_bytes=block_bytes
+    ) as result:
+        assert [" ".join(line) for line in sentences(result.tokens, result.vocab)] == [
+            "the cat", "sat .", "half a pair : \ufffd \ufffd \ufffd", "café",
+        ]  # fmt: skip
+    assert result.stats.records == {"records": 10, "records without text": 2, "malformed records": 4}
+    with pytest.raises(
+        DataError, match=r"no line is a JSON object .* 'body'; line 1 has the fields 'text', 'id'"
+    ):
+        count_corpus(path, field="body")
+    (tmp_path / "plain").write_text("a b\n")
+    with pytest.raises(DataError, match=r"no line is a JSON object.*line 1 cannot be used"):
+        count_corpus([path, tmp_path / "plain"], field="text")
+    with pytest.warns(UserWarning, match=r"looks like JSON lines .*--field text reads one field"):
+        count_corpus(path)
+    with pytest.raises(ValueError, match="field is for files"):
+        count_corpus(iter(["{}"]), field="text")
+
+
+def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST_RECORD", 1000)
+    (tmp_path / "c").write_text(json.dumps({"t": "x " * 5000}) + "\n" + json.dumps({"t": "a b"}) + "\n")
+    vocab, stats = count_corpus(tmp_path / "c", field="t")
+    assert vocab.words == ["a", "b"]
+    assert stats.records == {"records": 2, "malformed records": 1}
+
+
+@pytest.mark.parametrize(
+    ("min_count", "max_final_vocab"), [(1, None), (0, None), (3, None), (1, 500), (2, 7)]
+)
+def test_words_that_do_not_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_count: int, max_final_vocab: int | None
+) -> None:
+    """The same vocabulary, ids and statistics, from several workers that each spill several times."""
+    monkeypatch.setattr(text_module, "_READ_PLAIN", 5000)
+    rng = np.random.default_rng(0)
+    numbers = (rng.random(60_000) ** 3 * 30_000).astype(int).tolist()
+    words = [f"{a}\\{a % 7}" if a % 3 else f"é{a}" for a in numbers]
+    path = tmp_path / "corpus"
+    path.write_text("\n".join(" ".join(words[i : i + 40]) for i in range(0, len(words), 40)))
+    options: dict[str, Any] = {
+        "tokenizer": "whitespace", "min_count": min_count, "max_final_vocab": max_final_vocab,
+        "block_bytes": 5000,
+    }  # fmt: skip
+    with encode_corpus(path, cache_dir=tmp_path / "a", workers=1, **options) as expected:
+        lines = sentences(expected.tokens, expected.vocab)
+        untimed = {name: 0.0 for name in expected.stats.as_dict() if name.startswith("seconds")}
+        monkeypatch.setattr(encoding_module, "memory_for_types", lambda: 80_000)
+        spills = []
+        add = SpilledTypes.add
+        monkeypatch.setattr(
+            SpilledTypes,
+            "add",
+            lambda self, number, types: (spills.append(number), add(self, number, types))[1],
+        )
+        for workers in (1, 3):
+            with encode_corpus(path, cache_dir=tmp_path / "b", workers=workers, **options) as spilled:
+                assert spilled.vocab == expected.vocab
+                assert (spilled.vocab.raw_types, spilled.vocab.raw_tokens) == (
+                    expected.vocab.raw_types, expected.vocab.raw_tokens,
+                )  # fmt: skip
+                assert sentences(spilled.tokens, spilled.vocab) == lines
+                assert spilled.fingerprint == expected.fingerprint
+                assert replace(spilled.stats, **untimed) == replace(expected.stats, **untimed)
+            assert sorted(spills) == list(range(len(spills)))
+            assert len(spills) > 2 * workers
+            spills.clear()
+        n_words, stats = write_vocabulary(path, tmp_path / "vocab.tsv", workers=2, **options)
+        assert spills
+        expected.vocab.save(tmp_path / "expected.tsv")
+        assert (tmp_path / "vocab.tsv").read_bytes() == (tmp_path / "expected.tsv").read_bytes()
+        assert n_words == len(expected.vocab)
+        assert stats.kept_tokens == expected.stats.kept_tokens
+        lists = [line.split() for line in path.read_text().splitlines()]
+        with encode_corpus(lists, cache_dir=tmp_path / "c", **options) as from_lists:
+            assert sentences(from_lists.tokens, from_lists.vocab) == lines
+
+
+def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "corpus"
+    path.write_text(" ".join(map(str, range(50_000))))
+    monkeypatch.setattr(text_module, "_READ_PLAIN", 5000)
+    monkeypatch.setattr(encoding_module, "memory_for_types", lambda: 300_000)
+    for function in (count_corpus, lambda *a, **o: write_vocabulary(a[0], tmp_path / "out", **o)):
+        with pytest.raises(
+            DataError, match=r"50,000 tokens of 50,000 types, the most frequent occurs 1 times"
+        ):
+            function(path, min_count=2, block_bytes=5000)
+        with pytest.raises(DataError, match="raise max_final_vocab"):
+            function(path, min_count=1, max_final_vocab=9, block_bytes=5000)
+    monkeypatch.setattr(encoding_module, "free_memory", lambda: 10**6)
+    with pytest.raises(DataError, match="too many for the memory of this machine"):
+        count_corpus(path, block_bytes=5000)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(SpilledTypes, "_new_file", lambda self: (_ for _ in ()).throw(full))
+    with pytest.raises(DataError, match=r"is full after 0 bytes .*raise --count-memory"):
+        count_corpus(path, block_bytes=5000)

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from wordvec_ca.cli import main
 from wordvec_ca.cli.compare import command as compare
 from wordvec_ca.cli.eval import command as evaluate
 from wordvec_ca.cli.evaluation_options import TASKS as OPTIONS
 from wordvec_ca.eval.suite import TASKS, plan, shipped_with_gensim
+from wordvec_ca.eval.suite import run as run_jobs
+from wordvec_ca.keyedvectors import KeyedVectors
 
 
 @pytest.fixture
@@ -81,6 +84,8 @@ def test_everything_in_a_folder_runs_from_one_command(folder):
     floor = next(r for r in reports if r["task"] == "tagging" and "random" in r["model"])
     assert floor["metrics"]["accuracy"]["value"] < real["tagging"]["metrics"]["accuracy"]["value"]
     assert "[1/8] similarity pairs" in result.stderr
+    assert "restart 10 of 10" in result.stderr
+    assert "60 training sentences: " in result.stderr
     assert "brown: its 472 tags" in result.stderr
 
 
@@ -138,6 +143,75 @@ def test_wrong_usage_and_malformed_files(folder):
     (folder / "data/wordsim/pairs.tsv").write_text("a\tb\n")
     with pytest.raises(ValueError, match=r"pairs\.tsv, line 1: 2 column\(s\)"):
         run(evaluate, model, "--data", folder / "data")
+
+
+MALFORMED = {
+    "wordsim/x.tsv": ("old\tnew\t1\nold\tnew\n", "line 2: 2 column(s)"),
+    "analogy/x.txt": (": s\na b c\n", "line 2: 3 word(s)"),
+    "categorization/x.tsv": ("cat\tanimal\ndog\n", "line 2: 'dog' is not two columns"),
+    "pos/x.conllu": ("1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n2\tb\n", "line 2: 2 column(s)"),
+    "pos/x.conll": ("1\ta\ta\tX\tX\n3\tb\tb\tX\tX\n", "line 2: the word has the number '3'"),
+    "pos/x.tsv": ("a\tX\nb\n", "line 2: 1 column(s) in 'b'"),
+    "pos/x.txt": ("a_X b_X\nc_\n", "line 2: 'c_' is not word_TAG"),
+    "pos/x.mrg": ("(S (X a)\n(X b)\n", "line 2: 1 bracket(s) of line 1 are not closed"),
+    "pos/x.pos": ("====\n[ a/X b ]\n", "line 2: 'b' is not word/TAG"),
+    "sentences/sst/binary.train.tsv": ("1\tgood\nbad\n", "line 2: no label and tab"),
+    "sentences/sst/train.txt": ("(1 (2 a) (1 b))\n(9 c)\n", "line 2: '(9 c)' does not start with a label"),
+    "sentences/sts2012/x.tsv": ("5\ta\tb\nx\ta\tb\n", "line 2: the score 'x' is not a number"),
+    "sentences/sick/test.tsv": ("pair_ID\tsentence_A\n1\ta\n", "line 1: the header"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_of_any_format_ends_with_its_name_and_line(tmp_path, capsys, name):
+    """Exit code 1 and one message; the word that makes it good enough to be judged stands in the model."""
+    text, message = MALFORMED[name]
+    (tmp_path / "data" / name).parent.mkdir(parents=True)
+    (tmp_path / "data" / name).write_text(text)
+    model = tmp_path / "model.txt"
+    model.write_text("3 2\na 1 0\nb 0 1\nc 1 1\n")
+    with pytest.raises(SystemExit) as end:
+        main(["eval", str(model), "--data", str(tmp_path / "data"), "-q"])
+    said = capsys.readouterr()
+    assert end.value.code == 1
+    assert f"{name.rpartition('/')[2]}, {message}" in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+def test_data_in_another_language_are_named_and_the_rest_is_run(folder, capsys):
+    words = "".join(f"chat{i}\t{'xy'[i % 2]}\n" for i in range(9))
+    (folder / "data/categorization/french.tsv").write_text(words)
+    (folder / "data/pos/french.tsv").write_text("".join(f"chat{i}\tN\n\n" for i in range(9)))
+    result = run(
+        evaluate, folder / "good.txt", "--data", folder / "data", "--tasks", "categorization,pos-induction"
+    )
+    assert "* categorization: french: 0 of 9 words have vectors" in result.stdout
+    assert "* pos-induction: french: none of its 9 words has a vector" in result.stdout
+    assert "purity" in result.stdout
+    assert "many-to-one" in result.stdout
+    with pytest.raises(SystemExit) as end:
+        main(
+            ["eval", str(folder / "good.txt"), "--categorization", f"{folder}/data/categorization/french.tsv"]
+        )
+    assert end.value.code == 1
+    assert "nothing could be judged" in capsys.readouterr().err
+
+
+def test_vectors_of_gensim_are_judged_like_ours(folder):
+    """A gensim object, word2vec's binary format and GloVe's headless one, against our reading of the text."""
+    gensim = pytest.importorskip("gensim.models")
+    theirs = gensim.KeyedVectors.load_word2vec_format(str(folder / "good.txt"))
+    theirs.save_word2vec_format(str(folder / "good.bin"), binary=True)
+    headless = (folder / "good.txt").read_text().partition("\n")[2]
+    (folder / "glove.txt").write_text(headless)
+    jobs, _ = plan(folder=folder / "data")
+    assert len({job.task for job in jobs}) == 8
+    expected = [report.value for report in run_jobs(KeyedVectors.load(folder / "good.txt"), jobs)]
+    others = [theirs, KeyedVectors.load(folder / "good.bin"), KeyedVectors.load(folder / "glove.txt")]
+    for vectors in others:
+        found = [report.value for report in run_jobs(vectors, jobs)]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_two_models_are_compared_directly_and_from_saved_reports(folder):

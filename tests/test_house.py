@@ -21,8 +21,16 @@ FLOORS = [
         "formats", "binary_format", "text_format", "projector_format", "safetensors_format",
         "gensim_format", "gensim_index",
     },
-    {"text", "encoding", "cache", "corpus", "docstrings", "model", "attention"},
-    {"progress", "training", "plan", "reembedding", "segmentation", "sentences", "search"},
+    {
+        "text", "in_order", "joining", "phrases", "spilled_types", "json_lines", "bzip2_blocks",
+        "mediawiki_dump", "wikitext",
+        "token_stream", "encoding", "cache", "corpus", "docstrings",
+        "progress", "history", "model", "attention", "chunks",
+    },
+    {
+        "training", "plan", "reembedding", "segmentation", "sentences", "search",
+        "checkpoint", "continuation", "divergence", "unfinished_run",
+    },
     {"eval", "nn"},
     {"cli", "__main__"},
 ]  # fmt: skip

@@ -126,7 +126,7 @@ def test_installed_wheel_trains(shipped: Shipped, tmp_path: Path) -> None:
     with zipfile.ZipFile(shipped.wheel) as archive:
         archive.extractall(tmp_path / "site")
         meta = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        assert "cawv = wordvec_ca.cli:main" in archive.read(meta).decode()
+        assert "cawv = wordvec_ca.__main__:main" in archive.read(meta).decode()
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     (tmp_path / "c.txt").write_text("one two three four\n" * 500)
 

@@ -122,6 +122,9 @@ def test_sentiment_with_each_division_of_the_data():
     none = sentiment.evaluate(kv, sentiment.ClassificationData("x", train), grid=grid)
     assert none.n == 300
     assert len(none.details["C"]) == 5
+    neutral = LabelledSentences("n", train.labels, train.sentences, dropped=7)
+    report = sentiment.evaluate(kv, sentiment.ClassificationData("x", neutral, dev), grid=grid)
+    assert "7 neutral sentences of all parts were left out" in report.notes
     for report in (both, one, none):
         assert report.value > 0.95
         assert report.coverage == pytest.approx(0.9)

@@ -73,6 +73,34 @@ def test_an_encoded_corpus_is_used_again(tmp_path: Path) -> None:
         assert same(first, train(sentences(), small()))
 
 
+@pytest.mark.parametrize("kind", [{"model": "cbow-attn"}, {"model": "ssg"}], ids=["cbow-attn", "ssg"])
+def test_a_model_is_the_same_without_a_cache(tmp_path: Path, kind: dict[str, str]) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text("".join(" ".join(line) + "\n" for line in sentences(2000)))
+    config = small(epochs=3, **kind)
+    expected = train(path, config, valid=path)
+    streamed = train(path, config, valid=path, no_cache=True, output=tmp_path / "model")
+    assert same(streamed, expected)
+    for what in ("loss_by_epoch", "valid_loss_by_epoch"):
+        assert streamed.record[what] == expected.record[what]
+    assert streamed.record["corpus"]["fingerprint"] == expected.record["corpus"]["fingerprint"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["c.txt", "model"]
+
+
+def test_a_corpus_that_changes_under_a_run_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text("".join(" ".join(line) + "\n" for line in sentences()))
+
+    def change(record: Progress) -> None:
+        path.write_text("".join(" ".join(line) + "\n" for line in sentences(seed=record.epoch + 1)))
+
+    for workers in (1, 3):
+        with pytest.raises(DataError, match=r"c.txt has changed or is new since the run began"):
+            train(path, small(epochs=5, workers=workers), no_cache=True, callbacks=[change])
+    with pytest.raises(ValueError, match="keep_cache and no_cache exclude each other"):
+        train(path, small(), no_cache=True, keep_cache=True)
+
+
 def test_every_token_is_trained_once_per_epoch_by_any_number_of_workers() -> None:
     text = sentences()
     n_tokens = sum(map(len, text))
@@ -293,7 +321,8 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
         text, TrainConfig(**kind, vector_size=9, epochs=2, workers=1, seed=5), output=tmp_path / "m"
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
-    assert None not in {k: v for k, v in record["config"].items() if k != "max_final_vocab"}.values()
+    may_be_none = ("max_final_vocab", "field", "count_memory", "phrases")
+    assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)
     assert not same(train(text, dataclasses.replace(first.config, seed=6)), first)

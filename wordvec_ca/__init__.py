@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wordvec_ca.reembedding import reembed
     from wordvec_ca.search import SearchIndex
     from wordvec_ca.sentences import SentenceVectorizer
-    from wordvec_ca.training import train
+    from wordvec_ca.training import resume, train
     from wordvec_ca.vocab import Vocab
 
 _HOMES = {
@@ -29,6 +29,7 @@ _HOMES = {
     "TrainConfig": "config",
     "Vocab": "vocab",
     "reembed": "reembedding",
+    "resume": "training",
     "train": "training",
 }
 
@@ -43,6 +44,7 @@ __all__ = [
     "Vocab",
     "__version__",
     "reembed",
+    "resume",
     "train",
 ]
 

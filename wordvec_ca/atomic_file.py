@@ -18,6 +18,7 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
 
     The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
     renamed. If anything fails (also Ctrl-C) the temporary file is removed and an older ``path`` stays.
+    A symbolic link is followed. What is no file, such as ``/dev/stdout`` or a pipe, is written to as it is.
 
     Parameters
     ----------
@@ -39,6 +40,12 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
         The disk is full or the folder not writable; the message names ``path``.
     """
     target = Path(path)
+    if _is_device(target):
+        with open(target, "wb") as stream:
+            yield stream
+        return
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
     if target.is_dir():
         raise DataError(f"cannot write {target}: it is a folder; give the name of a file")
     if target.exists() and not overwrite:
@@ -61,6 +68,13 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether a name stands for something that must not be replaced by a file."""
+    if path.is_dir() or not path.exists():
+        return False
+    return not path.is_file() or path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,7 @@ from wordvec_ca.kernels._text import UNICODE_VERSION
 from wordvec_ca.text import TextFiles
 from wordvec_ca.vocab import Vocab
 
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 """Raised whenever an old cache would hold other ids than a new one."""
 
 
@@ -38,6 +39,8 @@ def recipe(
     lowercase: bool,
     min_count: int,
     max_final_vocab: int | None,
+    field: str | None = None,
+    phrases: str | None = None,
 ) -> dict[str, Any]:
     """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
 
@@ -47,10 +50,11 @@ def recipe(
         The corpus, if it is made of files.
     vocab : Vocab or None
         Words that were given; the last two options then mean nothing.
-    tokenizer, lowercase, min_count, max_final_vocab
+    tokenizer, lowercase, min_count, max_final_vocab, field
         As in ``encode_corpus``.
+    phrases : str, optional
+        Digest of those that are joined.
     """
-    regular = files is not None and files.bytes_total is not None
     return {
         "format": CACHE_FORMAT,
         "byteorder": sys.byteorder,
@@ -62,9 +66,27 @@ def recipe(
             "min_count": min_count if vocab is None else None,
             "max_final_vocab": max_final_vocab if vocab is None else None,
             "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
+            "field": field,
+            "phrases": phrases,
+            "markup": version("mwparserfromhell"),
         },
-        "files": [_identity(str(file)) for file in files.files] if files and regular else None,
+        "files": identities(files),
     }
+
+
+def identities(files: TextFiles | None) -> list[dict[str, Any]] | None:
+    """Return what recognises each file of a corpus; None if it is not made of regular files."""
+    if files is None or files.bytes_total is None:
+        return None
+    return [_identity(str(file)) for file in files.files]
+
+
+def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | None) -> str | None:
+    """Return which file of a corpus is not what it was, or None."""
+    if before == now:
+        return None
+    changed = [file["path"] for file in now or [] if file not in (before or [])]
+    return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
 
 
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
@@ -81,6 +103,39 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
         return f"the cache in {directory} is damaged: {error}"
 
 
+def reopen(directory: Path) -> tuple[Encoding, str | None] | str:
+    """Return a whole cache and, if its corpus is not as it was, what has changed; or why there is none.
+
+    Parameters
+    ----------
+    directory : Path
+        The cache.
+
+    Returns
+    -------
+    (Encoding, str or None) or str
+    """
+    try:
+        record = json.loads((directory / "cache.json").read_text("utf-8"))
+        if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
+            return f"the cache in {directory} was made by another version or machine"
+        found = _whole(directory, record)
+        return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or []))
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no cache in {directory}"
+    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+        return f"the cache in {directory} is damaged: {error}"
+
+
+def _change(files: list[dict[str, Any]]) -> str | None:
+    for file in files:
+        if not os.path.exists(file["path"]):
+            return f"{file['path']!r} has vanished"
+        if _identity(file["path"]) != file:
+            return f"{file['path']!r} has changed"
+    return None
+
+
 def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
     if wanted["files"] is None:
         return "the corpus is not made of files that can be recognised"
@@ -90,10 +145,7 @@ def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
     for key, value in wanted["options"].items():
         if made["options"][key] != value:
             return f"{key} was {made['options'][key]!r} and is {value!r}"
-    if made["files"] != wanted["files"]:
-        changed = [file["path"] for file in wanted["files"] if file not in (made["files"] or [])]
-        return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
-    return None
+    return difference(made["files"], wanted["files"])
 
 
 def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:

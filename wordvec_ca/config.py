@@ -111,6 +111,13 @@ class TrainConfig:
         How text is split (docs/tokenising.md).
     lowercase : bool, default True
         Fold case.
+    field : str, optional
+        The files are JSON lines, and this field of each object is the text.
+    phrases : str, optional
+        File of phrases that become one token each, as ``cawv phrases`` writes it.
+    count_memory : int, optional
+        MiB that words and counts may take while they are counted; beyond that they go to disk. By default a
+        quarter of what is free, at most 1024.
 
     Raises
     ------
@@ -141,6 +148,9 @@ class TrainConfig:
     backend: str = "cython"
     tokenizer: str = "words"
     lowercase: bool = True
+    field: str | None = None
+    phrases: str | None = None
+    count_memory: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))
@@ -168,6 +178,7 @@ class TrainConfig:
         self._one_of("negatives", NEGATIVES)
         self._one_of("backend", BACKENDS)
         self._one_of("tokenizer", TOKENIZERS)
+        self._within("count_memory", 1, 1 << 24, whole=True)
         self._one_of("lowercase", (False, True))
         self._one_of("shrink_windows", (False, True))
         if self.alpha is not None and self.min_alpha > self.alpha > 0:

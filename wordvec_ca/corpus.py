@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from wordvec_ca import cache
 from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.encoding import MAX_SENTENCE, Corpus, CorpusStats, Progress, Reading, Source
+from wordvec_ca.errors import DataError
+from wordvec_ca.joining import Phrases
 from wordvec_ca.kernels._text import Lexicon
 from wordvec_ca.text import BLOCK_BYTES, TextFiles, is_words, tokenize
+from wordvec_ca.token_stream import TokenStream
 from wordvec_ca.vocab import Vocab, lowest_count
 
 __all__ = [
@@ -26,7 +29,9 @@ __all__ = [
     "count_corpus",
     "encode_corpus",
     "plan_corpus",
+    "stream_corpus",
     "tokenize",
+    "write_vocabulary",
 ]
 
 
@@ -35,8 +40,9 @@ class EncodedCorpus:
 
     Attributes
     ----------
-    tokens : memmap of shape (n,), int32, read-only
-        Ids (rows of the vocabulary), -1 after each line; the last element is -1.
+    tokens : memmap of shape (n,), int32, read-only, or TokenStream
+        Ids (rows of the vocabulary), -1 after each line; the last element is -1. A TokenStream reads them
+        anew in each pass (see `stream_corpus`).
     vocab : Vocab
     stats : CorpusStats
     fingerprint : str
@@ -51,7 +57,7 @@ class EncodedCorpus:
 
     def __init__(
         self,
-        tokens: NDArray[np.int32],
+        tokens: NDArray[np.int32] | TokenStream,
         vocab: Vocab,
         stats: CorpusStats,
         fingerprint: str,
@@ -90,6 +96,9 @@ def encode_corpus(
     min_count: int = 5,
     max_final_vocab: int | None = None,
     vocab: Vocab | str | os.PathLike[str] | None = None,
+    field: str | None = None,
+    count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str],
     keep: bool = False,
     workers: int | None = None,
@@ -115,6 +124,14 @@ def encode_corpus(
     vocab : Vocab or path, optional
         Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then mean
         nothing (call ``vocab.prune`` for that).
+    field : str, optional
+        The files are JSON lines, and this field of each object is the text (docs/corpora.md).
+    count_memory : int, optional
+        MiB that different words and their counts may take while they are counted; beyond that they go to
+        temporary files. By default a quarter of what is free, at most 1024. What comes out is the same.
+    phrases : Phrases or path, optional
+        Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is read with
+        ``Phrases.load``.
     cache_dir : path
         Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
         to 8 bytes a token.
@@ -142,11 +159,13 @@ def encode_corpus(
         An option is out of range.
     """
     words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
     workers = _usable_cpus() if workers is None else workers
-    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
     if vocab is not None and not isinstance(vocab, Vocab):
         vocab = Vocab.load(vocab)
-    source = Source(corpus)
+    source = Source(corpus, field, workers)
     directory = Path(cache_dir)
     recipe = {}
     reason = "the cache is not to be kept"
@@ -158,6 +177,8 @@ def encode_corpus(
             lowercase=lowercase,
             min_count=min_count,
             max_final_vocab=max_final_vocab,
+            field=field,
+            phrases=None if phrases is None else phrases.digest,
         )
         found = cache.find(directory, recipe)
         if not isinstance(found, str):
@@ -165,7 +186,10 @@ def encode_corpus(
             return EncodedCorpus(_map(directory), *found, directory=directory, reused=True, reason=reason)
         reason = found
 
-    reading = Reading(source, words, lowercase, vocab, workers, progress, block_bytes)
+    memory = None if count_memory is None else count_memory << 20
+    reading = Reading(
+        source, words, lowercase, vocab, workers, progress, block_bytes, memory, directory, phrases
+    )
     with (
         cache.directory_for(directory),
         cache.enough_disk(directory, reading.bytes_needed),
@@ -188,6 +212,83 @@ def _map(directory: Path) -> NDArray[np.int32]:
     return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
 
 
+def stream_corpus(
+    corpus: Corpus,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 5,
+    max_final_vocab: int | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    field: str | None = None,
+    count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> EncodedCorpus:
+    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text anew.
+
+    The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
+    becomes, and then once per pass.
+
+    Parameters
+    ----------
+    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, count_memory, phrases, workers
+        As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
+        such as a list.
+    progress, block_bytes
+        As in `encode_corpus`.
+
+    Returns
+    -------
+    EncodedCorpus
+        Its ``tokens`` are a `TokenStream`; the fingerprint is that of the encoded corpus.
+
+    Raises
+    ------
+    DataError, ValueError
+        As in `encode_corpus`; and a DataError if the corpus can be read only once.
+    """
+    Source.check_repeatable(corpus)
+    if isinstance(vocab, str | os.PathLike):
+        vocab = Vocab.load(vocab)
+    words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
+    workers = _usable_cpus() if workers is None else workers
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
+    files = cache.identities(Source(corpus, field, workers).files)
+    counted: CorpusStats | None = None
+    if vocab is None:
+        source, memory = Source(corpus, field, workers), None if count_memory is None else count_memory << 20
+        reading = Reading(
+            source, words, lowercase, None, workers, progress, block_bytes, memory, phrases=phrases
+        )
+        vocab = reading.count(min_count, max_final_vocab)
+        counted = reading.stats
+
+    def begin() -> Reading:
+        source = Source(corpus, field, workers)
+        if change := cache.difference(files, cache.identities(source.files)):
+            raise DataError(
+                f"{change} since the run began, and without a cache the text is read anew in every epoch; "
+                "leave it as it is while the run lasts, or train with a cache"
+            )
+        return Reading(source, words, lowercase, vocab, workers, None, block_bytes, phrases=phrases)
+
+    tokens = TokenStream(begin)
+    stats = tokens.stats
+    if counted is not None:
+        seconds = counted.seconds_reading + stats.seconds_reading
+        merging = counted.seconds_merging + stats.seconds_merging
+        stats = replace(stats, raw_types=counted.raw_types, seconds_reading=seconds, seconds_merging=merging)
+    reason = "no cache was wanted"
+    return EncodedCorpus(
+        tokens, vocab, stats, tokens.fingerprint, directory=None, reused=False, reason=reason
+    )
+
+
 def count_corpus(
     corpus: Corpus,
     *,
@@ -195,11 +296,17 @@ def count_corpus(
     lowercase: bool = True,
     min_count: int = 1,
     max_final_vocab: int | None = None,
+    field: str | None = None,
+    count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> tuple[Vocab, CorpusStats]:
-    """Count the words of a corpus; nothing is written. Parameters and errors as in `encode_corpus`.
+    """Count the words of a corpus. Parameters and errors as in `encode_corpus`.
+
+    Nothing is written, unless there are more different words than ``count_memory`` has room for: then there
+    are temporary files in the system's directory for them.
 
     Returns
     -------
@@ -207,11 +314,62 @@ def count_corpus(
     stats : CorpusStats
         With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
     """
-    words = is_words(tokenizer)
-    workers = _usable_cpus() if workers is None else workers
-    _check(workers=workers, block_bytes=block_bytes, min_count=min_count, max_final_vocab=max_final_vocab)
-    reading = Reading(Source(corpus), words, lowercase, None, workers, progress, block_bytes)
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
+    reading = _counting(
+        corpus, tokenizer, lowercase, field, count_memory, phrases, workers, progress, block_bytes
+    )
     return reading.count(min_count, max_final_vocab), reading.stats
+
+
+def write_vocabulary(
+    corpus: Corpus,
+    output: str | os.PathLike[str],
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    min_count: int = 1,
+    max_final_vocab: int | None = None,
+    field: str | None = None,
+    count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> tuple[int, CorpusStats]:
+    """Count the words of a corpus and write them to a file, even if they do not fit into memory.
+
+    Parameters and errors as in `encode_corpus`; ``output`` is what ``Vocab.load`` reads.
+
+    Returns
+    -------
+    n_words : int
+    stats : CorpusStats
+    """
+    _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
+    reading = _counting(
+        corpus, tokenizer, lowercase, field, count_memory, phrases, workers, progress, block_bytes
+    )
+    return reading.write_vocab(output, min_count, max_final_vocab), reading.stats
+
+
+def _counting(
+    corpus: Corpus,
+    tokenizer: str,
+    lowercase: bool,
+    field: str | None,
+    count_memory: int | None,
+    phrases: Phrases | str | os.PathLike[str] | None,
+    workers: int | None,
+    progress: Progress | None,
+    block_bytes: int,
+) -> Reading:
+    words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
+    workers = _usable_cpus() if workers is None else workers
+    memory = None if count_memory is None else count_memory << 20
+    source = Source(corpus, field, workers)
+    return Reading(source, words, lowercase, None, workers, progress, block_bytes, memory, phrases=phrases)
 
 
 @dataclass(frozen=True)
@@ -240,13 +398,13 @@ class CorpusPlan:
 
 
 def plan_corpus(
-    corpus: Corpus, *, tokenizer: str = "words", sample_bytes: int = 1 << 22
+    corpus: Corpus, *, tokenizer: str = "words", field: str | None = None, sample_bytes: int = 1 << 22
 ) -> CorpusPlan | None:
     """Estimate the size of an encoded corpus from a sample spread over its files.
 
     Parameters
     ----------
-    corpus, tokenizer
+    corpus, tokenizer, field
         As in `encode_corpus`.
     sample_bytes : int, default 4 MiB
         About so much text is read in all.
@@ -257,14 +415,14 @@ def plan_corpus(
         None for standard input, streams and iterables, which can be read only once.
     """
     words = is_words(tokenizer)
-    source = Source(corpus)
+    source = Source(corpus, field)
     if source.files is None or source.files.bytes_total is None:
         return None
     paths = [str(file) for file in source.files.files]
     spread = sorted(range(len(paths)), key=lambda i: i * 0.618034 % 1)  # neighbours are often alike
     read = text = ids = 0
     for i in spread[:256]:
-        file = TextFiles([paths[i]])
+        file = TextFiles([paths[i]], field)
         enough = text + sample_bytes // 8
         for piece in file.pieces():
             ids += len(Lexicon().read_text(piece, words, True)[0])
@@ -293,9 +451,17 @@ def _usable_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def _check(*, workers: int, block_bytes: int, min_count: int, max_final_vocab: int | None) -> None:
-    if workers < 1 or workers > 1024:
+def _check(
+    workers: int | None,
+    block_bytes: int,
+    min_count: int,
+    max_final_vocab: int | None,
+    count_memory: int | None,
+) -> None:
+    if workers is not None and not 1 <= workers <= 1024:
         raise ValueError(f"workers must be 1 to 1024; got {workers}")
     if block_bytes < 1:
         raise ValueError(f"block_bytes must be 1 or more; got {block_bytes}")
+    if count_memory is not None and count_memory < 1:
+        raise ValueError(f"count_memory must be 1 (MiB) or more; got {count_memory}")
     lowest_count(np.empty(0, dtype=np.int64), min_count, max_final_vocab)

@@ -17,6 +17,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim_index import gensim_is_installed, write_gensim_index
+from wordvec_ca.history import History
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, aligned_zeros, padded
 from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.vocab import Vocab
@@ -26,7 +27,7 @@ FORMAT = 1
 
 FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
-    *("outputs.npy", "attention_words.npy", "attention_slots.npy"),
+    *("outputs.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
 }
 """What a model directory may hold; one that holds anything else is never overwritten."""
 
@@ -59,12 +60,15 @@ class EmbeddingModel:
         Attention logits s by place.
     record : dict
         What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
+    history : History
+        How the run went: loss and learning rate along the way.
     """
 
     def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
         self.config = config.resolved()
         self.vocab = vocab
         self.record: dict[str, Any] = {}
+        self.history = History()
         shapes = parameter_shapes(self.config, len(vocab))
         self.inputs = aligned_zeros(shapes["inputs"])
         self.outputs = aligned_zeros(shapes["outputs"])
@@ -134,7 +138,9 @@ class EmbeddingModel:
             **self.record,
         }
 
-    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(
+        self, directory: str | os.PathLike[str], *, overwrite: bool = False, mark: str | None = None
+    ) -> None:
         """Write the model directory; it appears complete or not at all.
 
         Parameters
@@ -143,6 +149,8 @@ class EmbeddingModel:
             Where to.
         overwrite : bool, default False
             Replace an existing directory.
+        mark : str, optional
+            Of the temporary folder, see ``clear_scraps``.
 
         Raises
         ------
@@ -150,7 +158,7 @@ class EmbeddingModel:
             If the directory exists and ``overwrite`` is false, or cannot be written.
         """
         d = self.config.vector_size
-        with replacing(Path(directory), overwrite=overwrite) as folder:
+        with replacing(Path(directory), overwrite=overwrite, mark=mark) as folder:
             parts = self.outputs.reshape(len(self.vocab), -1, padded(d))
             bands = parts.shape[1] if self.config.model == "ssg" else 1
             _write_rows(folder / "vectors.kv.vectors.npy", self.inputs[:, :d], (d,))
@@ -164,6 +172,8 @@ class EmbeddingModel:
             self.vocab.save(folder / "vocab.tsv")
             if gensim_is_installed():
                 write_gensim_index(folder, self.vocab.words, self.vocab.counts)
+            if len(self.history):
+                self.history.save(folder / "history.tsv")
             text = json.dumps(self.full_record(), indent=2, ensure_ascii=False) + "\n"
             (folder / "config.json").write_text(text, encoding="utf-8")
 
@@ -193,6 +203,7 @@ class EmbeddingModel:
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
+        model.history = History.load(folder / "history.tsv")
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
         model.record = {key: value for key, value in record.items() if key not in fixed}
         return model
@@ -258,12 +269,17 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
 
 @contextmanager
 def replacing(
-    directory: str | os.PathLike[str], *, overwrite: bool, files: Collection[str] = FILES
+    directory: str | os.PathLike[str],
+    *,
+    overwrite: bool,
+    files: Collection[str] = FILES,
+    mark: str | None = None,
 ) -> Iterator[Path]:
     """Give a new folder that takes the name of ``directory`` once it is complete and on disk.
 
     Until then, and if anything fails, an older directory of that name stays as it was. A symbolic
-    link is followed. Only a directory that holds nothing but ``files`` is overwritten.
+    link is followed. Only a directory that holds nothing but ``files`` is overwritten. What a process that
+    was killed has left behind is cleared by the next one with the same ``mark``.
 
     Raises
     ------
@@ -272,9 +288,10 @@ def replacing(
     """
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
-    mark = secrets.token_hex(4)  # no longer than a name that is allowed may be
-    partial, former = target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
+    mark = mark or secrets.token_hex(4)  # no longer than a name that is allowed may be
+    partial, former = _scraps(target, mark)
     try:
+        clear_scraps(directory, mark)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
         yield partial
@@ -291,6 +308,20 @@ def replacing(
             former.rename(target)
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(former, ignore_errors=True)
+
+
+def clear_scraps(directory: str | os.PathLike[str], mark: str) -> None:
+    """Clear what a process that was killed while it wrote a model has left; put an older model back."""
+    target = Path(os.path.realpath(directory))
+    partial, former = _scraps(target, mark)
+    if former.exists() and not target.exists():
+        former.rename(target)
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _scraps(target: Path, mark: str) -> tuple[Path, Path]:
+    return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
 
 
 def check_output(

@@ -75,6 +75,9 @@ def plan(
         lowercase=config.lowercase,
         min_count=config.min_count if vocab is None else 1,
         max_final_vocab=config.max_final_vocab if vocab is None else None,
+        field=config.field,
+        count_memory=config.count_memory,
+        phrases=config.phrases,
         workers=config.workers,
         progress=progress,
     )

@@ -14,13 +14,17 @@ import re
 import sys
 import warnings
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
 from typing import IO, Any, Protocol
 
+from wordvec_ca.bzip2_blocks import bzip2_pieces
 from wordvec_ca.errors import DataError
+from wordvec_ca.json_lines import field_texts, looks_like_json_lines
 from wordvec_ca.kernels._text import Lexicon, count_strange, cut_point
+from wordvec_ca.mediawiki_dump import article_texts, is_dump
 
 try:  # three times as fast; comes with xopen where there are wheels for it
     from isal.isal_zlib import decompressobj as gzip_decompressor
@@ -193,6 +197,10 @@ class TextFiles:
     ----------
     files : sequence of str or binary stream
         Paths (``-`` is standard input) or open binary streams.
+    field : str, optional
+        The files are JSON lines; this field of each is the text.
+    workers : int, default 1
+        Threads that decompress bzip2, processes that remove markup.
 
     Attributes
     ----------
@@ -202,10 +210,15 @@ class TextFiles:
         Bytes of all files, if all are regular files.
     starts : list of int
         Offset in the text of each file begun so far.
+    records : Counter
+        What was met in files that are not plain text, and how often.
     """
 
-    def __init__(self, files: Sequence[str | IO[bytes]]) -> None:
+    def __init__(self, files: Sequence[str | IO[bytes]], field: str | None = None, workers: int = 1) -> None:
         self.files = files
+        self.workers = workers
+        self.field = field
+        self.records: Counter[str] = Counter()
         self.bytes_read = 0
         self.starts: list[int] = []
         regular = all(isinstance(file, str) and file != "-" and os.path.isfile(file) for file in files)
@@ -242,7 +255,7 @@ class TextFiles:
         name = _name(file)
         with ExitStack() as stack:
             stream = self._open(file, stack)
-            pieces = self._decompressed(stream, name)
+            pieces = self._decompressed(stream, name, file)
             head = b""
             for piece in pieces:
                 head += piece
@@ -250,9 +263,22 @@ class TextFiles:
                     break
             _look(head, name)
             head = head.removeprefix(_BOM)
-            if head:
-                yield head
-            yield from pieces
+            everything = chain([head] if head else [], pieces)
+            if self.field is not None:
+                yield from field_texts(everything, self.field, name, self.records)
+                return
+            if is_dump(head):
+                yield from stack.enter_context(
+                    closing(article_texts(everything, name, self.workers, self.records))
+                )
+                return
+            if field := looks_like_json_lines(head):
+                warnings.warn(
+                    f"{name} looks like JSON lines and is read as plain text, with names and brackets; "
+                    f"--field {field} reads one field",
+                    stacklevel=2,
+                )
+            yield from everything
 
     def _open(self, file: str | IO[bytes], stack: ExitStack) -> IO[bytes]:
         if not isinstance(file, str):
@@ -274,7 +300,7 @@ class TextFiles:
         self.bytes_read += len(data)
         return data
 
-    def _decompressed(self, stream: IO[bytes], name: str) -> Iterator[bytes]:
+    def _decompressed(self, stream: IO[bytes], name: str, file: str | IO[bytes]) -> Iterator[bytes]:
         """Yield the bytes of a stream; which compression it has, if any, its first bytes say."""
         before = self.bytes_read
         data = b""
@@ -287,7 +313,22 @@ class TextFiles:
                 data = self._read(stream, _READ_PLAIN, name)
             return
         decompressor: _Decompressor | None = None
-        decoded = 0
+        decoded = known = 0
+        if kind == "bzip2" and self.workers > 1 and isinstance(file, str) and os.path.isfile(file):
+            threads = bzip2_pieces(file, self.workers)
+            for piece, place in threads:
+                self.bytes_read = before + place
+                known += len(piece)
+                if piece:
+                    yield piece
+                else:  # the data ends here, but perhaps not the file
+                    stream.seek(place)
+                    decoded, known = known, 0
+                    data = self._read(stream, _READ_COMPRESSED, name).lstrip(b"\0")
+            if known:  # they met damage: read again in one thread, which says what it is
+                stream.seek(0)
+                self.bytes_read = before
+                data = self._read(stream, _READ_COMPRESSED, name)
         while data:
             if decompressor is None:
                 if decoded and _compression(data)[0] != kind:
@@ -303,9 +344,9 @@ class TextFiles:
                     f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
                     f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
                 ) from error
-            if piece:
-                decoded += len(piece)
-                yield piece
+            decoded += len(piece)
+            if decoded > known and piece:
+                yield piece[max(0, len(piece) - (decoded - known)) :]
             if decompressor.eof:  # another stream may follow; zero bytes are padding
                 data = decompressor.unused_data.lstrip(b"\0")
                 decompressor = None
@@ -376,11 +417,15 @@ def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
         yield piece if piece.endswith(b"\n") else piece + b"\n"
 
 
-def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def cut_into_blocks(
+    pieces: Iterable[bytes], size: int = BLOCK_BYTES, *, whole_lines: bool = False
+) -> Iterator[bytes]:
     """Join pieces of text and cut them into blocks of about ``size`` bytes.
 
     A block ends behind a line end; in a line longer than a block, behind white space; in a run of more than
     ``LONGEST_RUN`` bytes without white space, after so many bytes. Hence tokens do not depend on ``size``.
+    With ``whole_lines`` no line of less than ``LONGEST_RUN`` bytes is cut, and a longer one at places that do
+    not depend on ``size`` either.
     """
     size = min(size, LONGEST_RUN)
     waiting: list[bytes] = []
@@ -391,7 +436,7 @@ def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterato
         length += len(piece)
         while length >= wanted:
             text = b"".join(waiting)
-            cut = _cut(text, min(length, LONGEST_RUN))
+            cut = (_cut_line if whole_lines else _cut)(text, min(length, LONGEST_RUN))
             if cut:
                 yield text if cut == length else text[:cut]
                 text = text[cut:]
@@ -400,9 +445,19 @@ def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterato
             wanted = size if cut else length + size
     text = b"".join(waiting)
     while text:
-        cut = (_cut(text, LONGEST_RUN) or len(text)) if len(text) > LONGEST_RUN else len(text)
+        cut = len(text)
+        if cut > LONGEST_RUN:
+            cut = (_cut_line if whole_lines else _cut)(text, LONGEST_RUN) or cut
         yield text[:cut]
         text = text[cut:]
+
+
+def _cut_line(text: bytes, n: int) -> int:
+    """Return the place behind the last line end in text[:n]; if there is none, 0 until n is LONGEST_RUN."""
+    cut = max(text.rfind(b"\n", 0, n), text.rfind(b"\r", 0, min(n, len(text) - 1))) + 1
+    if cut and text[cut - 1 : cut + 1] == b"\r\n":
+        cut += 1
+    return cut if cut or n < LONGEST_RUN else _cut(text, n)
 
 
 def _cut(text: bytes, n: int) -> int:

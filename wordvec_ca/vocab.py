@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -125,16 +125,15 @@ class Vocab:
         DataError
             The file cannot be written; an older one is then still there.
         """
-        device = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-        try:
-            with open(path, "wb") if device else atomic_file(path) as file:
-                for start in range(0, len(self.words), 100_000):
-                    words = escape_lines(self.words[start : start + 100_000]).split("\n")
-                    counts = self.counts[start : start + 100_000].tolist()
-                    lines = (f"{word}\t{count}\n" for word, count in zip(words, counts, strict=False))
-                    file.write("".join(lines).encode("utf-8"))
-        except OSError as error:
-            raise DataError(f"cannot write the vocabulary {os.fspath(path)!r}: {error.strerror}") from error
+        save_lines(path, self.lines())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what `save` writes, some lines at a time."""
+        for start in range(0, len(self.words), 100_000):
+            words = escape_lines(self.words[start : start + 100_000]).split("\n")
+            counts = self.counts[start : start + 100_000].tolist()
+            lines = (f"{word}\t{count}\n" for word, count in zip(words, counts, strict=False))
+            yield "".join(lines).encode("utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:
@@ -199,26 +198,58 @@ class Vocab:
         return cls(words, np.array(counts, dtype=np.int64))
 
 
-def lowest_count(counts: NDArray[np.int64], min_count: int, max_final_vocab: int | None) -> int:
-    """Return the count from which on words are kept (see `Vocab.prune`); ``counts`` in any order."""
+def save_lines(path: str | os.PathLike[str], lines: Iterable[bytes]) -> None:
+    """Write a vocabulary file from pieces of it (see `Vocab.save`)."""
+    try:
+        with atomic_file(path) as file:
+            for piece in lines:
+                file.write(piece)
+    except OSError as error:
+        raise DataError(f"cannot write the vocabulary {os.fspath(path)!r}: {error.strerror}") from error
+
+
+def lowest_count(
+    counts: NDArray[np.int64],
+    min_count: int,
+    max_final_vocab: int | None,
+    times: NDArray[np.int64] | None = None,
+) -> int:
+    """Return the count from which on words are kept (see `Vocab.prune`); ``counts`` in any order.
+
+    If ``times`` is given, so many words have each count, and the counts ascend.
+    """
     if min_count < 0:
         raise ValueError(f"min_count must be 0 or more; got {min_count}")
     if max_final_vocab is None:
         return min_count
     if max_final_vocab < 1:
         raise ValueError(f"max_final_vocab must be 1 or more, or None for no limit; got {max_final_vocab}")
+    if times is not None:
+        above = np.cumsum(times[::-1])[::-1]  # words of at least each count
+        fits = np.append(counts[above <= max_final_vocab], counts[-1:] + 1)
+        return (
+            max(min_count, int(fits[0]))
+            if (above[counts >= min_count] > max_final_vocab).any()
+            else min_count
+        )
     if np.count_nonzero(counts >= min_count) <= max_final_vocab:
         return min_count
     # The first count that does not fit any more must go, with all its equals.
     return int(np.partition(counts, len(counts) - 1 - max_final_vocab)[len(counts) - 1 - max_final_vocab]) + 1
 
 
-def nothing_left(counts: NDArray[np.int64], min_count: int, max_final_vocab: int | None) -> DataError:
-    """Return the error for a vocabulary in which no word is left."""
+def nothing_left(
+    counts: NDArray[np.int64],
+    min_count: int,
+    max_final_vocab: int | None,
+    times: NDArray[np.int64] | None = None,
+) -> DataError:
+    """Return the error for a vocabulary in which no word is left; arguments as of `lowest_count`."""
     if len(counts) == 0:
         return DataError("there is no word in the corpus")
     highest = int(counts.max())
-    types, tokens = len(counts), int(counts.sum())
+    times = np.ones_like(counts) if times is None else times
+    types, tokens = int(times.sum()), int((counts * times).sum())
     found = (
         f"no word is left: the corpus has {tokens:,} tokens of {types:,} types, "
         f"the most frequent occurs {highest:,} times"

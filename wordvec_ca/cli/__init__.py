@@ -22,6 +22,7 @@ from wordvec_ca._version import __version__
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
     "vocab": "Count the words of a corpus.",
+    "phrases": "Find words that belong together, such as new york.",
     "eval": "Say how good vectors are.",
     "compare": "Is one model better than another, or is it a tie?",
     "nn": "Nearest neighbours of words.",
@@ -66,7 +67,7 @@ class LazyGroup(click.Group):
 @click.pass_context
 def group(ctx: click.Context, debug: bool) -> None:
     """Train word vectors that read their context, and say how good they are."""
-    ctx.obj = {"debug": debug}
+    ctx.ensure_object(dict)["debug"] = debug
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
@@ -82,9 +83,12 @@ def main(argv: list[str] | None = None) -> NoReturn:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end_as_on_interrupt)
-    debug = bool(os.environ.get("CAWV_DEBUG")) or "--debug" in (sys.argv[1:] if argv is None else argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    debug = bool(os.environ.get("CAWV_DEBUG")) or "--debug" in arguments
     try:
-        code = group.main(args=argv, prog_name="cawv", standalone_mode=False)
+        code = group.main(
+            args=list(arguments), prog_name="cawv", standalone_mode=False, obj={"arguments": arguments}
+        )
         sys.exit(code if isinstance(code, int) else 0)
     except (click.exceptions.Abort, KeyboardInterrupt):
         _say("Interrupted.")

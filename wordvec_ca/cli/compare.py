@@ -48,7 +48,17 @@ def command(
             return reports_in(path)
         say(str(path))
         vectors = KeyedVectors.load(path)
-        return list(run(vectors, jobs, seed=seed, workers=workers, name=str(path), progress=say))
+        return list(
+            run(
+                vectors,
+                jobs,
+                seed=seed,
+                workers=workers,
+                name=str(path),
+                progress=say,
+                skipped=lambda entry: click.echo(f"Not compared: {entry}", err=True),
+            )
+        )
 
     differences = compare(reports(baseline), [reports(path) for path in models])
     if as_json:

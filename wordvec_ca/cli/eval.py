@@ -48,6 +48,7 @@ def command(
     """
     import json
 
+    from wordvec_ca.errors import DataError
     from wordvec_ca.eval.controls import CONTROLS, control
     from wordvec_ca.eval.report import table
     from wordvec_ca.eval.suite import plan, run
@@ -60,19 +61,23 @@ def command(
             click.echo(line, err=True)
 
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
-    left_out = ["", "Not run:", *(f"* {entry}" for entry in missing)] if missing else []
     if not jobs:
-        raise click.UsageError("nothing to run\n" + "\n".join(left_out[2:]))
+        raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
     vectors = KeyedVectors.load(model)
     if counts is not None:
         table_of_counts = Vocab.load(counts)
         pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
         vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
-    reports = list(run(vectors, jobs, seed=seed, workers=workers, name=str(model), progress=say))
+    options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": say}
+    reports = list(run(vectors, jobs, name=str(model), skipped=missing.append, **options))
+    if not reports:
+        raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
     for name in CONTROLS if controls else ():
         say(f"control: {name} vectors")
         other = control(name, vectors, seed=seed)
-        reports += run(other, jobs, seed=seed, workers=workers, name=f"{model} ({name})", progress=say)
+        # The control has the same words: what could not be run for them is known already.
+        reports += run(other, jobs, name=f"{model} ({name})", skipped=lambda _: None, **options)
+    left_out = ["", "Not run:", *(f"* {entry}" for entry in missing)] if missing else []
     if as_json:
         click.echo(json.dumps([report.to_dict(items=items) for report in reports], ensure_ascii=False))
         if left_out:

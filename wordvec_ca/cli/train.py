@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ class ModelChoice(click.Choice[str]):
 
 
 @click.command(name="train", short_help="Train a model on text.")
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option(
     "-o", "--output", metavar="DIR", help="Model directory.  [default: CORPUS.MODEL in the working directory]"
 )
@@ -129,19 +130,73 @@ class ModelChoice(click.Choice[str]):
     help="Split words, numbers and punctuation, or at white space only.",
 )
 @click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Fold case.")
-@click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
+@click.option(
+    "--field",
+    metavar="NAME",
+    help="CORPUS is JSON lines; train on this field of each.  [default: plain text]",
+)
+@click.option(
+    "--count-memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
+)
+@click.option("--phrases", metavar="FILE", help="Join these, from cawv phrases: new_york.  [default: none]")
+@click.option(
+    "--read-vocab",
+    metavar="FILE",
+    help="Use these words; --min-count drops some only if given.  [default: count]",
+)
 @click.option(
     "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
 )
 @click.option(
     "--valid", metavar="FILE", help="Held-out text: print its loss after each epoch.  [default: none]"
 )
-@click.option("--cache-dir", metavar="DIR", help="Where the encoded text goes.  [default: OUTPUT.cache]")
+@click.option(
+    "--checkpoint-every",
+    metavar="TIME|TOKENS",
+    default="10m",
+    show_default=True,
+    help="Write a checkpoint after so much time (30s, 10m, 2h) or text (5M), or never.",
+)
+@click.option(
+    "--resume",
+    metavar="DIR",
+    help="Continue the run whose --output was DIR; no other option is needed.  [default: begin a run]",
+)
+@click.option(
+    "--continue-from",
+    metavar="MODEL",
+    help="Train this model further: its options, words and parameters, and the new words of CORPUS.  "
+    "[default: begin anew]",
+)
+@click.option(
+    "--init-vectors",
+    metavar="FILE",
+    help="Begin with these vectors (any format that cawv reads) for the words that FILE has.  "
+    "[default: random]",
+)
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="--resume although the corpus's files or the instruction set have changed.  [default: off]",
+)
+@click.option(
+    "--cache-dir",
+    metavar="DIR",
+    help="Where the encoded text goes.  [default: OUTPUT.run; if kept, OUTPUT.cache]",
+)
 @click.option(
     "--keep-cache/--no-keep-cache",
     default=False,
     show_default=True,
     help="Keep the encoded text and use it again if nothing changed.",
+)
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Store no encoded text: read the text anew in every epoch.  [default: off]",
 )
 @click.option(
     "--progress",
@@ -165,17 +220,46 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     CORPUS is one or more files (plain or .gz .bz2 .xz .zst, recognised by content), directories, patterns, or
     - for standard input: UTF-8, one sentence or paragraph a line; windows never cross a line.
 
-    Ctrl-C stops the run and saves what was trained.
+    Ctrl-C stops the run and saves what was trained; --resume continues it, also after a crash.
     """
+    from wordvec_ca.checkpoint import parse_interval
     from wordvec_ca.config import TrainConfig
+    from wordvec_ca.errors import DataError
 
+    try:
+        parse_interval(options["checkpoint_every"])
+    except ValueError as error:
+        raise click.UsageError(_as_options(str(error), options)) from error
+    if options["resume"]:
+        _resume(corpus, options)
+        return
+    if not corpus:
+        raise click.UsageError("Missing argument 'CORPUS...'.")
+    if options["accept_changes"]:
+        raise click.UsageError("--accept-changes goes with --resume")
+    if options["phrases"]:
+        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
     try:
-        config = TrainConfig(**given).resolved()
+        if options["continue_from"]:
+            from wordvec_ca.continuation import continued_config
+
+            changes = {name: value for name, value in given.items() if name in _typed()}
+            config = continued_config(options["continue_from"], changes)
+        else:
+            config = TrainConfig(**given).resolved()
+    except DataError:
+        raise
     except ValueError as error:
         raise click.UsageError(_as_options(str(error), given)) from error
+    if options["continue_from"] and (options["init_vectors"] or options["read_vocab"]):
+        raise click.UsageError(
+            "--continue-from brings its own words and vectors: leave out --init-vectors and --read-vocab"
+        )
     if options["valid"] == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
+    if options["no_cache"] and options["keep_cache"]:
+        raise click.UsageError("--no-cache and --keep-cache exclude each other: give one of them")
     if options["dry_run"]:
         _print_plan(corpus, config, options)
         return
@@ -199,11 +283,68 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             overwrite=options["overwrite"],
             callbacks=callbacks,
             valid=options["valid"],
-            vocab=options["read_vocab"],
+            vocab=_given_vocab(options),
             cache_dir=options["cache_dir"],
             keep_cache=options["keep_cache"],
+            no_cache=options["no_cache"],
             encoding_progress=encoding_progress,
+            checkpoint_every=options["checkpoint_every"],
+            continue_from=options["continue_from"],
+            init_vectors=options["init_vectors"],
+            command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
         )
+    _tell(model, output, options)
+
+
+def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
+    from wordvec_ca.config import TrainConfig
+    from wordvec_ca.training import resume
+    from wordvec_ca.unfinished_run import run_folder
+
+    typed = _typed()
+    given = {name: value for name, value in options.items() if name in typed}
+    output = options["resume"].rstrip("/").removesuffix(".run")
+    if "output" in given and run_folder(given["output"]) != run_folder(output):
+        raise click.UsageError(
+            f"--output is {given['output']!r}, but --resume continues {output!r}: leave it out"
+        )
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=True)
+    with contextlib.ExitStack() as stack:
+        callbacks, encoding_progress = _displays(stack, options)
+        model = resume(
+            options["resume"],
+            corpus=list(corpus) or None,
+            valid=options["valid"],
+            vocab=_given_vocab(options),
+            changes={name: given[name] for name in TrainConfig.__dataclass_fields__ if name in given},
+            accept_changes=options["accept_changes"],
+            callbacks=callbacks,
+            encoding_progress=encoding_progress,
+            checkpoint_every=given.get("checkpoint_every"),
+        )
+    _tell(model, output, options)
+
+
+def _given_vocab(options: dict[str, Any]) -> Any:
+    """Return the vocabulary to use, pruned by --min-count and --max-final-vocab if they were given."""
+    typed = _typed() & {"min_count", "max_final_vocab"}
+    if not options["read_vocab"] or not typed:
+        return options["read_vocab"]
+    from wordvec_ca.vocab import Vocab
+
+    return Vocab.load(options["read_vocab"]).prune(**{name: options[name] for name in typed})
+
+
+def _typed() -> set[str]:
+    """Return the names of the options that stand on the command line."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is typed}
+
+
+def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
+    """Say what came out of a run, and exit with 130 if it was interrupted."""
     if not options["quiet"]:
         click.echo(_summary(model, output), err=True)
     click.echo(output)
@@ -261,7 +402,7 @@ def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -
     from wordvec_ca.plan import describe, plan
 
     with reading_bar(options["quiet"]) as progress:
-        result = plan(list(corpus), config, vocab=options["read_vocab"], progress=progress)
+        result = plan(list(corpus), config, vocab=_given_vocab(options), progress=progress)
     click.echo(describe(result))
 
 
@@ -271,11 +412,18 @@ def _summary(model: Any, output: str) -> str:
         f"{corpus['raw_tokens']:,} tokens read in {timings['encoding_seconds']:.1f} s; "
         f"{len(model.vocab):,} words; trained in {timings['training_seconds']:.1f} s"
     ]
+    for change in model.record["changes"]:
+        if "words_kept" in change:
+            origin = change.get("continued_from") or change["init_vectors"]
+            lines.append(
+                f"{change['words_kept']:,} words began as in {origin}, {change['words_new']:,} are new"
+            )
     if corpus["repaired_utf8"]:
         lines.append(
             f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "
             f"the first in {corpus['first_repaired']}"
         )
+    lines += records_report(corpus["records"])
     if corpus["split_lines"]:
         lines.append(f"{corpus['split_lines']:,} cuts in lines of more than 10,000 tokens")
     if corpus["cut_tokens"]:
@@ -285,10 +433,15 @@ def _summary(model: Any, output: str) -> str:
     return "\n".join(lines)
 
 
+def records_report(records: dict[str, int]) -> list[str]:
+    """Return a line that tells what was met in JSON lines and dumps, if there were any."""
+    return [", ".join(f"{n:,} {what}" for what, n in records.items())] if records else []
+
+
 def default_output(corpus: tuple[str, ...], model: str) -> str:
     """Return the model directory's name when none is given: wiki.en.txt.xz becomes wiki.en.cbow."""
     name = "stdin" if corpus[0] == "-" else Path(corpus[0]).absolute().name
-    for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt"):
+    for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt", ".xml"):
         name = name.removesuffix(suffix)
     name = "".join(c for c in name if c not in "*?[]") or "corpus"
     return f"{name}.{model}"

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 @click.option(
     "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
 )
+@click.option("--field", metavar="NAME", help="CORPUS is JSON lines; count this field of each.")
+@click.option(
+    "--count-memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
+)
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
@@ -40,6 +47,8 @@ def command(
     lowercase: bool,
     min_count: int,
     max_final_vocab: int | None,
+    field: str | None,
+    count_memory: int | None,
     workers: int | None,
     overwrite: bool,
     quiet: bool,
@@ -51,27 +60,29 @@ def command(
     patterns, or - for standard input. `cawv train --read-vocab` takes the result.
     """
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.corpus import count_corpus
+    from wordvec_ca.corpus import write_vocabulary
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
     if not output.parent.is_dir():
         raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
     with reading_bar(quiet) as progress:
-        vocab, stats = count_corpus(
+        n_words, stats = write_vocabulary(
             list(corpus),
+            output,
             tokenizer=tokenizer,
             lowercase=lowercase,
             min_count=min_count,
             max_final_vocab=max_final_vocab,
+            field=field,
+            count_memory=count_memory,
             workers=workers,
             progress=progress,
         )
-    vocab.save(output)
     if as_json:
-        click.echo(json.dumps({**stats.as_dict(), "words": len(vocab)}))
+        click.echo(json.dumps({**stats.as_dict(), "words": n_words}))
     if not quiet:
-        _summary(len(vocab), stats, output)
+        _summary(n_words, stats, output)
 
 
 def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
@@ -80,6 +91,8 @@ def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
     say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
     share = stats.kept_tokens / max(stats.raw_tokens, 1)
     say(f"{output}: {n_words:,} words that cover {share:.1%} of the tokens")
+    if stats.records:
+        say(", ".join(f"{n:,} {what}" for what, n in stats.records.items()))
     if stats.repaired_utf8:
         say(
             f"{stats.repaired_utf8:,} invalid UTF-8 sequences read as U+FFFD, first in {stats.first_repaired}"

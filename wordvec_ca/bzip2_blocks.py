@@ -1,0 +1,40 @@
+"""Bzip2 decompressed by several threads: its blocks do not depend on each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+SMALLEST = 1 << 20
+"""Bytes of a file below which threads are not worth it."""
+
+_AT_ONCE = 1 << 20
+
+
+def bzip2_pieces(path: str, workers: int) -> Iterator[tuple[bytes, int]]:
+    """Yield decompressed pieces of a file, each with the number of compressed bytes read so far.
+
+    At the end of the compressed data comes (b"", its offset in the file): something else may follow there. If
+    the data is damaged, or nothing can be done in threads, the iterator just ends, without that.
+
+    Parameters
+    ----------
+    path : str
+        A regular file.
+    workers : int
+        Threads.
+    """
+    try:
+        from rapidgzip import IndexedBzip2File
+    except ImportError:  # no wheel for this machine
+        return
+    size = os.path.getsize(path)
+    if size < SMALLEST:
+        return
+    try:
+        with IndexedBzip2File(path, parallelization=workers) as file:
+            while piece := file.read(_AT_ONCE):
+                yield piece, min(size, file.tell_compressed() // 8)
+            yield b"", (file.tell_compressed() + 7) // 8
+    except (RuntimeError, ValueError, OSError, MemoryError):
+        return

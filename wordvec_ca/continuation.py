@@ -1,0 +1,216 @@
+"""More training: a run that begins with the parameters of a model, or with vectors from anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.config import POSITIONAL, TrainConfig
+from wordvec_ca.corpus import Corpus, count_corpus
+from wordvec_ca.divergence import LARGEST
+from wordvec_ca.encoding import Progress, Source
+from wordvec_ca.errors import DataError
+from wordvec_ca.keyedvectors import KeyedVectors
+from wordvec_ca.model import EmbeddingModel, read_record
+from wordvec_ca.vocab import Vocab
+
+
+def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> TrainConfig:
+    """Return the configuration with which a model is trained further: its own, with some changes.
+
+    The warm-up of attention is over, unless it is asked for again.
+
+    Parameters
+    ----------
+    directory : path
+        A model directory.
+    changes : mapping
+        Options of ``TrainConfig`` that are to be different.
+
+    Raises
+    ------
+    DataError
+        It is no model, or an option is changed that gives the parameters their shape or meaning.
+    ValueError
+        An option is outside its limits.
+    """
+    former = TrainConfig.from_dict(read_record(Path(directory))["config"])
+    config = dataclasses.replace(former, **{"attention_warmup": 0.0, "workers": None, **changes})
+    _check_same_shape(former, config, directory)
+    return config.resolved()
+
+
+def _check_same_shape(former: TrainConfig, config: TrainConfig, directory: str | os.PathLike[str]) -> None:
+    former, config = former.resolved(), config.resolved()
+    fixed = ["model", "vector_size", "lowercase", "tokenizer"]
+    fixed += ["window"] if former.model in POSITIONAL else []
+    fixed += ["attention"] if former.model == "cbow-attn" else []
+    for name in fixed:
+        if getattr(former, name) != getattr(config, name):
+            raise DataError(
+                f"{name} is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
+                f"{getattr(config, name)!r} was given: a model is trained further with the same; "
+                "leave it out, or train anew"
+            )
+
+
+def expanded_vocab(
+    corpus: Corpus,
+    config: TrainConfig,
+    directory: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+) -> Vocab:
+    """Return the words of a model and of a new corpus, with their counts added up.
+
+    All words of the model stay. New ones come in if the new corpus has them ``min_count`` times; with
+    ``max_final_vocab`` only as many as there is room for. If the corpus is the one that the model was
+    trained on, the vocabulary stays as it is: it is counted once, however often it is read.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Something that can be read twice: files, or a collection such as a list.
+    config : TrainConfig
+        How text is split and words are chosen.
+    directory : path
+        The model.
+    progress : callable, optional
+        See ``encode_corpus``.
+
+    Raises
+    ------
+    DataError
+        The corpus can be read only once, or cannot be read.
+    """
+    try:
+        Source.check_repeatable(corpus)
+    except DataError:
+        raise DataError(
+            "to continue a model the corpus is read twice, first for its words: give files, or a collection"
+        ) from None
+    record = read_record(Path(directory))
+    known = Vocab.load(Path(directory) / "vocab.tsv")
+    known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
+    found, _ = count_corpus(
+        corpus,
+        tokenizer=config.tokenizer,
+        lowercase=config.lowercase,
+        field=config.field,
+        count_memory=config.count_memory,
+        workers=config.workers,
+        progress=progress,
+    )
+    rows = [found.index.get(word, -1) for word in known.words]
+    here = np.append(found.counts, 0)[rows]
+    if found.raw_tokens == known.raw_tokens and np.array_equal(here, known.counts):
+        return known
+    new = [(word, n) for word, n in zip(found.words, found.counts.tolist(), strict=True) if word not in known]
+    new = [(word, n) for word, n in new if n >= config.min_count]
+    if config.max_final_vocab is not None:
+        new = new[: max(0, config.max_final_vocab - len(known))]  # the most frequent come first
+    return Vocab(
+        known.words + [word for word, _ in new],
+        np.concatenate([known.counts + here, np.array([n for _, n in new], np.int64)]),
+        raw_tokens=known.raw_tokens + found.raw_tokens,
+        raw_types=max(known.raw_types, found.raw_types),
+    )
+
+
+def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Copy the parameters of a saved model, word by word; other words keep those that they have.
+
+    Returns
+    -------
+    dict
+        What is recorded of it.
+
+    Raises
+    ------
+    DataError
+        It is no model, or one whose parameters have another shape or meaning.
+    """
+    former = EmbeddingModel.load(directory)
+    _check_same_shape(former.config, model.config, directory)
+    here, there = _shared(model.vocab, former.vocab.index)
+    for array, from_array in zip(model.shared[:3], former.shared[:3], strict=True):
+        if len(array) == len(model.vocab):
+            array[here] = from_array[there]
+    model.slot_logits[:] = former.slot_logits
+    return {
+        "continued_from": os.path.abspath(directory),
+        "words_kept": len(here),
+        "words_new": len(model.vocab) - len(here),
+    }
+
+
+def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:
+    """Read vectors to begin with, in any format that ``KeyedVectors.load`` knows.
+
+    Raises
+    ------
+    DataError
+        They cannot be read, or have another size than is wanted.
+    """
+    vectors = KeyedVectors.load(path)
+    if vectors.vector_size != vector_size:
+        raise DataError(
+            f"the vectors in {os.fspath(path)!r} have {vectors.vector_size} dimensions and vector_size is "
+            f"{vector_size}: set vector_size to {vectors.vector_size}"
+        )
+    return vectors
+
+
+def begin_from_vectors(
+    model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
+) -> dict[str, Any]:
+    """Copy vectors for the words that have some.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Initialised.
+    vectors : KeyedVectors
+        See ``first_vectors``.
+    path : path
+        Where they come from.
+
+    Returns
+    -------
+    dict
+        What is recorded of it.
+
+    Raises
+    ------
+    DataError
+        They are not numbers, or none of the words is there.
+    """
+    name, size = repr(os.fspath(path)), model.config.vector_size
+    here, there = _shared(model.vocab, vectors.key_to_index)
+    if not len(here):
+        raise DataError(
+            f"none of the {len(model.vocab):,} words of the corpus is in {name}; were its words split or "
+            "folded otherwise?"
+        )
+    for start in range(0, len(here), 65_536):
+        rows = vectors.vectors[there[start : start + 65_536]]
+        if not np.isfinite(rows).all() or np.abs(rows).max() > LARGEST:
+            raise DataError(f"{name} holds vectors with components that are not numbers or above {LARGEST:g}")
+        model.inputs[here[start : start + 65_536], :size] = rows
+    return {
+        "init_vectors": os.path.abspath(path),
+        "words_kept": len(here),
+        "words_new": len(model.vocab) - len(here),
+    }
+
+
+def _shared(vocab: Vocab, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the words that both have, here and there."""
+    pairs = [(i, index[word]) for i, word in enumerate(vocab.words) if word in index]
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]

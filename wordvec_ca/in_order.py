@@ -1,0 +1,35 @@
+"""Work that several threads share and whose results come in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T], ahead: int
+) -> Generator[R]:
+    """Yield work(item) for all items, computed by the pool, at most ``ahead`` of them in advance."""
+    pending: deque[Any] = deque()
+    for item in items:
+        pending.append(pool.submit(work, item))
+        if len(pending) >= ahead:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
+
+
+@contextmanager
+def prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
+    """Do not begin what is still waiting if an exception (such as Ctrl-C) ends the block."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
