@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F
