@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.npy_stream import map_npy
 from wordvec_ca.vector_table import VectorTable
 from wordvec_ca.vocab import read_words
 
@@ -61,7 +62,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         return {}
     try:
         record = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise DataError(f"{path} is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise DataError(f"{path} should hold a JSON object, but holds a {type(record).__name__}")
@@ -81,23 +82,11 @@ def map_array(path: Path) -> np.ndarray:
     DataError
         The file is no .npy file, is cut off, or holds anything but a matrix of floats.
     """
-    try:
-        # an empty file region cannot be mapped; then there is nothing to map either
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        try:
-            array = np.load(path, allow_pickle=False)
-            if not isinstance(array, np.ndarray) or array.size:
-                raise ValueError(str(error))
-        except (ValueError, EOFError, OSError):
-            raise DataError(f"{path} is not a readable .npy array (damaged or cut off?): {error}") from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
-        shape = getattr(array, "shape", None)
+    array = map_npy(path)
+    if array.ndim != 2 or array.dtype.kind != "f":
         raise DataError(
-            f"{path} should hold a matrix of floats, one row a word, but holds "
-            f"{getattr(array, 'dtype', type(array))} of shape {shape}"
+            f"{path} should hold a matrix of floats, one row a word, but holds {array.dtype} of shape "
+            f"{array.shape}"
         )
     if array.dtype != np.dtype(np.float32):
         array = array.astype(np.float32)
