@@ -27,10 +27,12 @@ import tempfile
 import time
 import traceback
 import warnings
+import zipfile
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,53 @@ def vocabulary(folder: Path) -> None:
     Vocab.load(folder / "v")
 
 
+@cache
+def trainer_of_small_model() -> Any:
+    """Return what a checkpoint is read into; made once."""
+    import numpy as np
+
+    from wordvec_ca.training import Trainer
+
+    return Trainer(small_model("cbow-attn"), np.array([0, 1, 2, -1] * 300, np.int32))
+
+
+def checkpoint(folder: Path) -> None:
+    """Go on from a checkpoint: a file, or one put together of its members so that their sums are right."""
+    from wordvec_ca.checkpoint import read_checkpoint
+
+    place = folder / "v"
+    members = [path for path in folder.iterdir() if path != place]
+    if members:
+        with zipfile.ZipFile(place, "w") as archive:
+            for path in members:
+                archive.write(path, path.name)
+    trainer = trainer_of_small_model()
+    trainer.restore(read_checkpoint(place, trainer.model))
+
+
+def dump(folder: Path) -> None:
+    """Take the articles out of a dump. Processes with limits remove markup; here only that of short pages."""
+    from wordvec_ca.mediawiki_dump import Pages
+    from wordvec_ca.wikitext import plain_text
+
+    data = (folder / "v").read_bytes()
+    pieces = (data[i : i + 97] for i in range(0, len(data), 97))
+    for page in Pages("v", Counter()).read(pieces):
+        if len(page.wikitext) < 200:
+            with suppress(RecursionError, LookupError, ValueError, TypeError):  # as its process does
+                plain_text(page.wikitext)
+
+
+def json_lines(folder: Path) -> None:
+    """Take the texts out of JSON lines."""
+    from wordvec_ca.json_lines import field_texts, looks_like_json_lines
+
+    data = (folder / "v").read_bytes()
+    looks_like_json_lines(data)
+    pieces = (data[i : i + 31] for i in range(0, len(data), 31))
+    deque(field_texts(pieces, "text", "v", Counter()), maxlen=0)
+
+
 # ---- seeds ------------------------------------------------------------------------------------------------
 
 
@@ -147,19 +196,58 @@ def seeds_of_gensim() -> Iterator[Files]:
     yield {"v": pickle.dumps(whole)}
 
 
-def seeds_of_models() -> Iterator[Files]:
+def small_model(kind: str) -> Any:
     from wordvec_ca.config import TrainConfig
+    from wordvec_ca.history import Point
     from wordvec_ca.model import EmbeddingModel
     from wordvec_ca.vocab import Vocab
 
     words = Vocab(["the", "wörd", "1/2"], [9, 3, 1])
+    made = EmbeddingModel(TrainConfig(model=kind, vector_size=3, window=2, workers=1), words)
+    made.initialise()
+    made.history.points = [Point(1.5, 0.5, 1, 600, 0.03, 2.5), Point(3.0, 1.0, 1, 1200, 0.01, 2.25, 2.5, 0.3)]
+    return made
+
+
+def seeds_of_models() -> Iterator[Files]:
     for kind in ("cbow-attn", "ssg", "cwindow"):
-        config = TrainConfig(model=kind, vector_size=3, window=2, workers=1)
-        made = EmbeddingModel(config, words)
-        made.initialise()
         with tempfile.TemporaryDirectory() as place:
-            made.save(Path(place) / "m")
+            small_model(kind).save(Path(place) / "m")
             yield files_in(Path(place) / "m")
+
+
+def seeds_of_checkpoints() -> Iterator[Files]:
+    from wordvec_ca.checkpoint import State, write_checkpoint
+    from wordvec_ca.kernels import STATS
+
+    trainer, zeros = trainer_of_small_model(), [0.0] * len(STATS)
+    points = [[1.5, 0.5, 1, 600, 0.03, 2.5, 2.5, 0.3]]
+    state = State(
+        *("run", trainer.config.as_dict(), "0", "avx2", "print", 1000, 2, 0, 0, 0.5, 1.5, zeros, zeros),
+        **{"losses": [2.0], "history": points},
+    )
+    with tempfile.TemporaryDirectory() as place:
+        write_checkpoint(Path(place) / "v", state, trainer.model)
+        yield files_in(Path(place))
+        with zipfile.ZipFile(Path(place) / "v") as archive:
+            yield {name: archive.read(name) for name in archive.namelist()}
+
+
+def seeds_of_dumps() -> Iterator[Files]:
+    pages = "".join(
+        f"<page><title>T{i}</title><ns>{i // 3}</ns><revision><model>wikitext</model><text bytes='9'>{text}"
+        "</text></revision></page>"
+        for i, text in enumerate(
+            ["''a'' {{b|c}} [[d|e]] &lt;ref&gt;f&lt;/ref&gt;", "#REDIRECT [[x]]", "", "q"]
+        )
+    )
+    site = '<siteinfo><namespaces><namespace key="6">Datei</namespace></namespaces></siteinfo>'
+    whole = f'<mediawiki xmlns="x" version="0.11">{site}{pages}</mediawiki>'.encode()
+    yield {"v": whole}
+
+
+def seeds_of_json_lines() -> Iterator[Files]:
+    yield {"v": b'{"text": "a b\\u00e9", "n": [1, null]}\n\n{"text": null}\n{"x": {}}\n["text"]\n'}
 
 
 def seeds_of_vocabularies() -> Iterator[Files]:
@@ -172,6 +260,9 @@ MODEL_FILES = (
     *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
     *("attention_words.npy", "attention_slots.npy", "history.tsv"),
 )
+CHECKPOINT_MEMBERS = (
+    *("state.json", "vocab.tsv", "inputs.npy", "outputs.npy", "word_logits.npy", "slot_logits.npy"),
+)
 
 READERS = {
     "model": Reader(MODEL_FILES, model, seeds_of_models),
@@ -182,6 +273,9 @@ READERS = {
     ),
     "safetensors": Reader(("v",), partial(vectors, form="safetensors"), partial(seeds_of, "safetensors")),
     "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
+    "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),
+    "dump": Reader(("v",), dump, seeds_of_dumps),
+    "json-lines": Reader(("v",), json_lines, seeds_of_json_lines),
     "vocab": Reader(("v",), vocabulary, seeds_of_vocabularies),
 }
 
@@ -341,6 +435,7 @@ def fuzz(name: str, into: Path, seconds: int) -> None:
         import wordvec_ca.model
         import wordvec_ca.projector_format
         import wordvec_ca.safetensors_format
+        import wordvec_ca.training
         import wordvec_ca.vocab  # noqa: F401
     warnings.simplefilter("ignore")
     reader, watch, seen = READERS[name], Watch(), set[str]()
@@ -425,7 +520,10 @@ def main() -> None:
     end, n_processes = time.monotonic() + 60 * given.minutes, 0
     while (left := round(end - time.monotonic())) > 5:  # again after each hang or crash
         n_processes += 1
-        subprocess.run([sys.executable, __file__, given.reader, "--into", given.into, "--seconds", str(left)])
+        before = time.monotonic()
+        command = [sys.executable, __file__, given.reader, "--into", given.into, "--seconds", str(left)]
+        if subprocess.run(command).returncode and time.monotonic() - before < 5:
+            sys.exit("the reader or its seeds do not work")
     findings = sorted(path for path in (into / "found").iterdir() if not path.suffix)
     print(f"{given.reader}: {n_processes} processes, {len(findings)} findings in {into / 'found'}")
     sys.exit(len(findings) > 0)

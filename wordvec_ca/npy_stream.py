@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -78,10 +78,7 @@ def map_npy(path: str | Path) -> NDArray[Any]:
     """
     try:
         with open(path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            if version not in _HEADER_READERS:
-                raise ValueError(f"format version {version}")
-            shape, fortran_order, dtype = _HEADER_READERS[version](file)
+            shape, fortran_order, dtype = read_npy_header(file)
             offset = file.tell()
             size = os.fstat(file.fileno()).st_size
         if dtype.hasobject or dtype.fields is not None or dtype.subdtype is not None or not dtype.itemsize:
@@ -99,11 +96,27 @@ def map_npy(path: str | Path) -> NDArray[Any]:
         if isinstance(error, FileNotFoundError):
             raise
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
-    except Exception as error:  # a damaged header can raise nearly anything
-        reason = str(error).partition("\n")[0][:200]
+    except ValueError as error:
         raise DataError(
-            f"{str(path)!r} is not a readable .npy array (damaged or cut off?): {reason}"
+            f"{str(path)!r} is not a readable .npy array (damaged or cut off?): {error}"
         ) from error
+
+
+def read_npy_header(file: BinaryIO | IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, Fortran order and type of the array that follows in a file.
+
+    Raises
+    ------
+    ValueError
+        The header is damaged, or of another version than 1.0 and 2.0.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        if version in _HEADER_READERS:
+            return _HEADER_READERS[version](file)
+    except Exception as error:  # whatever the tokeniser and the parser of Python raise
+        raise ValueError(str(error).partition("\n")[0][:200]) from error
+    raise ValueError(f"version {version} of the format")
 
 
 _HEADER_READERS = {
