@@ -29,7 +29,7 @@ FLOORS = [
     },
     {
         "training", "plan", "reembedding", "segmentation", "sentences", "search",
-        "checkpoint", "continuation", "divergence", "unfinished_run",
+        "checkpoint", "continuation", "divergence", "unfinished_run", "svg_chart", "run_report",
     },
     {"eval", "nn"},
     {"cli", "__main__"},

@@ -29,6 +29,7 @@ FORMAT = 1
 FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
     *("outputs.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
+    "report.html",
 }
 """What a model directory may hold; one that holds anything else is never overwritten."""
 
