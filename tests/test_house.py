@@ -19,7 +19,7 @@ FLOORS = [
         "atomic_file", "compressed_file", "npy_stream", "escaped_word",
         "config", "vocab", "vector_table", "keyedvectors", "model_directory",
         "formats", "binary_format", "text_format", "projector_format", "safetensors_format",
-        "gensim_format", "gensim_index",
+        "gensim_format", "gensim_index", "pickle_sizes",
     },
     {
         "text", "in_order", "joining", "phrases", "spilled_types", "json_lines", "bzip2_blocks",
@@ -29,7 +29,7 @@ FLOORS = [
     },
     {
         "training", "plan", "reembedding", "segmentation", "sentences", "search",
-        "checkpoint", "continuation", "divergence", "unfinished_run",
+        "checkpoint", "continuation", "divergence", "unfinished_run", "svg_chart", "run_report",
     },
     {"eval", "nn"},
     {"cli", "__main__"},

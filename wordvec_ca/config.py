@@ -236,6 +236,8 @@ class TrainConfig:
     def from_dict(cls, fields: Mapping[str, Any]) -> TrainConfig:
         """Make a configuration from ``as_dict``'s result.
 
+        More workers than this machine allows are as many as it allows: a model may come from a larger one.
+
         Raises
         ------
         ValueError
@@ -247,4 +249,7 @@ class TrainConfig:
             raise ValueError(
                 f"unknown options {', '.join(unknown)}; this version knows {', '.join(sorted(known))}"
             )
+        workers, most = fields.get("workers"), MAX_WORKERS_PER_CPU * (os.cpu_count() or 1)
+        if isinstance(workers, int) and workers > most:
+            fields = {**fields, "workers": most}
         return cls(**fields)

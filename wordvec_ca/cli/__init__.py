@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "reembed": "Re-embed word vectors for a collection of sentences.",
     "embed": "Sentence vectors of any amount of text.",
     "search": "Sentences of a text nearest to a query.",
+    "report": "A page about a model: how it was trained and what it learnt.",
     "info": "About a model, or this installation.",
     "demo": "Train on the documentation of installed packages, and look at the result.",
 }
