@@ -307,14 +307,20 @@ class Bench:
     def ceiling(self) -> None:
         for row, negatives in self.rows():
             options = row.options(negatives=negatives)
-            sides = {"null kernel": Loop(self.encoded, options, null=True), "loop": Loop(self.encoded, options)}
+            sides = {
+                "null kernel": Loop(self.encoded, options, null=True),
+                "loop": Loop(self.encoded, options),
+            }
             self.compare("ceiling", f"{row.name} {negatives}", sides, *CEILING.get(row.model, (None, None)))
 
     def widths(self) -> None:
         for model in ("cbow", "skipgram"):
             for size, wider in WIDTHS:
                 options = [Row(model, d, 5, 5).options(negatives="shared") for d in (wider, size)]
-                sides = {f"d{wider}": Loop(self.encoded, options[0]), f"d{size}": Loop(self.encoded, options[1])}
+                sides = {
+                    f"d{wider}": Loop(self.encoded, options[0]),
+                    f"d{size}": Loop(self.encoded, options[1]),
+                }
                 self.compare("widths", f"{model} d{size}", sides, None, 0.95)
 
     def isa(self) -> None:
@@ -333,7 +339,8 @@ class Bench:
                 for sample in (0.0, 1e-3):
                     options = row.options(negatives=negatives, sample=sample)
                     sides = {
-                        f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n}) for n in (1, 2)
+                        f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n})
+                        for n in (1, 2)
                     }
                     name = f"{row.name} {negatives}, sample {sample:g}"
                     self.compare("workers", name, sides, 1.9, 1.5, unit="M words/s")
@@ -341,7 +348,10 @@ class Bench:
     def numba(self) -> None:
         for row, negatives in self.rows():
             options = row.options(negatives=negatives)
-            sides = {"cython": Loop(self.encoded, options), "numba": Loop(self.encoded, {**options, "backend": "numba"})}
+            sides = {
+                "cython": Loop(self.encoded, options),
+                "numba": Loop(self.encoded, {**options, "backend": "numba"}),
+            }
             sides["numba"]()  # compiles
             self.compare("numba", f"{row.name} {negatives}", sides)
 
@@ -377,7 +387,9 @@ def table_line(record: dict[str, Any]) -> str:
     def shown(value: float | None, digits: str = ".2f") -> str:
         return "" if value is None else format(value, digits)
 
-    missed = record["floor"] is not None and record["ratio"] < record["floor"] and record["side"] != "baseline"
+    missed = (
+        record["floor"] is not None and record["ratio"] < record["floor"] and record["side"] != "baseline"
+    )
     ratio = f"**{record['ratio']:.2f}** missed" if missed else f"{record['ratio']:.2f}"
     return " | ".join(
         ["", record["part"], record["row"], record["side"], f"{record['speed']:.2f} {record['unit']}", record["against"],
@@ -390,9 +402,13 @@ def main() -> None:
     if sys.argv[1:2] == ["--gensim"]:
         train_gensim(*sys.argv[2:])
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
-    parser.add_argument("--into", type=Path, default=Path("bench"), help="folder of the record (default: bench)")
+    parser.add_argument(
+        "--into", type=Path, default=Path("bench"), help="folder of the record (default: bench)"
+    )
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: all)")
     parser.add_argument("--rows", help="models or settings, comma-separated (default: all)")
     parser.add_argument("--words", type=int, default=2_500_000, help="words of the corpus to train on")
