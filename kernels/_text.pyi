@@ -31,6 +31,13 @@ class Renumbered(TypedDict):
     lines: int
     split: int
 
+class PhraseTable:
+    """Phrases, ready to be joined by ``_``: of those that begin at a token the longest wins."""
+
+    n_phrases: int
+    def __init__(self, phrases: list[tuple[str, ...]]) -> None:
+        """Take sequences of words."""
+
 class Lexicon:
     """The types of a text, numbered in the order of their first occurrence, with counts."""
 
@@ -43,6 +50,17 @@ class Lexicon:
         """Return the ids of the tokens, with LINE_END where lines end (several in a row count once)."""
     def read_tokens(self, tokens: list[str], ids: NDArray[np.int32]) -> None:
         """Write the ids of the tokens and a LINE_END to ``ids`` (at least len(tokens) + 1 long)."""
+    def look_up_parts(self, table: PhraseTable) -> None:
+        """Find out which types are parts of phrases; needed once before a closed lexicon is shared.
+
+        The table must be the same in all calls.
+        """
+    def join(self, table: PhraseTable, ids: NDArray[np.int32]) -> int:
+        """Join phrases in ids just read, in place, and move their counts; return how many ids are left.
+
+        A word whose tokens were all joined stays, with a count of 0. A joined word that a closed lexicon does
+        not have becomes ABSENT.
+        """
     def counts(self) -> NDArray[np.int64]:
         """Return the count of each type."""
     def words(self) -> list[str]:

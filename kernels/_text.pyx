@@ -7,8 +7,8 @@ at a time, unless it is closed: then any number of threads may read with it.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
@@ -78,6 +78,88 @@ LONGEST_TOKEN = C_LONGEST_TOKEN
 fill_byte_class()
 
 
+cdef class PhraseTable:
+    """Phrases, ready to be joined while text is encoded; see the stub."""
+
+    cdef CLexicon parts
+    cdef CLexicon joined
+    cdef uint64_t[::1] keys
+    cdef int32_t[::1] nexts
+    cdef int32_t[::1] phrase_at
+    cdef const char **part_texts
+    cdef uint32_t *part_lengths
+    cdef readonly int n_phrases
+
+    def __cinit__(self, list phrases):
+        cdef dict edges = {}
+        cdef list phrase_at = [-1]
+        cdef Py_ssize_t length = 0
+        cdef const char *text
+        cdef Record *record
+        cdef uint64_t key, mask, at
+        if lexicon_open(&self.parts) or lexicon_open(&self.joined):
+            raise MemoryError("no memory for phrases")
+        for words in phrases:
+            state = 0
+            for word in words:
+                text = PyUnicode_AsUTF8AndSize(word, &length)
+                part = lexicon_id(&self.parts, text, <uint32_t>length, hash_text(text, length), 0)
+                if (state, part) not in edges:
+                    edges[state, part] = len(phrase_at)
+                    phrase_at.append(-1)
+                state = edges[state, part]
+            whole = "_".join(words)
+            text = PyUnicode_AsUTF8AndSize(whole, &length)
+            # A phrase of its own for each sequence: "a_b c" and "a b_c" join to the same word.
+            phrase_at[state] = lexicon_id(&self.joined, text, <uint32_t>length, hash_text(text, length), 0)
+        self.n_phrases = len(phrases)
+        self.phrase_at = np.array(phrase_at, dtype=np.int32)
+        size = 16
+        while size < 2 * len(edges):
+            size *= 2
+        self.keys = np.full(size, 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
+        self.nexts = np.full(size, -1, dtype=np.int32)
+        mask = size - 1
+        for (state, part), target in edges.items():
+            key = <uint64_t>state << 32 | <uint64_t>part
+            at = (key * 0x9E3779B97F4A7C15u >> 20) & mask
+            while self.nexts[at] >= 0:
+                at = (at + 1) & mask
+            self.keys[at] = key
+            self.nexts[at] = target
+        self.part_texts = <const char **>malloc((self.parts.size + self.joined.size + 1) * sizeof(char *))
+        self.part_lengths = <uint32_t *>malloc((self.parts.size + self.joined.size + 1) * sizeof(uint32_t))
+        if self.part_texts == NULL or self.part_lengths == NULL:
+            raise MemoryError("no memory for phrases")
+        record = first_record(&self.parts)  # the texts of the parts, and behind them those of the phrases
+        while record != NULL:
+            self.part_texts[record.id] = text_of(record)
+            self.part_lengths[record.id] = record.length
+            record = next_record(&self.parts, record)
+        record = first_record(&self.joined)
+        while record != NULL:
+            self.part_texts[self.parts.size + record.id] = text_of(record)
+            self.part_lengths[self.parts.size + record.id] = record.length
+            record = next_record(&self.joined, record)
+        self.parts.closed = 1
+
+    def __dealloc__(self):
+        lexicon_free(&self.parts)
+        lexicon_free(&self.joined)
+        free(self.part_texts)
+        free(self.part_lengths)
+
+    cdef int32_t follow(self, int32_t state, int32_t part) noexcept nogil:
+        cdef uint64_t key = <uint64_t>state << 32 | <uint64_t>part
+        cdef uint64_t mask = <uint64_t>self.nexts.shape[0] - 1
+        cdef uint64_t at = (key * 0x9E3779B97F4A7C15u >> 20) & mask
+        while self.nexts[at] >= 0:
+            if self.keys[at] == key:
+                return self.nexts[at]
+            at = (at + 1) & mask
+        return -1
+
+
 cdef class Lexicon:
     """The types of a text, numbered in the order of their first occurrence, with counts.
 
@@ -89,6 +171,9 @@ cdef class Lexicon:
     """
 
     cdef CLexicon types
+    cdef int32_t *part_of   # of each type, its id among the parts of phrases
+    cdef int32_t n_looked_up, room
+    cdef size_t looked_up   # bytes of the arena
 
     def __cinit__(self, words=None):
         if lexicon_open(&self.types):
@@ -100,9 +185,79 @@ cdef class Lexicon:
 
     def __dealloc__(self):
         lexicon_free(&self.types)
+        free(self.part_of)
 
     def __len__(self):
         return self.types.size
+
+    def look_up_parts(self, PhraseTable table):
+        """Find out which types are parts of phrases; needed once before a closed lexicon is shared."""
+        cdef Record *record
+        cdef int32_t *larger
+        if self.n_looked_up == self.types.size:
+            return
+        if self.types.size > self.room:
+            larger = <int32_t *>realloc(self.part_of, (self.types.size + self.types.size // 2) * sizeof(int32_t))
+            if larger == NULL:
+                raise MemoryError(f"no memory for phrases among {self.types.size:,} words")
+            self.part_of = larger
+            self.room = self.types.size + self.types.size // 2
+        while self.looked_up < self.types.used:
+            record = <Record *>(self.types.arena + self.looked_up)
+            self.part_of[record.id] = lexicon_id(
+                &table.parts, text_of(record), record.length, hash_text(text_of(record), record.length), 0)
+            self.looked_up += record_bytes(record.length)
+        self.n_looked_up = self.types.size
+
+    def join(self, PhraseTable table, int32_t[::1] ids):
+        """Join phrases in ids, in place; return how many ids are left."""
+        cdef int64_t i = 0, j, w = 0, end, n = ids.shape[0]
+        cdef int32_t state, phrase, part, id_
+        cdef uint32_t length
+        cdef const char *text
+        cdef bint failed = False
+        if not self.types.closed or self.n_looked_up < self.types.size:
+            self.look_up_parts(table)
+        with nogil:
+            while i < n:
+                state = 0
+                phrase = -1
+                end = i
+                j = i
+                while j < n and ids[j] >= 0:
+                    part = self.part_of[ids[j]]
+                    if part < 0:
+                        break
+                    state = table.follow(state, part)
+                    if state < 0:
+                        break
+                    j += 1
+                    if table.phrase_at[state] >= 0:
+                        phrase = table.phrase_at[state]
+                        end = j
+                if phrase < 0:
+                    ids[w] = ids[i]
+                    w += 1
+                    i += 1
+                    continue
+                if not self.types.closed:
+                    for j in range(i, end):  # these tokens do not occur after all
+                        part = self.part_of[ids[j]]
+                        text = table.part_texts[part]
+                        length = table.part_lengths[part]
+                        lexicon_id(&self.types, text, length, hash_text(text, length), -1)
+                text = table.part_texts[table.parts.size + phrase]
+                length = table.part_lengths[table.parts.size + phrase]
+                id_ = lexicon_id(&self.types, text, length, hash_text(text, length), 1)
+                if id_ == NO_MEMORY:
+                    failed = True
+                    break
+                ids[w] = id_
+                w += 1
+                i = end
+        if failed:
+            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+        return w
 
     @property
     def nbytes(self):

@@ -885,3 +885,14 @@ def test_attention_as_table_and_picture(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     says(cawv(*look, "w2", "--plot", "x.png"), "matplotlib", "pip install")
     assert tree(here) == before
+
+
+def test_min_count_also_prunes_a_vocabulary_that_is_read(here: Path, cawv: Run) -> None:
+    Path("text").write_text("a b c d\n" * 50)
+    Path("vocab").write_text("a\t900\nb\t30\nc\t2\n")
+    for given, words in ([], 3), (["--min-count", "3"], 2), (["--max-final-vocab", "1"], 1):
+        assert cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", *given).code == 0
+        assert len(Path("model/vocab.tsv").read_text().splitlines()) == words
+    outcome = cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", "--min-count", "1000")
+    assert outcome.code == 1
+    assert "no word is left" in outcome.err

@@ -228,7 +228,7 @@ def test_vocabulary_escapes(tmp_path):
         ("vocab.tsv", b"a\t1\nb\tmany\nc\t1\n", "line 2"),
         ("vocab.tsv", b"a\t1\nb\t\nc\t1\n", "line 2"),
         ("vocab.tsv", b"a\t1\nb\t3\nc\\q\t1\n", "line 3"),
-        ("vocab.tsv", b"a\t1\n\xff\t3\nc\t1\n", "line 2: not UTF-8"),
+        ("vocab.tsv", b"a\t1\n\xff\t3\nc\t1\n", "line 2: invalid UTF-8"),
         ("vocab.tsv", b"a\t1\nb\t9999999999999999999999\nc\t1\n", "line 2"),
         ("vocab.tsv", None, "no vocab.tsv"),
         ("vectors.kv.vectors.npy", None, "no vectors.kv.vectors.npy"),

@@ -321,7 +321,7 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
         text, TrainConfig(**kind, vector_size=9, epochs=2, workers=1, seed=5), output=tmp_path / "m"
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
-    may_be_none = ("max_final_vocab", "field", "count_memory")
+    may_be_none = ("max_final_vocab", "field", "count_memory", "phrases")
     assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)

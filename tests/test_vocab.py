@@ -45,6 +45,9 @@ def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, co
     lines = path.read_bytes().split(b"\n")[:-1]
     path.write_bytes(b"\n".join(reversed(lines)))
     assert Vocab.load(path) == vocab
+    written = b"\n".join(lines) + b"\n"
+    Vocab.load(path).save(path)
+    assert path.read_bytes() == written
 
 
 @given(COUNTS, st.integers(0, 6), st.integers(1, 10))

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wordvec_ca.config import TrainConfig
 from wordvec_ca.errors import DataError
-from wordvec_ca.model import EmbeddingModel, read_attention, read_record
+from wordvec_ca.model import EmbeddingModel, read_attention, read_config
 from wordvec_ca.vocab import Vocab
 
 
@@ -60,9 +59,14 @@ def attention_weights(
         If the model has no attention, or no context word is known.
     """
     folder = Path(directory)
-    config = TrainConfig.from_dict(read_record(folder)["config"]).resolved()
     word_logits, slot_logits = read_attention(folder)
+    config = read_config(folder)
     index = Vocab.load(folder / "vocab.tsv").index
+    if len(index) != len(word_logits):
+        raise DataError(
+            f"{str(folder)!r}: vocab.tsv has {len(index)} words, but the record says {len(word_logits)}; "
+            "the files are not of the same model"
+        )
     window = len(slot_logits) // 2
     known = [i for i, word in enumerate(sentence) if i != target and word in index]
     before = [i for i in known if i < target][-window:]

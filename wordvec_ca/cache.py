@@ -40,6 +40,7 @@ def recipe(
     min_count: int,
     max_final_vocab: int | None,
     field: str | None = None,
+    phrases: str | None = None,
 ) -> dict[str, Any]:
     """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
 
@@ -51,6 +52,8 @@ def recipe(
         Words that were given; the last two options then mean nothing.
     tokenizer, lowercase, min_count, max_final_vocab, field
         As in ``encode_corpus``.
+    phrases : str, optional
+        Digest of those that are joined.
     """
     return {
         "format": CACHE_FORMAT,
@@ -64,6 +67,7 @@ def recipe(
             "max_final_vocab": max_final_vocab if vocab is None else None,
             "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
             "field": field,
+            "phrases": phrases,
             "markup": version("mwparserfromhell"),
         },
         "files": identities(files),

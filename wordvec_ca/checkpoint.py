@@ -29,6 +29,7 @@ import numpy as np
 
 from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.errors import DataError
+from wordvec_ca.npy_stream import read_npy_header
 
 if TYPE_CHECKING:
     from wordvec_ca.model import EmbeddingModel
@@ -372,9 +373,7 @@ _KINDS: dict[str, Any] = {
 
 def _read_into(member: IO[bytes], array: np.ndarray, name: str) -> None:
     """Fill an array from an .npy; reading to the end also compares the checksum."""
-    if np.lib.format.read_magic(member) != (1, 0):
-        raise ValueError(f"{name} has another .npy version than 1.0")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    shape, fortran, dtype = read_npy_header(member)
     if shape != array.shape or fortran or dtype != np.dtype("<f4"):
         raise ValueError(f"{name} has shape {shape} and type {dtype}; expected {array.shape}, float32")
     flat = array.reshape(-1)
@@ -393,10 +392,12 @@ def tallies(numbers: Sequence[float], n: int) -> np.ndarray:
 
     Raises
     ------
-    ValueError
+    DataError
         They are not n numbers.
     """
-    array = np.asarray(numbers, np.float64)
-    if array.shape != (n,):
-        raise ValueError(f"the checkpoint counts {array.shape} quantities; this version counts {n}")
-    return array
+    if len(numbers) != n:
+        raise DataError(f"the checkpoint counts {len(numbers)} quantities; this version counts {n}")
+    try:
+        return np.array([float(number) for number in numbers])
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DataError(f"what the checkpoint has counted cannot be used: {error}") from error

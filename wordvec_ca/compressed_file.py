@@ -37,7 +37,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     from xopen import xopen
 
-    damage: tuple[type[BaseException], ...] = (EOFError, zlib.error)
+    damage: tuple[Any, ...] = (EOFError, zlib.error)
     try:
         import lzma
 
@@ -45,6 +45,9 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         import zstandard
 
         damage += (zstandard.ZstdError,)
+        from isal.isal_zlib import IsalError  # of the gzip reader that xopen prefers
+
+        damage += (IsalError,)
     except ImportError:
         pass
     try:

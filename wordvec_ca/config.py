@@ -113,6 +113,8 @@ class TrainConfig:
         Fold case.
     field : str, optional
         The files are JSON lines, and this field of each object is the text.
+    phrases : str, optional
+        File of phrases that become one token each, as ``cawv phrases`` writes it.
     count_memory : int, optional
         MiB that words and counts may take while they are counted; beyond that they go to disk. By default a
         quarter of what is free, at most 1024.
@@ -147,6 +149,7 @@ class TrainConfig:
     tokenizer: str = "words"
     lowercase: bool = True
     field: str | None = None
+    phrases: str | None = None
     count_memory: int | None = None
 
     def __post_init__(self) -> None:
@@ -233,6 +236,8 @@ class TrainConfig:
     def from_dict(cls, fields: Mapping[str, Any]) -> TrainConfig:
         """Make a configuration from ``as_dict``'s result.
 
+        More workers than this machine allows are as many as it allows: a model may come from a larger one.
+
         Raises
         ------
         ValueError
@@ -244,4 +249,7 @@ class TrainConfig:
             raise ValueError(
                 f"unknown options {', '.join(unknown)}; this version knows {', '.join(sorted(known))}"
             )
+        workers, most = fields.get("workers"), MAX_WORKERS_PER_CPU * (os.cpu_count() or 1)
+        if isinstance(workers, int) and workers > most:
+            fields = {**fields, "workers": most}
         return cls(**fields)

@@ -13,6 +13,7 @@ from wordvec_ca import cache
 from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.encoding import MAX_SENTENCE, Corpus, CorpusStats, Progress, Reading, Source
 from wordvec_ca.errors import DataError
+from wordvec_ca.joining import Phrases
 from wordvec_ca.kernels._text import Lexicon
 from wordvec_ca.text import BLOCK_BYTES, TextFiles, is_words, tokenize
 from wordvec_ca.token_stream import TokenStream
@@ -97,6 +98,7 @@ def encode_corpus(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     field: str | None = None,
     count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str],
     keep: bool = False,
     workers: int | None = None,
@@ -127,6 +129,9 @@ def encode_corpus(
     count_memory : int, optional
         MiB that different words and their counts may take while they are counted; beyond that they go to
         temporary files. By default a quarter of what is free, at most 1024. What comes out is the same.
+    phrases : Phrases or path, optional
+        Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is read with
+        ``Phrases.load``.
     cache_dir : path
         Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
         to 8 bytes a token.
@@ -154,6 +159,8 @@ def encode_corpus(
         An option is out of range.
     """
     words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
     workers = _usable_cpus() if workers is None else workers
     _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
     if vocab is not None and not isinstance(vocab, Vocab):
@@ -171,6 +178,7 @@ def encode_corpus(
             min_count=min_count,
             max_final_vocab=max_final_vocab,
             field=field,
+            phrases=None if phrases is None else phrases.digest,
         )
         found = cache.find(directory, recipe)
         if not isinstance(found, str):
@@ -179,7 +187,9 @@ def encode_corpus(
         reason = found
 
     memory = None if count_memory is None else count_memory << 20
-    reading = Reading(source, words, lowercase, vocab, workers, progress, block_bytes, memory, directory)
+    reading = Reading(
+        source, words, lowercase, vocab, workers, progress, block_bytes, memory, directory, phrases
+    )
     with (
         cache.directory_for(directory),
         cache.enough_disk(directory, reading.bytes_needed),
@@ -212,6 +222,7 @@ def stream_corpus(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     field: str | None = None,
     count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
@@ -223,7 +234,7 @@ def stream_corpus(
 
     Parameters
     ----------
-    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, count_memory, workers
+    corpus, tokenizer, lowercase, min_count, max_final_vocab, vocab, field, count_memory, phrases, workers
         As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
         such as a list.
     progress, block_bytes
@@ -243,14 +254,16 @@ def stream_corpus(
     if isinstance(vocab, str | os.PathLike):
         vocab = Vocab.load(vocab)
     words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
     workers = _usable_cpus() if workers is None else workers
     _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
     files = cache.identities(Source(corpus, field, workers).files)
     counted: CorpusStats | None = None
     if vocab is None:
-        memory = None if count_memory is None else count_memory << 20
+        source, memory = Source(corpus, field, workers), None if count_memory is None else count_memory << 20
         reading = Reading(
-            Source(corpus, field, workers), words, lowercase, None, workers, progress, block_bytes, memory
+            source, words, lowercase, None, workers, progress, block_bytes, memory, phrases=phrases
         )
         vocab = reading.count(min_count, max_final_vocab)
         counted = reading.stats
@@ -262,7 +275,7 @@ def stream_corpus(
                 f"{change} since the run began, and without a cache the text is read anew in every epoch; "
                 "leave it as it is while the run lasts, or train with a cache"
             )
-        return Reading(source, words, lowercase, vocab, workers, None, block_bytes)
+        return Reading(source, words, lowercase, vocab, workers, None, block_bytes, phrases=phrases)
 
     tokens = TokenStream(begin)
     stats = tokens.stats
@@ -285,6 +298,7 @@ def count_corpus(
     max_final_vocab: int | None = None,
     field: str | None = None,
     count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
@@ -301,7 +315,9 @@ def count_corpus(
         With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
     """
     _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
-    reading = _counting(corpus, tokenizer, lowercase, field, count_memory, workers, progress, block_bytes)
+    reading = _counting(
+        corpus, tokenizer, lowercase, field, count_memory, phrases, workers, progress, block_bytes
+    )
     return reading.count(min_count, max_final_vocab), reading.stats
 
 
@@ -315,6 +331,7 @@ def write_vocabulary(
     max_final_vocab: int | None = None,
     field: str | None = None,
     count_memory: int | None = None,
+    phrases: Phrases | str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     block_bytes: int = BLOCK_BYTES,
@@ -329,7 +346,9 @@ def write_vocabulary(
     stats : CorpusStats
     """
     _check(workers, block_bytes, min_count, max_final_vocab, count_memory)
-    reading = _counting(corpus, tokenizer, lowercase, field, count_memory, workers, progress, block_bytes)
+    reading = _counting(
+        corpus, tokenizer, lowercase, field, count_memory, phrases, workers, progress, block_bytes
+    )
     return reading.write_vocab(output, min_count, max_final_vocab), reading.stats
 
 
@@ -339,15 +358,18 @@ def _counting(
     lowercase: bool,
     field: str | None,
     count_memory: int | None,
+    phrases: Phrases | str | os.PathLike[str] | None,
     workers: int | None,
     progress: Progress | None,
     block_bytes: int,
 ) -> Reading:
     words = is_words(tokenizer)
+    if phrases is not None and not isinstance(phrases, Phrases):
+        phrases = Phrases.load(phrases)
     workers = _usable_cpus() if workers is None else workers
     memory = None if count_memory is None else count_memory << 20
     source = Source(corpus, field, workers)
-    return Reading(source, words, lowercase, None, workers, progress, block_bytes, memory)
+    return Reading(source, words, lowercase, None, workers, progress, block_bytes, memory, phrases=phrases)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.in_order import in_order, prompt_exit
+from wordvec_ca.joining import Phrases
 from wordvec_ca.kernels._text import LINE_END, Lexicon, renumber
 from wordvec_ca.spilled_types import SpilledTypes, free_memory, memory_for_types
-from wordvec_ca.text import TextFiles, cut_into_blocks, find_files, is_stream, line_pieces
+from wordvec_ca.text import BLOCK_BYTES, TextFiles, cut_into_blocks, find_files, is_stream, line_pieces
 from wordvec_ca.vocab import Vocab, lowest_count, nothing_left, save_lines
 
 if TYPE_CHECKING:
@@ -164,7 +165,9 @@ class Source:
                 )
 
     @staticmethod
-    def check_repeatable(corpus: Corpus) -> None:
+    def check_repeatable(
+        corpus: Corpus, why: str = "without a cache the text is read again in every epoch"
+    ) -> None:
         """Raise a DataError if a corpus can be read only once."""
         given = corpus if isinstance(corpus, list | tuple) else [corpus]
         if any(isinstance(name, str) and name == "-" for name in given):
@@ -173,10 +176,7 @@ class Source:
             what = f"a {type(corpus).__name__}"
         else:
             return
-        raise DataError(
-            f"{what} can be read only once, but without a cache the text is read again in every epoch; "
-            "give files, or train with a cache"
-        )
+        raise DataError(f"{what} can be read only once, but {why}; give files")
 
 
 class Reading:
@@ -194,6 +194,10 @@ class Reading:
         Bytes that words and their counts may take; beyond them they go to disk.
     directory : path, optional
         Where they go then.
+    phrases : Phrases, optional
+        Joined into one token each.
+    whole_lines : bool, default False
+        Cut no line of less than ``LONGEST_RUN`` bytes into several blocks; so it is if there are phrases.
     """
 
     def __init__(
@@ -204,9 +208,11 @@ class Reading:
         vocab: Vocab | None,
         workers: int,
         progress: Progress | None,
-        block_bytes: int,
+        block_bytes: int = BLOCK_BYTES,
         memory: int | None = None,
         directory: str | os.PathLike[str] | None = None,
+        phrases: Phrases | None = None,
+        whole_lines: bool = False,
     ) -> None:
         self.source = source
         self.words = words
@@ -216,8 +222,16 @@ class Reading:
         self.progress = progress
         self.block_bytes = block_bytes
         self.stats = CorpusStats()
+        self.phrases = phrases
+        self.whole_lines = whole_lines or phrases is not None
         if vocab is not None:
-            self.lexicons = [Lexicon(vocab.words)]  # closed: all threads may read with it
+            words_read = vocab.words
+            if phrases is not None:  # their parts must be seen even if they are no words of the vocabulary
+                parts = {word for sequence in phrases.sequences for word in sequence}
+                words_read = vocab.words + sorted(parts.difference(vocab.words))
+            self.lexicons = [Lexicon(words_read)]  # closed: all threads may read with it
+            if phrases is not None:
+                self.lexicons[0].look_up_parts(phrases.table)
         else:
             self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else workers)]
         self._numbers = list(
@@ -251,7 +265,7 @@ class Reading:
             started = time.perf_counter()
             self._spill_all()
             counts, types = self._spilled.counts()
-            least = lowest_count(counts, min_count, max_final_vocab, types)
+            least = max(1, lowest_count(counts, min_count, max_final_vocab, types))
             kept = counts >= least
             if not kept.any():
                 raise nothing_left(counts, min_count, max_final_vocab, types)
@@ -302,7 +316,7 @@ class Reading:
     def stream(self) -> Generator[NDArray[np.int32]]:
         """Read everything; yield the final ids of the given vocabulary, some at a time, and store nothing."""
         assert self.vocab is not None
-        vocab, final = self.vocab, np.arange(len(self.vocab), dtype=np.int32)
+        vocab, final = self.vocab, self._given_ids(self.vocab)
         digest = self._digest(vocab)
         ready = _Ready()
         written = SentenceFile(ready, digest)
@@ -313,6 +327,18 @@ class Reading:
                     yield ready.take()
         self._complete(written, vocab)
         self.fingerprint = digest.hexdigest()
+
+    def provisional(self) -> Iterator[NDArray[np.int32]]:
+        """Read everything; yield the ids of the given vocabulary as they are, ABSENT among them."""
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+            for _, ids in self._read(pool):
+                yield ids
+
+    def _given_ids(self, vocab: Vocab) -> NDArray[np.int32]:
+        """Return the ids of a given vocabulary, and -1 for parts of phrases that are no words of it."""
+        ids = np.full(len(self.lexicons[0]), -1, dtype=np.int32)
+        ids[: len(vocab)] = np.arange(len(vocab), dtype=np.int32)
+        return ids
 
     def _digest(self, vocab: Vocab) -> hashlib.blake2b:
         digest = digest_vocab(vocab)
@@ -354,13 +380,17 @@ class Reading:
                 place = free.get()
                 try:
                     ids, found = self.lexicons[place].read_text(text, self.words, self.lowercase)
+                    if self.phrases is not None:
+                        n = self.lexicons[place].join(self.phrases.table, ids)
+                        found["tokens"] -= len(ids) - n
+                        ids = ids[:n]
                     number = self._numbers[place]
                     self._spill_if_large(place)
                 finally:
                     free.put(place)
                 return number, text, ids, found
 
-            blocks = cut_into_blocks(pieces, self.block_bytes)
+            blocks = cut_into_blocks(pieces, self.block_bytes, whole_lines=self.whole_lines)
             for number, text, ids, found in in_order(pool, read, blocks, 2 * self.workers):
                 self._add(text, found)
                 yield number, ids
@@ -394,9 +424,12 @@ class Reading:
                 self.lexicons[0].read_tokens(tokens, ids[n:])
             except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
                 raise _bad_token(tokens, number) from error
-            n += len(tokens) + 1
+            length = len(tokens) + 1
+            if self.phrases is not None:
+                length = self.lexicons[0].join(self.phrases.table, ids[n : n + length])
+            n += length
             self._tally["lines"] += 1
-            self._tally["raw_tokens"] += len(tokens)
+            self._tally["raw_tokens"] += length - 1
         yield self._numbers[0], ids[:n]
         self._report()
 
@@ -454,7 +487,7 @@ class Reading:
         started = time.perf_counter()
         if self.vocab is not None:
             vocab = self.vocab
-            final = {0: np.arange(len(vocab), dtype=np.int32)}
+            final = {0: self._given_ids(vocab)}
             final_of: FinalIds = final.__getitem__
         elif self._spilled:
             vocab, final_of = self._merge_spilled(min_count, max_final_vocab, with_ids=with_ids)
@@ -465,16 +498,17 @@ class Reading:
                 ids.append(whole.absorb(self.lexicons[number]))
                 self.lexicons[number] = whole  # the memory of the other is free now
             counts = whole.counts()
-            least = lowest_count(counts, min_count, max_final_vocab)
+            occurring = counts[counts > 0]  # others were joined wherever they occur
+            least = max(1, lowest_count(occurring, min_count, max_final_vocab))
             words, kept, order = whole.rank(least)
             if not words:
-                raise nothing_left(counts, min_count, max_final_vocab)
-            vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(counts))
+                raise nothing_left(occurring, min_count, max_final_vocab)
+            vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(occurring))
             target = np.full(len(counts), -1, dtype=np.int32)
             target[order] = np.arange(len(order), dtype=np.int32)
             final = {i: target if some is None else target[some] for i, some in enumerate(ids)}
             final_of = final.__getitem__
-            self.stats = replace(self.stats, raw_types=len(counts))
+            self.stats = replace(self.stats, raw_types=len(occurring))
         self.lexicons = []
         self.stats = replace(self.stats, seconds_merging=time.perf_counter() - started)
         return vocab, final_of
@@ -485,7 +519,7 @@ class Reading:
         """Do the same with types on disk: in memory are those of a part, and those that are kept."""
         self._spill_all()
         counts, types = self._spilled.counts()
-        least = lowest_count(counts, min_count, max_final_vocab, types)
+        least = max(1, lowest_count(counts, min_count, max_final_vocab, types))
         kept_types = int(types[counts >= least].sum())
         if kept_types == 0:
             raise nothing_left(counts, min_count, max_final_vocab, types)

@@ -3,7 +3,8 @@
 A pickle is a program that may call any function it names. This reader lets it name gensim's vector classes,
 which become empty shells that only hold attributes, NumPy's array, dtype and scalar, which are rebuilt here
 from plain numbers, and a few names that whole models contain, which become nothing. Everything else is
-refused before anything is called. (Nothing guards against a file that merely asks for much memory.)
+refused before anything is called. What the stand-ins take and make is checked, and so is, before a pickle
+runs, that it asks for no more memory than its size accounts for (`wordvec_ca.pickle_sizes`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.model_directory import map_array
+from wordvec_ca.pickle_sizes import check_sizes
 from wordvec_ca.vector_table import VectorTable
 
 _SHELLS = {
@@ -68,8 +70,10 @@ class _Dtype:
     """Stands for numpy.dtype while unpickling: accepts numbers, strings and objects, no structures."""
 
     def __init__(self, code: object, *_: object) -> None:
-        if not isinstance(code, str) or not (_PLAIN_DTYPE.fullmatch(code) or code in ("O8", "|O", "O")):
-            raise _Refused(f"a NumPy array of type {str(code)[:60]!r}")
+        if not isinstance(code, str):
+            raise _Refused("a NumPy array without a NumPy dtype")
+        if not (_PLAIN_DTYPE.fullmatch(code) or code in ("O8", "|O", "O")):
+            raise _Refused(f"a NumPy array of type {code[:60]!r}")
         self.code = code.removeprefix("|") if "O" in code else code
         self.swapped = False
 
@@ -87,10 +91,11 @@ class _Array:
     """Stands for numpy.ndarray while unpickling: bytes of plain numbers, or a list of unpickled values."""
 
     array: np.ndarray | None = None
+    rebuild: Callable[..., np.ndarray]
 
     def __setstate__(self, state: Any) -> None:
         _, shape, dtype, fortran, data = state
-        self.array = _rebuild(data, dtype, shape, "F" if fortran else "C")
+        self.array = type(self).rebuild(data, dtype, shape, "F" if fortran else "C")
 
 
 def _rebuild(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
@@ -99,20 +104,27 @@ def _rebuild(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
         raise _Refused("a NumPy array without a NumPy dtype")
     kind = dtype.numpy()
     if kind == np.dtype(object):
+        if not isinstance(data, list):
+            raise _Refused("a NumPy array of objects without a list of them")
         array = np.empty(len(data), dtype=object)
-        array[:] = data
+        for i, entry in enumerate(data):  # at once NumPy would look into lists in lists
+            array[i] = entry
     else:
-        array = np.frombuffer(bytes(data), dtype=kind)
-    return array.reshape([int(side) for side in shape], order="F" if order == "F" else "C")
+        if isinstance(data, str):
+            data = data.encode("latin1")
+        if not isinstance(data, bytes | bytearray):
+            raise _Refused("a NumPy array without its bytes")
+        array = np.frombuffer(data, dtype=kind)
+    if not all(isinstance(side, int) for side in shape):
+        raise _Refused("a NumPy array of an impossible shape")
+    return array.reshape(shape, order="F" if order == "F" else "C")
 
 
 class _Scalar:
     """Stands for numpy.core.multiarray.scalar while unpickling."""
 
     def __new__(cls, dtype: Any, data: Any = b"") -> Any:
-        if isinstance(data, str):
-            data = data.encode("latin-1")
-        return _rebuild(data, dtype, (), "C")[()] if isinstance(data, bytes) else data
+        return _rebuild(data, dtype, (), "C")[()] if isinstance(data, bytes | str) else data
 
 
 class _Ignored:
@@ -129,11 +141,36 @@ class _Ignored:
 
 
 class _Shells(pickle.Unpickler):
-    """An unpickler that knows only the names listed in this module."""
+    """An unpickler that knows only the names listed in this module.
 
-    def __init__(self, stream: Any) -> None:
+    Parameters
+    ----------
+    stream : binary stream
+        The pickle.
+    size : int
+        Its bytes. Stand-ins that copy may make a multiple of that in all, however often they are called.
+    """
+
+    def __init__(self, stream: Any, size: int) -> None:
         super().__init__(stream)
         self._known: dict[tuple[str, str], Any] = {}
+        self._left = 16 * size
+        self._array_type = type("ndarray", (_Array,), {"rebuild": staticmethod(self._rebuild)})
+
+    def _spend(self, n_bytes: int) -> None:
+        self._left -= n_bytes
+        if self._left < 0:
+            raise _Refused("more memory than its size accounts for")
+
+    def _rebuild(self, data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
+        self._spend(8 * len(data) if isinstance(data, list | str) else 0)
+        return _rebuild(data, dtype, shape, order)
+
+    def _encode(self, text: Any, encoding: Any = "latin1") -> bytes:
+        if not isinstance(text, str):
+            raise _Refused("text that is none")
+        self._spend(len(text))
+        return text.encode("latin1")
 
     def find_class(self, module: str, name: str) -> Any:
         key = (module, name)
@@ -148,17 +185,17 @@ class _Shells(pickle.Unpickler):
         if (module, name) in _IGNORED:
             return type(name, (_Ignored,), {})
         if module == "numpy" and name == "ndarray":
-            return type("ndarray", (_Array,), {})
+            return self._array_type
         if module == "numpy" and name == "dtype":
             return type("dtype", (_Dtype,), {})
         if module in _NUMPY_CORE and name == "_reconstruct":
-            return _fresh(lambda *_: _Array())
+            return _fresh(lambda *_: self._array_type())
         if module in _NUMPY_NUMERIC and name == "_frombuffer":
-            return _fresh(lambda data, dtype, shape, order: _rebuild(data, dtype, shape, order))
+            return _fresh(self._rebuild)
         if module in _NUMPY_CORE and name == "scalar":
             return type("scalar", (_Scalar,), {})
         if (module, name) == ("_codecs", "encode"):  # how protocol 2 writes bytes
-            return _fresh(lambda text, encoding="latin1": str(text).encode("latin1"))
+            return _fresh(self._encode)
         if (module, name) in {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}:
             return _fresh(_reconstruct_shell)
         if (module, name) in {("builtins", "object"), ("__builtin__", "object")}:
@@ -202,9 +239,10 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
         hold those of subwords and compute the words' when they are loaded).
     """
     file = Path(path)
+    check_sizes(file)
     with open(file, "rb") as stream:
         try:
-            loaded = _Shells(stream).load()
+            loaded = _Shells(stream, os.fstat(stream.fileno()).st_size).load()
         except _Refused as error:
             raise DataError(
                 f"{file}: refused, because this pickle asks for {error}, which vectors do not need: it could "
@@ -242,7 +280,8 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
 def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.ndarray | None:
     """Return the first of the named arrays, from the pickle or from the file beside it."""
     for name in names:
-        if name in (state.get("__numpys") or ()):
+        beside_it = state.get("__numpys")
+        if isinstance(beside_it, list | tuple | set) and name in beside_it:
             beside = Path(f"{prefix}.{name}.npy")
             if not beside.is_file():
                 raise DataError(
@@ -259,23 +298,23 @@ def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.nda
 
 def _words(state: dict[str, Any]) -> tuple[list[str] | None, np.ndarray | None]:
     """Return words and counts from an index of gensim 4, or 3 (``index2word``, ``vocab``)."""
-    words = next(
-        (state[name] for name in ("index_to_key", "index2word", "index2entity") if state.get(name)), None
-    )
-    if words is None:
-        words = state.get("index_to_key", state.get("index2word"))
-    if not isinstance(words, list):
+    found = [state.get(name) for name in ("index_to_key", "index2word", "index2entity")]
+    lists = [words for words in found if isinstance(words, list)]
+    keys = next(filter(None, lists), lists[0] if lists else None)
+    if keys is None or not all(isinstance(word, str | int) for word in keys):
         return None, None
-    words = [word if isinstance(word, str) else str(word) for word in words]
-    expandos = state.get("expandos")
+    words = [str(word) for word in keys]
+    expandos, vocab = state.get("expandos"), state.get("vocab")
     counts = expandos.get("count") if isinstance(expandos, dict) else None
     if isinstance(counts, _Array):
         counts = counts.array
-    vocab = state.get("vocab")
     if counts is None and isinstance(vocab, dict) and vocab:
-        counts = np.array([getattr(vocab.get(word), "count", 0) for word in words])
+        entries = [getattr(vocab.get(word), "count", 0) for word in words]
+        if all(isinstance(entry, int | np.integer) for entry in entries):
+            counts = np.array(entries)
     try:
-        usable = counts is not None and len(counts) == len(words)
-        return words, np.asarray(counts).astype(np.int64) if usable else None
+        if isinstance(counts, np.ndarray) and counts.shape == (len(words),):
+            return words, counts.astype(np.int64)
     except (TypeError, ValueError, OverflowError):
-        return words, None
+        pass
+    return words, None

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,19 @@ class Point(NamedTuple):
     loss: float
     valid_loss: float = math.nan
     attention_concentration: float = math.nan
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Point:
+        """Return a point from its values in order, as a file holds them.
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            They are no such numbers.
+        """
+        if any(math.isinf(value) for value in values):
+            raise ValueError("a value is infinite")
+        return cls._make([*map(float, values[:2]), int(values[2]), int(values[3]), *map(float, values[4:])])
 
 
 class History:
@@ -95,7 +109,7 @@ class History:
         """Write the points."""
         lines = ["\t".join(Point._fields)]
         for point in self.points:
-            lines.append("\t".join("" if value != value else f"{value:.7g}" for value in point))
+            lines.append("\t".join(_written(value) for value in point))
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     @classmethod
@@ -122,14 +136,18 @@ class History:
             try:
                 fields = dict(zip(names, line.split("\t"), strict=True))
                 values = [float(fields.get(name) or "nan") for name in Point._fields]
-                if any(math.isinf(value) for value in values):
-                    raise ValueError(line)
-                points.append(Point._make([*values[:2], int(values[2]), int(values[3]), *values[4:]]))
+                points.append(Point.of(values))
             except ValueError as error:
                 raise DataError(
                     f"{str(path)!r}, line {number}: not a point of a run: {line[:80]!r}"
                 ) from error
         return cls(points)
+
+
+def _written(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return "" if math.isnan(value) else f"{value:.7g}"
 
 
 def _bin(fraction: float) -> int:

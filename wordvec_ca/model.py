@@ -20,6 +20,7 @@ from wordvec_ca.gensim_index import gensim_is_installed, write_gensim_index
 from wordvec_ca.history import History
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, aligned_zeros, padded
 from wordvec_ca.keyedvectors import KeyedVectors
+from wordvec_ca.npy_stream import map_npy
 from wordvec_ca.vocab import Vocab
 
 FORMAT = 1
@@ -28,6 +29,7 @@ FORMAT = 1
 FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
     *("outputs.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
+    "report.html",
 }
 """What a model directory may hold; one that holds anything else is never overwritten."""
 
@@ -188,18 +190,23 @@ class EmbeddingModel:
         """
         folder = Path(directory)
         record = read_record(folder)
-        config = TrainConfig.from_dict(record["config"])
+        config = read_config(folder)
         vocab = Vocab.load(folder / "vocab.tsv")
         vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
-        model = cls(config, vocab)
         d, n = config.vector_size, len(vocab)
-        model.inputs[:, :d] = _read_array(folder / "vectors.kv.vectors.npy", (n, d))
-        parts = model.outputs.reshape(n, -1, padded(d))
-        bands = parts.shape[1] if config.model == "ssg" else 1
-        outputs = _read_array(folder / "outputs.npy", (n, bands, parts.shape[1] * d // bands))
-        parts[:, :, :d] = outputs.reshape(n, -1, d)
-        if config.model == "cbow-attn":
-            words, slots = read_attention(folder)
+        parts = parameter_shapes(config, n)["outputs"][1] // padded(d)
+        bands = parts if config.model == "ssg" else 1
+        # all arrays must fit before memory is taken for what the configuration promises
+        inputs = _read_array(folder / "vectors.kv.vectors.npy", (n, d))
+        outputs = _read_array(folder / "outputs.npy", (n, bands, parts * d // bands))
+        attention = read_attention(folder) if config.model == "cbow-attn" else None
+        model = cls(config, vocab)
+        model.inputs[:, :d] = inputs
+        model.outputs.reshape(n, parts, padded(d))[:, :, :d] = outputs.reshape(n, parts, d)
+        if attention is not None:
+            words, slots = attention
+            if len(words) != n:
+                raise DataError(f"{str(folder)!r}: {n} words in vocab.tsv, but {len(words)} in config.json")
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
@@ -229,7 +236,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         record = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{str(folder)!r} is not a model directory: it has no config.json") from None
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise DataError(f"{str(folder / 'config.json')!r} cannot be read: {error}") from error
     if not isinstance(record, dict) or not isinstance(record.get("config"), dict):
         raise DataError(f"{str(folder / 'config.json')!r} is not the record of a model")
@@ -238,7 +245,26 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} has format {record.get('format')!r}; this version ({__version__}) reads format "
             f"{FORMAT}: use the version that wrote it, or export its vectors with that"
         )
+    for name in ("n_words", "raw_tokens", "raw_types"):
+        if type(record.get(name, 0)) is not int or record.get(name, 0) < 0:
+            raise DataError(f"{str(folder / 'config.json')!r}: {name} is {record[name]!r:.80}, not a count")
     return record
+
+
+def read_config(folder: Path) -> TrainConfig:
+    """Return the resolved configuration of a model directory.
+
+    Raises
+    ------
+    DataError
+        As ``read_record``, or an option is unknown or outside its limits.
+    """
+    try:
+        return TrainConfig.from_dict(read_record(folder)["config"]).resolved()
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{str(folder / 'config.json')!r}: {error}") from error
 
 
 def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -257,10 +283,10 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
         raise DataError(
             f"{str(folder)!r} is a {record['config'].get('model')} model; only cbow-attn has attention"
         )
-    config = TrainConfig.from_dict(record["config"])
+    config = read_config(folder)
     slots = 2 * _window(config)
     columns = {"full": slots, "position": 0, "word": 1}[config.attention]
-    n_words = record["n_words"]
+    n_words = record.get("n_words", 0)
     words = np.zeros((n_words, 0), np.float32)
     if columns:
         words = _read_array(folder / "attention_words.npy", (n_words, columns))
@@ -424,11 +450,9 @@ def _write_rows(path: Path, rows: np.ndarray, shape: tuple[int, ...]) -> None:
 def _read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     """Memory-map an .npy and check its shape and type."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = map_npy(path)
     except FileNotFoundError:
         raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
-    except (EOFError, OSError, ValueError) as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error}") from error
     if array.shape != shape or array.dtype != np.float32:
         raise DataError(
             f"{str(path)!r} has shape {array.shape} and type {array.dtype}; expected {shape}, float32"

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.escaped_word import unescape
+from wordvec_ca.npy_stream import map_npy
 from wordvec_ca.vector_table import VectorTable
+from wordvec_ca.vocab import read_words
 
 VECTORS = "vectors.kv.vectors.npy"
 VOCAB = "vocab.tsv"
@@ -44,7 +45,9 @@ def read_model_directory(path: Path) -> VectorTable:
             raise DataError(f"{path} is not a model directory: it has no {name}")
     metadata = _read_config(path / CONFIG)
     vectors = map_array(path / VECTORS)
-    words, counts = read_vocab(path / VOCAB)
+    words, counts = read_words(
+        path / VOCAB, foreign=False
+    )  # a repeated word is noticed when they are indexed
     if len(words) != len(vectors):
         raise DataError(
             f"{path}: {VOCAB} has {len(words)} words but {VECTORS} has {len(vectors)} rows; the files are "
@@ -59,7 +62,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         return {}
     try:
         record = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise DataError(f"{path} is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise DataError(f"{path} should hold a JSON object, but holds a {type(record).__name__}")
@@ -79,70 +82,12 @@ def map_array(path: Path) -> np.ndarray:
     DataError
         The file is no .npy file, is cut off, or holds anything but a matrix of floats.
     """
-    try:
-        # an empty file region cannot be mapped; then there is nothing to map either
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        try:
-            array = np.load(path, allow_pickle=False)
-            if not isinstance(array, np.ndarray) or array.size:
-                raise ValueError(str(error))
-        except (ValueError, EOFError, OSError):
-            raise DataError(f"{path} is not a readable .npy array (damaged or cut off?): {error}") from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
-        shape = getattr(array, "shape", None)
+    array = map_npy(path)
+    if array.ndim != 2 or array.dtype.kind != "f":
         raise DataError(
-            f"{path} should hold a matrix of floats, one row a word, but holds "
-            f"{getattr(array, 'dtype', type(array))} of shape {shape}"
+            f"{path} should hold a matrix of floats, one row a word, but holds {array.dtype} of shape "
+            f"{array.shape}"
         )
     if array.dtype != np.dtype(np.float32):
         array = array.astype(np.float32)
     return array
-
-
-def read_vocab(path: Path) -> tuple[list[str], np.ndarray]:
-    """Read words and counts (int64) from ``word TAB count`` lines.
-
-    Raises
-    ------
-    DataError
-        A line is malformed or not UTF-8; the message names the line.
-    """
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8") from error
-    if not text:
-        return [], np.zeros(0, dtype=np.int64)
-    text = text.removesuffix("\n")
-    fields = text.replace("\n", "\t").split("\t")
-    words, numbers = fields[0::2], fields[1::2]
-    try:
-        separators = np.frombuffer(data.removesuffix(b"\n") + b"\n", dtype=np.uint8)
-        separators = separators[(separators == ord("\t")) | (separators == ord("\n"))]
-        if len(separators) % 2 or (separators.reshape(-1, 2) != (ord("\t"), ord("\n"))).any():
-            raise ValueError("not one tab in every line")
-        counts = np.fromiter(map(int, numbers), dtype=np.int64, count=len(numbers))
-        if "\\" in text:
-            words = [unescape(word) for word in words]
-    except (ValueError, OverflowError) as error:
-        raise _bad_vocab_line(path, text) from error
-    return words, counts  # a repeated word is noticed when the words are indexed
-
-
-def _bad_vocab_line(path: Path, text: str) -> DataError:
-    """Return the error for the first malformed line."""
-    for i, line in enumerate(text.split("\n"), 1):
-        word, *rest = line.split("\t")
-        try:
-            unescape(word)
-            if len(rest) == 1 and abs(int(rest[0])) < 2**63:
-                continue
-        except ValueError:
-            pass
-        return DataError(f"{path}, line {i}: expected a word, a tab and a count, found {line[:80]!r}")
-    return DataError(f"{path}: malformed")

@@ -77,6 +77,7 @@ def plan(
         max_final_vocab=config.max_final_vocab if vocab is None else None,
         field=config.field,
         count_memory=config.count_memory,
+        phrases=config.phrases,
         workers=config.workers,
         progress=progress,
     )

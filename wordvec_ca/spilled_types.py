@@ -124,6 +124,8 @@ class SpilledTypes:
         types_of: dict[int, int] = {}
         for merged, _ in self.parts():
             for count, n in zip(*np.unique(merged.counts(), return_counts=True), strict=True):
+                if not count:  # a word that was joined wherever it occurs
+                    continue
                 types_of[int(count)] = types_of.get(int(count), 0) + int(n)
         counts = np.array(sorted(types_of), dtype=np.int64)
         return counts, np.array([types_of[count] for count in counts.tolist()], dtype=np.int64)

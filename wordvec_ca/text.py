@@ -417,11 +417,15 @@ def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
         yield piece if piece.endswith(b"\n") else piece + b"\n"
 
 
-def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def cut_into_blocks(
+    pieces: Iterable[bytes], size: int = BLOCK_BYTES, *, whole_lines: bool = False
+) -> Iterator[bytes]:
     """Join pieces of text and cut them into blocks of about ``size`` bytes.
 
     A block ends behind a line end; in a line longer than a block, behind white space; in a run of more than
     ``LONGEST_RUN`` bytes without white space, after so many bytes. Hence tokens do not depend on ``size``.
+    With ``whole_lines`` no line of less than ``LONGEST_RUN`` bytes is cut, and a longer one at places that do
+    not depend on ``size`` either.
     """
     size = min(size, LONGEST_RUN)
     waiting: list[bytes] = []
@@ -432,7 +436,7 @@ def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterato
         length += len(piece)
         while length >= wanted:
             text = b"".join(waiting)
-            cut = _cut(text, min(length, LONGEST_RUN))
+            cut = (_cut_line if whole_lines else _cut)(text, min(length, LONGEST_RUN))
             if cut:
                 yield text if cut == length else text[:cut]
                 text = text[cut:]
@@ -441,9 +445,19 @@ def cut_into_blocks(pieces: Iterable[bytes], size: int = BLOCK_BYTES) -> Iterato
             wanted = size if cut else length + size
     text = b"".join(waiting)
     while text:
-        cut = (_cut(text, LONGEST_RUN) or len(text)) if len(text) > LONGEST_RUN else len(text)
+        cut = len(text)
+        if cut > LONGEST_RUN:
+            cut = (_cut_line if whole_lines else _cut)(text, LONGEST_RUN) or cut
         yield text[:cut]
         text = text[cut:]
+
+
+def _cut_line(text: bytes, n: int) -> int:
+    """Return the place behind the last line end in text[:n]; if there is none, 0 until n is LONGEST_RUN."""
+    cut = max(text.rfind(b"\n", 0, n), text.rfind(b"\r", 0, min(n, len(text) - 1))) + 1
+    if cut and text[cut - 1 : cut + 1] == b"\r\n":
+        cut += 1
+    return cut if cut or n < LONGEST_RUN else _cut(text, n)
 
 
 def _cut(text: bytes, n: int) -> int:

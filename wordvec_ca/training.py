@@ -326,13 +326,14 @@ class Trainer:
             raise DataError("the checkpoint stands at a place that its text does not have")
         self.workers[0].stats[:] = tallies(state.tallies, len(STATS))
         self._before_epoch = tallies(state.tallies_before_epoch, len(STATS))
-        self.losses, self.valid_losses = list(state.losses), list(state.valid_losses)
         self.epoch, self.index, self.start = state.epoch, state.index, state.start
         self.chunk_tokens, self.seconds = state.chunk_tokens, state.seconds
         self._position = self.position
         try:
-            self.history = History([Point._make(point) for point in state.history])
-        except TypeError as error:
+            self.history = History([Point.of(values) for values in state.history])
+            self.losses = [float(loss) for loss in state.losses]
+            self.valid_losses = [float(loss) for loss in state.valid_losses]
+        except (OverflowError, TypeError, ValueError) as error:
             raise DataError(f"the history in the checkpoint cannot be used: {error}") from error
 
     @property

@@ -432,6 +432,7 @@ def encoding_options(config: TrainConfig, vocab: Vocab | None, progress: Progres
         "vocab": vocab,
         "field": config.field,
         "count_memory": config.count_memory,
+        "phrases": config.phrases,
         "workers": config.workers,
         "progress": progress,
     }

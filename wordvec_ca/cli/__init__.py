@@ -22,6 +22,7 @@ from wordvec_ca._version import __version__
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
     "vocab": "Count the words of a corpus.",
+    "phrases": "Find words that belong together, such as new york.",
     "eval": "Say how good vectors are.",
     "compare": "Is one model better than another, or is it a tie?",
     "nn": "Nearest neighbours of words.",
@@ -31,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "reembed": "Re-embed word vectors for a collection of sentences.",
     "embed": "Sentence vectors of any amount of text.",
     "search": "Sentences of a text nearest to a query.",
+    "report": "A page about a model: how it was trained and what it learnt.",
     "info": "About a model, or this installation.",
     "demo": "Train on the documentation of installed packages, and look at the result.",
 }

@@ -23,11 +23,10 @@ import click
 def command(model: str, sentence: str, target: str, plot: str | None, as_json: bool) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others."""
     from wordvec_ca.attention import attention_weights
-    from wordvec_ca.config import TrainConfig
     from wordvec_ca.corpus import tokenize
-    from wordvec_ca.model import read_record
+    from wordvec_ca.model import read_config
 
-    config = TrainConfig.from_dict(read_record(Path(model))["config"])
+    config = read_config(Path(model))
     tokens = tokenize(sentence, config.tokenizer, config.lowercase)
     place = _place(tokens, target, config.lowercase)
     weights = attention_weights(model, tokens, place)

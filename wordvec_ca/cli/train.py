@@ -141,7 +141,12 @@ class ModelChoice(click.Choice[str]):
     metavar="MIB",
     help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
 )
-@click.option("--read-vocab", metavar="FILE", help="Use these words instead of counting.  [default: count]")
+@click.option("--phrases", metavar="FILE", help="Join these, from cawv phrases: new_york.  [default: none]")
+@click.option(
+    "--read-vocab",
+    metavar="FILE",
+    help="Use these words; --min-count drops some only if given.  [default: count]",
+)
 @click.option(
     "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
 )
@@ -233,6 +238,8 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("Missing argument 'CORPUS...'.")
     if options["accept_changes"]:
         raise click.UsageError("--accept-changes goes with --resume")
+    if options["phrases"]:
+        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
     try:
         if options["continue_from"]:
@@ -277,7 +284,7 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             overwrite=options["overwrite"],
             callbacks=callbacks,
             valid=options["valid"],
-            vocab=options["read_vocab"],
+            vocab=_given_vocab(options),
             cache_dir=options["cache_dir"],
             keep_cache=options["keep_cache"],
             no_cache=options["no_cache"],
@@ -310,7 +317,7 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
             options["resume"],
             corpus=list(corpus) or None,
             valid=options["valid"],
-            vocab=options["read_vocab"],
+            vocab=_given_vocab(options),
             changes={name: given[name] for name in TrainConfig.__dataclass_fields__ if name in given},
             accept_changes=options["accept_changes"],
             callbacks=callbacks,
@@ -318,6 +325,16 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
             checkpoint_every=given.get("checkpoint_every"),
         )
     _tell(model, output, options)
+
+
+def _given_vocab(options: dict[str, Any]) -> Any:
+    """Return the vocabulary to use, pruned by --min-count and --max-final-vocab if they were given."""
+    typed = _typed() & {"min_count", "max_final_vocab"}
+    if not options["read_vocab"] or not typed:
+        return options["read_vocab"]
+    from wordvec_ca.vocab import Vocab
+
+    return Vocab.load(options["read_vocab"]).prune(**{name: options[name] for name in typed})
 
 
 def _typed() -> set[str]:
@@ -386,7 +403,7 @@ def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -
     from wordvec_ca.plan import describe, plan
 
     with reading_bar(options["quiet"]) as progress:
-        result = plan(list(corpus), config, vocab=options["read_vocab"], progress=progress)
+        result = plan(list(corpus), config, vocab=_given_vocab(options), progress=progress)
     click.echo(describe(result))
 
 

@@ -1,0 +1,86 @@
+"""``cawv phrases``: find collocations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="phrases")
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write, for cawv train."
+)
+@click.option(
+    "--scoring", type=click.Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
+    help="How much more often than by chance; or normalised pointwise mutual information.",
+)  # fmt: skip
+@click.option("--threshold", type=float, help="Least score.  [default: 100; 0.5 for npmi]")
+@click.option(
+    "--min-count", type=click.IntRange(min=1), default=5, show_default=True,
+    help="Rarer words and pairs are no phrases.",
+)  # fmt: skip
+@click.option(
+    "--phrases", metavar="FILE", help="Join these first, to find longer ones; they come out as well."
+)
+@click.option(
+    "--tokenizer", type=click.Choice(["words", "whitespace"]), default="words", show_default=True,
+    help="Split words, numbers and punctuation, or at white space only.",
+)  # fmt: skip
+@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Map text to lower case.")
+@click.option("--field", metavar="NAME", help="CORPUS is JSON lines; read this field of each.")
+@click.option(
+    "--count-memory", type=click.IntRange(min=1), metavar="MIB",
+    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+def command(
+    corpus: tuple[str, ...],
+    output: Path,
+    scoring: str,
+    threshold: float | None,
+    min_count: int,
+    phrases: str | None,
+    tokenizer: str,
+    lowercase: bool,
+    field: str | None,
+    count_memory: int | None,
+    workers: int | None,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Find pairs of words in CORPUS that belong together, such as "new york", best first.
+
+    Run it again with --phrases to find longer ones. `cawv train --phrases` joins them: new_york.
+    """
+    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.config import usable_cpus
+    from wordvec_ca.joining import Phrases
+    from wordvec_ca.phrases import find_phrases, save_phrases
+
+    if output.exists() and not overwrite:
+        raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
+    if not output.parent.is_dir():
+        raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
+    before = None if phrases is None else Phrases.load(phrases)
+    with reading_bar(quiet) as progress:
+        found = find_phrases(
+            list(corpus),
+            scoring=scoring,
+            threshold=threshold,
+            min_count=min_count,
+            phrases=before,
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            field=field,
+            count_memory=count_memory,
+            workers=workers or usable_cpus(),
+            progress=progress,
+        )
+    save_phrases(output, found, before)
+    if not quiet:
+        best = ", ".join(" ".join(phrase.words) for phrase in found[:5])
+        click.echo(f"{output}: {len(found):,} phrases{f', such as {best}' if best else ''}", err=True)
