@@ -163,7 +163,8 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--resume",
     metavar="DIR",
-    help="Continue the run whose --output was DIR; no other option is needed.  [default: begin a run]",
+    help="Continue the run whose --output was DIR; give at most --log-json and --quiet again.  "
+    "[default: begin a run]",
 )
 @click.option(
     "--continue-from",
