@@ -193,8 +193,8 @@ def evaluate(network: Translator, source: Language, target: Language) -> dict[st
     truth = [" ".join(tokenize(line)) for line in target.raw_valid]
     scores = {f"top-{k}": 100 * count / total for k, count in right.items()}
     scores["perplexity"] = float(np.exp(loss / total))
-    scores["tf-BLEU"] = corpus_bleu(forced, [truth], tokenize="none").score
-    scores["BLEU"] = corpus_bleu(greedy, [truth], tokenize="none").score
+    scores["tf-BLEU"] = corpus_bleu(forced, [truth], tokenize="none", force=True).score
+    scores["BLEU"] = corpus_bleu(greedy, [truth], tokenize="none", force=True).score
     return scores
 
 

@@ -145,6 +145,7 @@ def test_factory_arguments_and_repr(name):
     module = CASES[name][0](dtype=torch.float64, device="meta")
     assert all(p.dtype == torch.float64 and p.device.type == "meta" for p in module.parameters())
     assert repr(module).startswith(type(module).__name__ + "(")
+    assert module.extra_repr()
 
 
 @every_module

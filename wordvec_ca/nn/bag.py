@@ -233,4 +233,6 @@ class CAEmbeddingBag(nn.Module):
     def extra_repr(self) -> str:
         """Return sizes and mode for ``repr``."""
         text = f"{self.num_embeddings}, {self.embedding_dim}, sigma_dim={self.sigma_dim}, mode={self.mode!r}"
+        if self.bias is not None:
+            text += ", gate_bias=True"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

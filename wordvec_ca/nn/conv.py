@@ -104,3 +104,7 @@ class CAConv2d(nn.Module):
             value = self.activation(value)
         chi = self.sigma_map(input)
         return chi * value + (1 - chi) * self.default[:, None, None]
+
+    def extra_repr(self) -> str:
+        """Return the sizes for ``repr``."""
+        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.conv.kernel_size}"
