@@ -27,9 +27,7 @@ def test_more_workers_and_more_predictions_merge_sooner(predictions: float) -> N
 
 
 def test_subsampling_lets_threads_drift_longer() -> None:
-    keep = np.minimum(2.0**32 - 1, 2.0**32 * 10**6 / ZIPF).astype(
-        np.uint32
-    )  # at most 1e6 tokens a word are left
+    keep = np.minimum(2.0**32 - 1, 2.0**32 * 10**6 / ZIPF).astype(np.uint32)
     assert private_rows(ZIPF, ALL, 4, 1)[1] < private_rows(ZIPF, keep, 4, 1)[1]
 
 

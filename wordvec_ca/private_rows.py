@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEETINGS = 48.0
-"""Between two merges a thread may see this many pairs (its token, another thread's token) of one word, on average
-over its own tokens: more, and the summed steps of the threads overshoot."""
+"""Pairs (token of this thread, token of another) of the same word between two merges, on average over the
+tokens: with more, the summed steps of the threads overshoot."""
 
 MOST_ROWS = 256
 """Beyond these the words are so rare that threads seldom touch a row at once."""
@@ -25,7 +25,7 @@ LONGEST, SHORTEST = 4_000, 100
 def private_rows(
     counts: NDArray[np.int64], keep: NDArray[np.uint32], workers: int, predictions: float
 ) -> tuple[int, int]:
-    """Return how many of the most frequent words have rows of each thread's own, and the tokens between merges.
+    """Return how many words have rows of each thread's own, and the tokens between merges.
 
     Parameters
     ----------
@@ -50,9 +50,7 @@ def private_rows(
     if len(keep):
         touches *= keep / 2.0**32
     shares = touches / max(touches.sum(), 1.0)
-    same_word = float(
-        np.square(shares).sum()
-    )  # that a token of one thread and one of another are the same word
+    same_word = float(np.square(shares).sum())  # of two tokens
     others = (workers - 1) * max(1.0, predictions / 6)  # 6: a window of 5, where all this was measured
     merge_every = int(np.clip(MEETINGS / max(same_word * others, 1e-12), SHORTEST, LONGEST))
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
