@@ -81,6 +81,21 @@ def test_more_epochs_on_the_same_text_go_down_further(tmp_path: Path) -> None:
     assert second.record["valid_loss_by_epoch"][0] < afresh.record["valid_loss_by_epoch"][0]
 
 
+def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expected(tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("new york\n")
+    lines = tmp_path / "old.jsonl"
+    lines.write_text('{"text": "new york is far"}\n' * 20)
+    config = small(phrases=str(tmp_path / "p.tsv"), field="text", min_count=1)
+    old = train(lines, config, output=tmp_path / "old")
+    plain = tmp_path / "plain.txt"
+    plain.write_text("old new york is here\n" * 10)
+    model = train(plain, continue_from=tmp_path / "old")
+    assert "new_york" in old.vocab
+    assert "york" not in model.vocab
+    assert model.vocab.counts[model.vocab.index["new_york"]] == 30
+    assert "here" in model.vocab
+
+
 def test_new_words_must_be_frequent_enough_and_have_room(tmp_path: Path) -> None:
     train([["a", "b"]] * 10, small(), output=tmp_path / "old")
     more = [["c", "d", "a"]] * 6 + [["c", "rare", "e"]] * 4 + [["e", "f"]]
@@ -100,9 +115,10 @@ def test_what_cannot_be_continued_is_said(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=f"{name} is .*was given.*train anew"):
             continued_config(tmp_path / "old", {name: value})
     assert continued_config(tmp_path / "old", {"epochs": 9}).attention_warmup == 0
+    assert continued_config(tmp_path / "old", {"field": "text"}).field == "text"
     with pytest.raises(DataError, match="not a model directory"):
         train(text(range(9)), continue_from=tmp_path)
-    with pytest.raises(DataError, match="read twice"):
+    with pytest.raises(DataError, match="reading the text twice"):
         train(iter(text(range(9))), continue_from=tmp_path / "old")
 
 

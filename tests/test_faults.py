@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any]) -> None:
     """Wait until something is true, at most 60 seconds."""
     deadline = time.monotonic() + 60
     while not condition():
@@ -175,6 +176,32 @@ def test_more_training_from_the_command_line(here: Path) -> None:
         assert done.returncode in (1, 2)
         assert "leave" in done.stderr
     assert not (here / "fourth").exists()
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_text_from_a_pipe_is_kept_with_the_run(here: Path, encoded: bool) -> None:
+    process = subprocess.Popen(
+        [*CAWV, "train", "-", *QUICK, "--epochs", "1000"], env=ENVIRONMENT, stdin=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write((here / "c.txt").read_bytes())
+    if encoded:
+        process.stdin.close()
+        wait_for((here / "model.run" / "text" / "cache.json").exists, process)
+    else:
+        wait_for((here / "model.run" / "text").exists, process)
+    process.kill()
+    process.wait()
+    if not encoded:
+        done = cawv("train", "--resume", "model")
+        assert done.returncode == 1
+        assert "cannot be read again" in done.stderr
+        return
+    resumed = started("train", "--resume", "model")
+    assert resumed.stderr is not None
+    assert "epoch 1/1000" in resumed.stderr.readline()
+    resumed.kill()
+    resumed.communicate()
 
 
 # ---- disks ------------------------------------------------------------------------------------------------

@@ -1,20 +1,20 @@
-"""``cawv``, which is also ``python -m wordvec_ca``."""
+"""``cawv``, which is also ``python -m wordvec_ca``: Ctrl-C while it is being loaded shows no traceback."""
 
 from __future__ import annotations
 
-import signal
-from typing import NoReturn
+import _signal  # type: ignore[import-not-found]  # signal itself takes milliseconds to load
+
+_INTERRUPTIBLE = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+if _INTERRUPTIBLE:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
-def main() -> NoReturn:
-    """Run the command; Ctrl-C while it is still being loaded ends the process without a traceback."""
-    interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if interrupts:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+def main() -> None:
+    """Run the command."""
     from wordvec_ca import cli
 
-    if interrupts:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if _INTERRUPTIBLE:
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     cli.main()
 
 

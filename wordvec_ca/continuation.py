@@ -23,7 +23,8 @@ from wordvec_ca.vocab import Vocab
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> TrainConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
-    The warm-up of attention is over, unless it is asked for again.
+    The warm-up of attention is over, unless it is asked for again; and what belongs to one corpus or machine
+    (``field``, ``count_memory``, ``workers``) is not inherited.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
         An option is outside its limits.
     """
     former = TrainConfig.from_dict(read_record(Path(directory))["config"])
-    config = dataclasses.replace(former, **{"attention_warmup": 0.0, "workers": None, **changes})
+    fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None}
+    config = dataclasses.replace(former, **{**fresh, **changes})
     _check_same_shape(former, config, directory)
     return config.resolved()
 
@@ -88,12 +90,7 @@ def expanded_vocab(
     DataError
         The corpus can be read only once, or cannot be read.
     """
-    try:
-        Source.check_repeatable(corpus)
-    except DataError:
-        raise DataError(
-            "to continue a model the corpus is read twice, first for its words: give files, or a collection"
-        ) from None
+    Source.check_repeatable(corpus, "a model is continued by reading the text twice, first for its words")
     record = read_record(Path(directory))
     known = Vocab.load(Path(directory) / "vocab.tsv")
     known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
@@ -103,6 +100,7 @@ def expanded_vocab(
         lowercase=config.lowercase,
         field=config.field,
         count_memory=config.count_memory,
+        phrases=config.phrases,
         workers=config.workers,
         progress=progress,
     )

@@ -92,8 +92,8 @@ class Request:
 class UnfinishedRun:
     """The folder of one run, locked while this object is open; a context manager.
 
-    If the block ends with an exception the folder goes, unless there is a checkpoint in it; then a warning
-    says how to go on. Make one with `begin` or `open`.
+    If the block ends with an exception, the folder of a new run goes, unless there is a checkpoint in it;
+    then a warning says how to go on. Make one with `begin` or `open`.
 
     Parameters
     ----------
@@ -110,6 +110,7 @@ class UnfinishedRun:
         self.folder = run_folder(output)
         self.checkpoints = Checkpoints(self.folder, _interval(request.checkpoint_every))
         self.finished = False
+        self._begun_before = False
 
     @classmethod
     def begin(
@@ -201,7 +202,9 @@ class UnfinishedRun:
         except OSError as error:
             raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
         try:
-            return cls(target, _read_request(folder), lock)
+            run = cls(target, _read_request(folder), lock)
+            run._begun_before = True
+            return run
         except BaseException:
             _release(lock)
             raise
@@ -211,7 +214,7 @@ class UnfinishedRun:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if error is not None and not self.checkpoints.paths():
+            if error is not None and not self._begun_before and not self.checkpoints.paths():
                 self.remove()
             elif not self.finished and self._lock is not None:
                 self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
@@ -323,9 +326,13 @@ class UnfinishedRun:
             The text has changed, or is gone.
         """
         folder = self.text_folder(which)
-        if expected is not None and not self.request.no_cache:
+        if self._begun_before and not self.request.no_cache:
             found = cache.reopen(folder)
-            if not isinstance(found, str) and found[0].fingerprint == expected:
+            whole = not isinstance(found, str) and (
+                self._own(which) if expected is None else found[0].fingerprint == expected
+            )
+            if whole:
+                assert not isinstance(found, str)
                 encoding, change = found
                 if change and not accept_changes:
                     raise DataError(
@@ -337,9 +344,9 @@ class UnfinishedRun:
                 tokens = np.memmap(folder / "tokens.i32", dtype=np.int32, mode="r")
                 reason = "the run continues"
                 return EncodedCorpus(tokens, *encoding, directory=folder, reused=True, reason=reason)
-            if not self._own(which):
+            if expected is not None and not self._own(which):
                 folder = self.folder / which  # what is kept there now belongs to another run
-        if corpus is None:
+        if corpus is None or (self._begun_before and isinstance(corpus, list) and "-" in corpus):
             raise DataError(
                 f"the {_NAMES[which]} cannot be read again, because it was not given as files; start the run "
                 "anew, or in Python give it once more: resume(..., corpus=...)"

@@ -60,7 +60,8 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--negatives",
     type=click.Choice(["exact", "shared"]),
-    help="Own negatives for each prediction, or some shared by neighbours.  [default: exact]",
+    help="Own negatives for each prediction, or some shared by neighbours.  "
+    "[default: shared for cbow and skipgram, else exact]",
 )
 @click.option(
     "--sample",
@@ -163,7 +164,8 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--resume",
     metavar="DIR",
-    help="Continue the run whose --output was DIR; no other option is needed.  [default: begin a run]",
+    help="Continue the run whose --output was DIR; give at most --log-json and --quiet again.  "
+    "[default: begin a run]",
 )
 @click.option(
     "--continue-from",
@@ -230,6 +232,8 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         parse_interval(options["checkpoint_every"])
     except ValueError as error:
         raise click.UsageError(_as_options(str(error), options)) from error
+    if options["phrases"]:
+        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
     if options["resume"]:
         _resume(corpus, options)
         return
@@ -237,8 +241,6 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("Missing argument 'CORPUS...'.")
     if options["accept_changes"]:
         raise click.UsageError("--accept-changes goes with --resume")
-    if options["phrases"]:
-        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
     try:
         if options["continue_from"]:
