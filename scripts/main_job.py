@@ -60,6 +60,7 @@ def main() -> int:
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--workers", default="2")
     options = parser.parse_args()
+    options.into.mkdir(parents=True, exist_ok=True)
     missed = False
     print("model      seconds  1945  daughter  france  quickly  anonymous MB (limit)  M words/s")
     for model in options.models:
