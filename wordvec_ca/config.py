@@ -35,6 +35,10 @@ SHARED_DRAW = 1.6
 """A shared draw is larger than the ``negative`` wanted by this factor; its weight makes up for that.
 With fewer the loss on held-out text suffers (docs/decisions/)."""
 
+PAIRS_SHARED = 48
+"""Most predictions, on average, that share a draw of negatives in skip-gram, unless two targets have more: their
+summed steps on the rows of the negatives diverge at learning rates that are safe for one (docs/decisions/)."""
+
 SHARING = ("cbow", "skipgram")
 """Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
 
@@ -226,7 +230,16 @@ class TrainConfig:
         """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
         if self.negatives != "shared":
             return 1, self.negative
-        return SHARED_BY[self.model], math.ceil(SHARED_DRAW * self.negative)
+        together = SHARED_BY[self.model]
+        if self.model in PAIRWISE:
+            together = max(2, min(together, PAIRS_SHARED // self.contexts()))
+        return together, math.ceil(SHARED_DRAW * self.negative)
+
+    def contexts(self) -> int:
+        """Return the context words of a target, on average, in the middle of a line."""
+        config = self.resolved()
+        assert config.window is not None
+        return config.window + 1 if config.shrink_windows else 2 * config.window
 
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:

@@ -197,10 +197,7 @@ class Trainer:
         """Give each of several threads its own rows of the most frequent words (docs/decisions/)."""
         config = self.config
         assert config.workers is not None
-        assert config.window is not None
-        predictions = 1
-        if config.model in PAIRWISE:
-            predictions = config.window + 1 if config.shrink_windows else 2 * config.window
+        predictions = config.contexts() if config.model in PAIRWISE else 1
         if config.backend == "cython":  # the other has plain Hogwild threads
             counts = self.model.vocab.counts
             self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
