@@ -21,7 +21,6 @@
 #include "sgns.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
 #define AHEAD 2         /* examples between asking the memory for a row and using it */
 #define LINES_AHEAD 20  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
@@ -148,7 +147,7 @@ INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, in
 }
 
 /* out[t] = x . rows[t]; sums is scratch for n quads, out may be written up to a multiple of 4 */
-NOINLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
+INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
 {
 #define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
     FOR_PANELS(nv, DOTS);
@@ -179,14 +178,14 @@ INLINE void gather_panel(float *x, float *const *rows, const float *weights, int
 }
 
 /* x = sum_t weights[t stride] rows[t] */
-NOINLINE void gather(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
+INLINE void gather(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
 {
 #define GATHER(at, count) gather_panel(x, rows, weights, stride, n, 1, at, count)
     FOR_PANELS(nv, GATHER);
 }
 
 /* x += sum_t weights[t stride] rows[t] */
-NOINLINE void collect(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
+INLINE void collect(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
 {
 #define COLLECT(at, count) gather_panel(x, rows, weights, stride, n, 0, at, count)
     FOR_PANELS(nv, COLLECT);
@@ -206,7 +205,7 @@ INLINE void scatter_panel(const float *x, float *const *rows, const float *weigh
 }
 
 /* rows[t] += weights[t] x */
-NOINLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
+INLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
 {
 #define SCATTER(at, count) scatter_panel(x, rows, weights, n, at, count)
     FOR_PANELS(nv, SCATTER);
@@ -221,7 +220,7 @@ INLINE void add(float *row, const float *x, int nv)
 
 /* Turns n logits into g = alpha * weight * (label - sigmoid(logit)), in place, and returns the loss
  * sum weight * -log sigmoid(logit if label else -logit). Weights are 0 up to a whole vector. */
-NOINLINE float coefficients(float *logits, const float *labels, const float *weights, float alpha, int n)
+INLINE float coefficients(float *logits, const float *labels, const float *weights, float alpha, int n)
 {
     vec loss = {0};
     for (int k = 0; k < VECTORS(n); k++) {
@@ -241,7 +240,7 @@ NOINLINE float coefficients(float *logits, const float *labels, const float *wei
 typedef struct {
     int32_t target;          /* the word to predict */
     int first, n;            /* from the n context words in the slots first, first + 1, .. */
-    int middle;              /* where it stands in State.rows */
+    int middle;              /* where it stands among the words around the block */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
     float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad */
     float **contexts;        /* (n_slots,) rows of W by slot */
@@ -257,13 +256,12 @@ typedef struct {
     double loss, concentration;
     int64_t examples, contexts, weighed;
     int n_targets, n_slots;  /* drawn + 1, 2 window */
-    int nv, out_nv;          /* vectors per input row and per output row */
     Example *block;          /* (shared_by,) the examples that share a tuple */
     int size, weighted;      /* how many there are, and for how many weights are set */
     float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
     float **targets;         /* (n_targets,) rows of O: the negatives, then the example's own target */
     float **hiddens;         /* (shared_by,) */
-    float **rows, **logit_rows; /* (shared_by + n_slots,) rows of W and K of the words around the block */
+    float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
     quad *sums;              /* scratch of dots */
     float *slope;            /* (n_slots,) scratch of learn_attention */
     int32_t *line;           /* (n_tokens,) what sub-sampling kept */
@@ -291,12 +289,14 @@ INLINE float *logit_row(const State *s, int32_t word)
     return row_of(&s->task->word_logits, word, s->p->n_private);
 }
 
+/* Into the second cache level: the first has too few buffers for what is on its way from memory, and an
+ * instruction that waits for one of them holds up all others. */
 INLINE void prefetch_row(const float *row, int nv)
 {
     int n = nv * LANES / 16;
     n = n < LINES_AHEAD ? n : LINES_AHEAD;
     for (int k = 0; k < n; k++)
-        __builtin_prefetch(row + 16 * k, 1, 3);
+        __builtin_prefetch(row + 16 * k, 1, 2);
 }
 
 /* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
@@ -335,13 +335,13 @@ INLINE float attend(State *s, Example *x)
 }
 
 /* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. */
-INLINE void learn_attention(State *s, Example *x)
+INLINE void learn_attention(State *s, Example *x, const int nv)
 {
     const Hyper *p = s->p;
     float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
     float *slope = s->slope, along[4];
-    dots(x->grad, x->contexts + x->first, s->sums, x->n, s->nv, slope);
-    dots(x->grad, &x->hidden, s->sums, 1, s->nv, along);
+    dots(x->grad, x->contexts + x->first, s->sums, x->n, nv, slope);
+    dots(x->grad, &x->hidden, s->sums, 1, nv, along);
     for (int i = 0; i < x->n; i++) {
         int slot = x->first + i;
         float delta = p->attention_rate * x->shares[i] * (slope[i] - along[0]);
@@ -360,7 +360,7 @@ INLINE void learn_attention(State *s, Example *x)
  *   cbow-attn       their mean weighted by attention
  *   cwindow         the rows side by side, zeros where there is no word
  * and the factors with which its gradient goes back to the rows. */
-INLINE void compose(State *s, Example *x)
+INLINE void compose(State *s, Example *x, const int nv)
 {
     const Hyper *p = s->p;
     if (p->model == MODEL_CWINDOW) {
@@ -381,18 +381,18 @@ INLINE void compose(State *s, Example *x)
         AT(x->steps, k) = AT(x->shares, k) * scale;
         AT(x->shares, k) *= inverse;
     }
-    gather(x->hidden, x->contexts + x->first, x->shares, 1, x->n, s->nv);
+    gather(x->hidden, x->contexts + x->first, x->shares, 1, x->n, nv);
 }
 
 /* Takes the gradient of x back to the rows that it was composed of. */
-INLINE void spread(State *s, Example *x)
+INLINE void spread(State *s, Example *x, const int nv)
 {
     const Hyper *p = s->p;
     if (p->model == MODEL_CWINDOW)
         for (int i = x->first; i < x->first + x->n; i++)
-            add(x->contexts[i], x->grad + i * p->width, s->nv);
+            add(x->contexts[i], x->grad + i * p->width, nv);
     else
-        scatter(x->grad, x->contexts + x->first, x->steps, x->n, s->nv);
+        scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
 }
 
 /* ---- the step -------------------------------------------------------------------------- */
@@ -424,10 +424,10 @@ INLINE void next_tuple(State *s)
 
 /* One negative-sampling step of the examples of the block, all from the parameters before it:
  * each against its own target, and all against one tuple of negatives. */
-INLINE void train_block(State *s)
+INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, nv = s->out_nv;
+    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets;
     const int band = p->model == MODEL_SSG ? s->block[0].first : 0;
     const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
     int clashes = 0; /* negatives that are a target themselves, and then count nothing */
@@ -443,7 +443,7 @@ INLINE void train_block(State *s)
             }
     }
     for (int b = 0; b < size; b++)
-        compose(s, &s->block[b]);
+        compose(s, &s->block[b], in_nv);
     for (int b = 0; b < size; b++) {
         s->targets[drawn] = output_row(s, s->block[b].target, band);
         if (!p->skip_dots)
@@ -455,7 +455,7 @@ INLINE void train_block(State *s)
         s->targets[drawn] = output_row(s, x->target, band);
         gather(x->grad, s->targets, s->logits + b * n_targets, 1, n_targets, nv);
         if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
-            learn_attention(s, x);
+            learn_attention(s, x, in_nv);
     }
     if (size == 1)
         scatter(s->block[0].hidden, s->targets, s->logits, n_targets, nv);
@@ -469,7 +469,7 @@ INLINE void train_block(State *s)
             collect(s->targets[t], s->hiddens, s->logits + t, n_targets, size, nv);
     }
     for (int b = 0; b < size; b++) {
-        spread(s, &s->block[b]);
+        spread(s, &s->block[b], in_nv);
         s->contexts += s->block[b].n;
     }
     s->examples += size;
@@ -504,10 +504,10 @@ static const float *without(State *s, int32_t word)
  * negatives once, with the weight of all its targets together:
  *     L = sum_(c, j) -log s(O_c W_j) + sum_(t, j) times_j w -log s(-O_t W_j)
  * with times_j the targets c for which j is a context and that are not the negative t itself. */
-INLINE void train_pairs(State *s)
+INLINE void train_pairs(State *s, float **rows, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, nv = s->nv, n_around = p->shared_by + s->n_slots;
+    const int size = s->size, drawn = p->drawn, n_around = p->shared_by + s->n_slots;
     const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
     int n = 0, n_span = 0;
     for (int t = 0; t < drawn; t++) {
@@ -527,7 +527,7 @@ INLINE void train_pairs(State *s)
     }
     const int n_positives = n;
     for (int j = 0; j < n_around; j++) {
-        s->span[n_span] = s->rows[j];
+        s->span[n_span] = rows[j];
         s->times[n_span] = s->around[j];
         n_span += s->around[j] > 0.0f;
     }
@@ -631,20 +631,20 @@ static int64_t subsample(State *s, const int32_t **tokens)
 
 /* Asks for what the token i will need: its output row and, as it is then entering the
  * window of the words before it, the input row and logits of the token i + window. */
-INLINE void prefetch_token(const State *s, const int32_t *tokens, int64_t i, int64_t n)
+INLINE void prefetch_token(const State *s, const int32_t *tokens, int64_t i, int64_t n, int nv, int out_nv)
 {
     const Hyper *p = s->p;
     if (i < n && tokens[i] >= 0)
-        prefetch_row(output_row(s, tokens[i], 0), s->out_nv);
+        prefetch_row(output_row(s, tokens[i], 0), out_nv);
     i += p->window;
     if (i < n && tokens[i] >= 0) {
-        prefetch_row(input_row(s, tokens[i]), s->nv);
+        prefetch_row(input_row(s, tokens[i]), nv);
         if (p->word_stride)
             prefetch_row(logit_row(s, tokens[i]), p->word_stride / LANES);
     }
 }
 
-INLINE int train_tokens(State *s)
+INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
     const int32_t *tokens;
@@ -655,23 +655,23 @@ INLINE int train_tokens(State *s)
     const int pairs = !together && (p->model == MODEL_SKIPGRAM || p->model == MODEL_SSG);
     const int window = p->window, size = p->shared_by, distance = size < AHEAD ? AHEAD : size;
     const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
+    for (int64_t j = -window; j < n + window; j++) {
+        int32_t word = j < 0 || j >= n || tokens[j] < 0 ? 0 : tokens[j];
+        s->rows[j + window] = input_row(s, word);
+        if (p->word_stride)
+            s->logit_rows[j + window] = logit_row(s, word);
+    }
     int64_t begin = 0, end = -1, merged = 0; /* the line is tokens[begin .. end) */
 
     for (int64_t from = 0; from < n; from += size) {
         const int64_t to = from + size < n ? from + size : n;
-        for (int64_t j = from - window; j < to + window; j++) {
-            int32_t word = j < 0 || j >= n || tokens[j] < 0 ? 0 : tokens[j];
-            s->rows[j - from + window] = input_row(s, word);
-            if (p->word_stride)
-                s->logit_rows[j - from + window] = logit_row(s, word);
-        }
         int reach = window;
         if (p->shrink_windows)
             reach = 1 + (int)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
         s->alpha = p->alpha_begin + slope * (float)from;
         s->size = 0;
         for (int64_t i = from; i < to; i++) {
-            prefetch_token(s, tokens, i + distance, n);
+            prefetch_token(s, tokens, i + distance, n, nv, out_nv);
             if (tokens[i] < 0) {
                 begin = i + 1;
                 continue;
@@ -687,35 +687,50 @@ INLINE int train_tokens(State *s)
             x->middle = (int)(i - from) + window;
             x->first = window - left; /* slots are the places around the target, left to right: 0 .. 2 window - 1 */
             x->n = left + right;
-            float **around = s->rows + (i - from);
+            float **around = s->rows + i;
             for (int slot = 0; slot < window; slot++) {
                 x->contexts[slot] = around[slot];
                 x->contexts[window + slot] = around[window + 1 + slot];
             }
             if (p->word_stride) {
-                around = s->logit_rows + (i - from);
+                around = s->logit_rows + i;
                 for (int slot = 0; slot < window; slot++) {
                     x->logit_rows[slot] = around[slot];
                     x->logit_rows[window + slot] = around[window + 1 + slot];
                 }
             }
             s->size++;
-            if (pairs) { /* each context word is an example of its own */
-                for (x->n = 1; x->first < window + right; x->first++)
-                    train_block(s);
-                s->size = 0;
-            }
         }
         if (s->size && together)
-            train_pairs(s);
-        else if (s->size)
-            train_block(s);
+            train_pairs(s, s->rows + from, nv);
+        else if (s->size) {
+            Example *block = s->block;
+            const int steps = pairs ? s->size : 1; /* one for all, or one for each position .. */
+            s->size = pairs ? 1 : s->size;
+            for (; s->block < block + steps; s->block++) {
+                const int last = pairs ? s->block->first + s->block->n - 1 : 0; /* .. and context word */
+                s->block->n = pairs ? 1 : s->block->n;
+                do
+                    train_block(s, nv, out_nv);
+                while (s->block->first++ < last);
+            }
+            s->block = block;
+        }
         if (to - merged >= p->merge_every) {
             merge(s->task);
             merged = to;
         }
     }
     return 0;
+}
+
+/* The loop once more for each width that people use most, known to the compiler: rows then stay in registers. */
+static __attribute__((noinline)) int train_64(State *s) { return train_tokens(s, 64 / LANES, 64 / LANES); }
+static __attribute__((noinline)) int train_112(State *s) { return train_tokens(s, 112 / LANES, 112 / LANES); }
+static __attribute__((noinline)) int train_304(State *s) { return train_tokens(s, 304 / LANES, 304 / LANES); }
+static __attribute__((noinline)) int train_any(State *s)
+{
+    return train_tokens(s, s->p->width / LANES, s->p->out_width / LANES);
 }
 
 /* The next n elements of the scratch space; a whole vector may be read past their end. */
@@ -732,18 +747,18 @@ static size_t lay_out(State *s, uintptr_t arena)
     const uintptr_t begin = arena;
     const size_t size = (size_t)s->p->shared_by, targets = (size_t)s->n_targets, slots = (size_t)s->n_slots;
     const size_t width = (size_t)s->p->out_width;
-    const size_t around = size + slots;
+    const size_t around = size + slots, tokens = (size_t)s->task->n_tokens;
     s->block = take(&arena, size, sizeof(Example));
     s->logits = take(&arena, size * targets, sizeof(float));
     s->labels = take(&arena, size * targets, sizeof(float));
     s->weights = take(&arena, size * targets, sizeof(float));
     s->targets = take(&arena, targets, sizeof(float *));
     s->hiddens = take(&arena, size, sizeof(float *));
-    s->rows = take(&arena, around, sizeof(float *));
-    s->logit_rows = take(&arena, around, sizeof(float *));
+    s->rows = take(&arena, tokens + slots, sizeof(float *));
+    s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
     s->sums = take(&arena, around > targets ? around : targets, sizeof(quad));
     s->slope = take(&arena, slots, sizeof(float));
-    s->line = take(&arena, (size_t)s->task->n_tokens, sizeof(int32_t));
+    s->line = take(&arena, tokens, sizeof(int32_t));
     if (s->p->model == MODEL_SKIPGRAM) {
         size_t pairs = size * slots + (targets - 1) * around;
         s->pair_logits = take(&arena, pairs, sizeof(float));
@@ -774,8 +789,6 @@ int TRAIN(const Task *task)
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_targets = 1 + p->drawn;
     s.n_slots = 2 * p->window;
-    s.nv = p->width / LANES;
-    s.out_nv = p->out_width / LANES;
 
     char *memory = calloc(1, 64 + lay_out(&s, 0));
     if (!memory)
@@ -783,7 +796,13 @@ int TRAIN(const Task *task)
     lay_out(&s, ((uintptr_t)memory + 63) / 64 * 64);
 
     merge(task);
-    int status = train_tokens(&s);
+    int status;
+    switch (p->model == MODEL_CWINDOW ? 0 : p->width) {
+    case 64: status = train_64(&s); break;
+    case 112: status = train_112(&s); break;
+    case 304: status = train_304(&s); break;
+    default: status = train_any(&s);
+    }
     merge(task);
 
     task->rng[0] = s.rng;

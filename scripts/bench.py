@@ -1,22 +1,22 @@
-"""How fast training is: beside gensim and other programs, beside what the memory allows, and with two workers.
+"""How fast training is: beside gensim and other programs, beside the memory system, and with two workers.
 
     python scripts/bench.py CORPUS --into bench
-    python scripts/bench.py CORPUS --into bench --parts peers --rows cbow,skipgram --peer word2vec=/path/to/word2vec
+    python scripts/bench.py CORPUS --parts peers --rows cbow,skipgram --peer word2vec=/path/to/word2vec
 
-Every comparison alternates its two sides, five times, and prints the ratio of medians; speeds are words of the
-text per CPU second of one thread, unless wall time is said. The parts:
+Every comparison alternates its two sides, five times, and prints the ratio of medians; speeds are words
+of the text per CPU second of one thread, unless wall time is said. The parts:
 
-peers     whole processes, ours (`cawv train`) and gensim's fast path (`corpus_file`), on the same tokens with the same
-          vocabulary and options, no sub-sampling; the difference of two numbers of epochs, so that starting,
-          counting and saving cancel out. Other programs with word2vec.c's flags: --peer NAME=PATH.
-ceiling   the loop beside itself without the dot products and with a learning rate of 0: the same rows read and written
+peers     whole processes, ours (`cawv train`) and gensim's fast path (`corpus_file`), on the same tokens with
+          the same vocabulary and options, no sub-sampling; the difference of two numbers of epochs, so that
+          starting, counting and saving cancel out. Programs with word2vec.c's flags: --peer NAME=PATH.
+ceiling   the loop beside itself without dot products, learning rate 0: the same rows read and written
 widths    a vector size beside the next multiple of 16
 isa       the instruction sets of this processor
 workers   two workers beside one, wall time, with and without sub-sampling
 numba     the Numba backend beside the compiled one
 text      counting and encoding, MB of text per CPU second
 
-The record is INTO/bench.json, the table is printed, and written to INTO/bench.md.
+The record is INTO/bench.json, the table is printed and written to INTO/bench.md.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MODES = {"cbow": ("exact", "shared"), "skipgram": ("exact", "shared"), "cbow-att
 
 @dataclass(frozen=True)
 class Row:
-    """A setting of issue: its models, and what we want to reach."""
+    """A setting, and what we want to reach there."""
 
     model: str
     vector_size: int
@@ -66,6 +66,7 @@ class Row:
 
     @property
     def name(self) -> str:
+        """What the table calls it."""
         return f"{self.model} d{self.vector_size} w{self.window} n{self.negative}"
 
     def options(self, **more: Any) -> dict[str, Any]:
@@ -138,8 +139,9 @@ def our_command(text: Text, row: Row, epochs: int, output: str, negatives: str) 
 
 def gensim_command(text: Text, row: Row, epochs: int) -> list[str]:
     """Return the command line that trains gensim's model with the same options."""
-    return [sys.executable, __file__, "--gensim", json.dumps([str(text.slice), str(text.vocab), text.n_tokens]),
-            json.dumps([row.rival, row.vector_size, row.window, row.negative, epochs])]  # fmt: skip
+    what = [str(text.slice), str(text.vocab), text.n_tokens]
+    how = [row.rival, row.vector_size, row.window, row.negative, epochs]
+    return [sys.executable, __file__, "--gensim", json.dumps(what), json.dumps(how)]
 
 
 def train_gensim(text: str, settings: str) -> None:
@@ -177,6 +179,7 @@ class Process:
         self._more = 0
 
     def __call__(self) -> float:
+        """Measure once."""
         if not self._more:  # as many epochs as take long enough, with a margin for noise
             first = cpu_seconds(self._command(2)) - cpu_seconds(self._command(1))
             self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(first, 0.05))))
@@ -217,6 +220,7 @@ class Loop:
         self._least = 0.5
 
     def __call__(self) -> float:
+        """Measure once."""
         trainer, worker, words = self._trainer, self._worker, 0
         size = trainer.chunk_tokens
         started, last = time.thread_time(), 0.0
@@ -239,6 +243,7 @@ class Run:
         self._encoded, self._config = encoded, TrainConfig(**options, epochs=1).resolved()
 
     def __call__(self) -> float:
+        """Measure once."""
         model = EmbeddingModel(self._config, self._encoded.vocab)
         model.initialise()
         trainer = Trainer(model, self._encoded.tokens)
@@ -288,6 +293,7 @@ class Bench:
             print(table_line(record), file=sys.stderr, flush=True)
 
     def peers(self) -> None:
+        """Measure whole processes."""
         done: set[Row] = set()
         for row, _ in self.rows():
             if row in done:
@@ -305,19 +311,28 @@ class Bench:
         return our_command(self.text, row, epochs, str(self.folder / "model"), negatives)
 
     def ceiling(self) -> None:
+        """Measure the loop beside its null kernel."""
         for row, negatives in self.rows():
             options = row.options(negatives=negatives)
-            sides = {"null kernel": Loop(self.encoded, options, null=True), "loop": Loop(self.encoded, options)}
+            sides = {
+                "null kernel": Loop(self.encoded, options, null=True),
+                "loop": Loop(self.encoded, options),
+            }
             self.compare("ceiling", f"{row.name} {negatives}", sides, *CEILING.get(row.model, (None, None)))
 
     def widths(self) -> None:
+        """Measure vector sizes beside the next multiple of 16."""
         for model in ("cbow", "skipgram"):
             for size, wider in WIDTHS:
                 options = [Row(model, d, 5, 5).options(negatives="shared") for d in (wider, size)]
-                sides = {f"d{wider}": Loop(self.encoded, options[0]), f"d{size}": Loop(self.encoded, options[1])}
+                sides = {
+                    f"d{wider}": Loop(self.encoded, options[0]),
+                    f"d{size}": Loop(self.encoded, options[1]),
+                }
                 self.compare("widths", f"{model} d{size}", sides, None, 0.95)
 
     def isa(self) -> None:
+        """Measure the instruction sets."""
         from wordvec_ca.kernels import _sgns
 
         for row, negatives in self.rows():
@@ -327,25 +342,32 @@ class Bench:
             self.compare("isa", f"{row.name} {negatives}", sides, None, floor)
 
     def workers(self) -> None:
+        """Measure two workers beside one."""
         settings = [Row("cbow", 100, 5, 5), Row("skipgram", 100, 5, 5), Row("cbow-attn", 50, 20, 10)]
         for row in settings:
             for negatives in MODES[row.model]:
                 for sample in (0.0, 1e-3):
                     options = row.options(negatives=negatives, sample=sample)
                     sides = {
-                        f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n}) for n in (1, 2)
+                        f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n})
+                        for n in (1, 2)
                     }
                     name = f"{row.name} {negatives}, sample {sample:g}"
                     self.compare("workers", name, sides, 1.9, 1.5, unit="M words/s")
 
     def numba(self) -> None:
+        """Measure the Numba backend."""
         for row, negatives in self.rows():
             options = row.options(negatives=negatives)
-            sides = {"cython": Loop(self.encoded, options), "numba": Loop(self.encoded, {**options, "backend": "numba"})}
+            sides = {
+                "cython": Loop(self.encoded, options),
+                "numba": Loop(self.encoded, {**options, "backend": "numba"}),
+            }
             sides["numba"]()  # compiles
             self.compare("numba", f"{row.name} {negatives}", sides)
 
     def text_speed(self) -> None:
+        """Measure counting and encoding."""
         plain = self.folder / "plain.txt"
         plain.write_text(self.text.slice.read_text(encoding="utf-8").capitalize() * 4, encoding="utf-8")
         floors = {"words": 20.0, "whitespace": 60.0}
@@ -355,13 +377,16 @@ class Bench:
                 started = time.process_time()
                 encode_corpus(plain, tokenizer=tokenizer, workers=1, cache_dir=self.folder).close()
                 found.append(plain.stat().st_size / (time.process_time() - started) / 1e6)
-            record = {"part": "text", "row": f"counting and encoding, {tokenizer}", "side": "cawv", "against": "",
-                      "unit": "MB/CPU s", "speed": median(found), "speed_against": None, "ratio": median(found),
-                      "goal": None, "floor": floor, "speeds": found}  # fmt: skip
+            record = {
+                "part": "text", "row": f"counting and encoding, {tokenizer}", "side": "cawv", "against": "",
+                "unit": "MB/CPU s", "speed": median(found), "speed_against": None, "ratio": median(found),
+                "goal": None, "floor": floor, "speeds": found,
+            }  # fmt: skip
             self.records.append(record)
             print(table_line(record), file=sys.stderr, flush=True)
 
     def run(self) -> None:
+        """Run the parts asked for."""
         for part in self.options.parts.split(","):
             (self.text_speed if part == "text" else getattr(self, part))()
 
@@ -377,12 +402,15 @@ def table_line(record: dict[str, Any]) -> str:
     def shown(value: float | None, digits: str = ".2f") -> str:
         return "" if value is None else format(value, digits)
 
-    missed = record["floor"] is not None and record["ratio"] < record["floor"] and record["side"] != "baseline"
+    missed = (
+        record["floor"] is not None and record["ratio"] < record["floor"] and record["side"] != "baseline"
+    )
     ratio = f"**{record['ratio']:.2f}** missed" if missed else f"{record['ratio']:.2f}"
-    return " | ".join(
-        ["", record["part"], record["row"], record["side"], f"{record['speed']:.2f} {record['unit']}", record["against"],
-         shown(record["speed_against"]), ratio, shown(record["goal"], "g"), shown(record["floor"], "g"), ""]
-    ).strip()  # fmt: skip
+    cells = [
+        record["part"], record["row"], record["side"], f"{record['speed']:.2f} {record['unit']}",
+        record["against"], shown(record["speed_against"]), ratio, shown(record["goal"], "g"), shown(record["floor"], "g"),
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -390,9 +418,13 @@ def main() -> None:
     if sys.argv[1:2] == ["--gensim"]:
         train_gensim(*sys.argv[2:])
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
-    parser.add_argument("--into", type=Path, default=Path("bench"), help="folder of the record (default: bench)")
+    parser.add_argument(
+        "--into", type=Path, default=Path("bench"), help="folder of the record (default: bench)"
+    )
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: all)")
     parser.add_argument("--rows", help="models or settings, comma-separated (default: all)")
     parser.add_argument("--words", type=int, default=2_500_000, help="words of the corpus to train on")

@@ -1,8 +1,7 @@
 """Time and memory of the Contextualizer against self-attention as documents grow.
 
 Forward and backward of one layer; the memory is what autograd keeps for the backward pass, counted exactly.
-Time is that of the processor (of all threads), not of the clock, and the least of several rounds in which all
-variants take turns: other programs of a busy machine hardly count.
+All variants take turns within each round, so that a busy machine slows them alike; the figure is the median.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ def variants() -> dict[str, tuple[Callable[[Tensor], Tensor], int]]:
 
 
 def seconds(function: Callable[[Tensor], Tensor], tokens: Tensor) -> float:
-    start = time.process_time()
+    start = time.perf_counter()
     function(tokens).sum().backward()
-    return time.process_time() - start
+    return time.perf_counter() - start
 
 
 def kept_bytes(function: Callable[[Tensor], Tensor], tokens: Tensor) -> int:
@@ -63,7 +62,7 @@ def main() -> None:
 
     options = parser(__doc__ or "")
     options.add_argument("--batch", type=int, default=2, help="documents at a time")
-    options.add_argument("--rounds", type=int, default=9, help="measurements of each")
+    options.add_argument("--rounds", type=int, default=5, help="measurements of each")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
@@ -85,7 +84,7 @@ def main() -> None:
         row: list[Any] = [n]
         for name in tried:
             if name in here:
-                times[name].append(1000 * min(rounds[name]))
+                times[name].append(1000 * float(np.median(rounds[name])))
                 memory[name].append(kept_bytes(here[name], tokens) / 2**20)
                 row.append(f"{times[name][-1]:.1f} ms, {memory[name][-1]:.1f} MB")
             else:
@@ -94,9 +93,8 @@ def main() -> None:
         progress(number + 1, len(lengths), f"n = {n}: {row[1:]}")
     report.text(
         f"Forward and backward of one layer, {arguments.batch} documents of n tokens, width {WIDTH}, rank "
-        f"{RANK}, {HEADS} heads, {arguments.threads} thread(s); processor time, least of {arguments.rounds} "
-        "interleaved rounds. Self-attention gives n vectors, the Contextualizer one; “token-wise” gives n as "
-        "well."
+        f"{RANK}, {HEADS} heads, {arguments.threads} thread(s); median of {arguments.rounds} interleaved "
+        "rounds. Self-attention gives n vectors, the Contextualizer one; “token-wise” gives n as well."
     )
     report.table(["n", *tried], rows)
     slopes = []
@@ -112,7 +110,7 @@ def main() -> None:
     for name in tried:
         axes[0].loglog(lengths[: len(times[name])], times[name], "o-", ms=3, label=name)
         axes[1].loglog(lengths[: len(memory[name])], memory[name], "o-", ms=3)
-    axes[0].set_ylabel("processor ms, forward and backward")
+    axes[0].set_ylabel("ms, forward and backward")
     axes[1].set_ylabel("MB kept for the backward pass")
     for axis in axes:
         axis.set_xlabel("tokens n")

@@ -5,6 +5,7 @@ The search itself takes minutes for each reader: ``scripts/fuzz_readers.py``, wh
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import random
 import sys
@@ -102,6 +103,24 @@ def test_some_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
     for files in warm.seeds():
         for data in mutations(warm.join(files), rng):
             fuzz.run(warm, data, tmp_path, watch)
+
+
+def test_a_refused_pickle_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What a failed unpickler leaves on its stack must not hold on to it: the collector cannot free both."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.gensim_format import read_gensim
+
+    (tmp_path / "v").write_bytes(b"cnumpy\nndarray\ncos\nsystem\n.")
+
+    def fail() -> int:
+        for _ in range(50):
+            with pytest.raises(DataError):
+                read_gensim(tmp_path / "v")
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = fail()
+    assert fail() < before + 100
 
 
 def test_a_reader_that_does_what_it_should_not_is_noticed(tmp_path: Path, watch: Any) -> None:

@@ -25,7 +25,7 @@ FLOORS = [
         "text", "in_order", "joining", "phrases", "spilled_types", "json_lines", "bzip2_blocks",
         "mediawiki_dump", "wikitext",
         "token_stream", "encoding", "cache", "corpus", "docstrings",
-        "progress", "history", "model", "attention", "chunks",
+        "progress", "history", "model", "attention", "chunks", "private_rows",
     },
     {
         "training", "plan", "reembedding", "segmentation", "sentences", "search",

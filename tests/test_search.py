@@ -194,3 +194,21 @@ def test_streamed_npy_refuses_other_widths(tmp_path):
     with pytest.raises(ValueError, match="4 columns"):
         write_npy_stream(tmp_path / "m.npy", [np.zeros((2, 3))], 4)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"[]"),
+        ("config.json", b"[" * 100_000),
+        ("offsets.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr':\n  (\n ]  "),
+        ("offsets.npy", b""),
+        ("vectors.npy", b"\x93NUMPY"),
+        ("blank.npy", b"text"),
+    ],
+)
+def test_whatever_is_damaged_the_message_is_ours(tmp_path, name, content):
+    kv, _, _ = built(tmp_path, collection(20))
+    (tmp_path / "index" / name).write_bytes(content)
+    with pytest.raises(DataError, match=r"damaged|not a search index"):
+        SearchIndex.load(tmp_path / "index", kv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +31,12 @@ SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
 """Neighbouring targets that share a draw of negatives under ``negatives="shared"``; not for ssg and
 cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
 
-SHARED_DRAW = 5
-"""Smallest draw that is shared; its weight makes up for what was wanted."""
+SHARED_DRAW = 1.6
+"""A shared draw is larger than the ``negative`` wanted by this factor; its weight makes up for that.
+With fewer the loss on held-out text suffers (docs/decisions/)."""
+
+SHARING = ("cbow", "skipgram")
+"""Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
 
 ATTENTION_KINDS = ("full", "position", "word")
 CBOW_UPDATES = ("exact", "word2vec")
@@ -103,8 +108,8 @@ class TrainConfig:
     attention_clip : float, default 10
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
-        ``exact`` draws negatives for each prediction; ``shared`` lets neighbouring predictions
-        share a somewhat larger draw (docs/decisions/).
+        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow and skipgram,
+        lets neighbouring predictions share a somewhat larger draw (docs/decisions/).
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -214,14 +219,19 @@ class TrainConfig:
             workers=self.workers or usable_cpus(),
             cbow_update=self.cbow_update or "word2vec",
             attention_alpha=self._attention_alpha(),
-            negatives=(self.negatives or "exact") if self.model in SHARED_BY else "exact",
+            negatives=self._negatives(),
         )
 
     def sharing(self) -> tuple[int, int]:
         """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
         if self.negatives != "shared":
             return 1, self.negative
-        return SHARED_BY[self.model], max(self.negative, SHARED_DRAW)
+        return SHARED_BY[self.model], math.ceil(SHARED_DRAW * self.negative)
+
+    def _negatives(self) -> str:
+        if self.model not in SHARED_BY:
+            return "exact"
+        return self.negatives or ("shared" if self.model in SHARING else "exact")
 
     def _attention_alpha(self) -> float:
         if self.attention_alpha is not None:

@@ -140,6 +140,35 @@ class _Ignored:
         pass
 
 
+class _Room:
+    """What the stand-ins of one pickle may copy in all, however often it calls them: a multiple of its size.
+
+    Not part of the unpickler: objects left on its stack by a damaged pickle must not refer to it, since the
+    garbage collector does not look there and could never free both.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self._left = n_bytes
+
+    def spend(self, n_bytes: int) -> None:
+        """Take up so much, or refuse."""
+        self._left -= n_bytes
+        if self._left < 0:
+            raise _Refused("more memory than its size accounts for")
+
+    def rebuild(self, data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
+        """Return an array as ``_rebuild`` does."""
+        self.spend(8 * len(data) if isinstance(data, list | str) else 0)
+        return _rebuild(data, dtype, shape, order)
+
+    def encode(self, text: Any, encoding: Any = "latin1") -> bytes:
+        """Return the bytes that protocol 2 writes as text."""
+        if not isinstance(text, str):
+            raise _Refused("text that is none")
+        self.spend(len(text))
+        return text.encode("latin1")
+
+
 class _Shells(pickle.Unpickler):
     """An unpickler that knows only the names listed in this module.
 
@@ -148,29 +177,14 @@ class _Shells(pickle.Unpickler):
     stream : binary stream
         The pickle.
     size : int
-        Its bytes. Stand-ins that copy may make a multiple of that in all, however often they are called.
+        Its bytes.
     """
 
     def __init__(self, stream: Any, size: int) -> None:
         super().__init__(stream)
         self._known: dict[tuple[str, str], Any] = {}
-        self._left = 16 * size
-        self._array_type = type("ndarray", (_Array,), {"rebuild": staticmethod(self._rebuild)})
-
-    def _spend(self, n_bytes: int) -> None:
-        self._left -= n_bytes
-        if self._left < 0:
-            raise _Refused("more memory than its size accounts for")
-
-    def _rebuild(self, data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
-        self._spend(8 * len(data) if isinstance(data, list | str) else 0)
-        return _rebuild(data, dtype, shape, order)
-
-    def _encode(self, text: Any, encoding: Any = "latin1") -> bytes:
-        if not isinstance(text, str):
-            raise _Refused("text that is none")
-        self._spend(len(text))
-        return text.encode("latin1")
+        self._room = _Room(16 * size)
+        self._array_type = type("ndarray", (_Array,), {"rebuild": staticmethod(self._room.rebuild)})
 
     def find_class(self, module: str, name: str) -> Any:
         key = (module, name)
@@ -189,13 +203,14 @@ class _Shells(pickle.Unpickler):
         if module == "numpy" and name == "dtype":
             return type("dtype", (_Dtype,), {})
         if module in _NUMPY_CORE and name == "_reconstruct":
-            return _fresh(lambda *_: self._array_type())
+            array_type = self._array_type
+            return _fresh(lambda *_: array_type())
         if module in _NUMPY_NUMERIC and name == "_frombuffer":
-            return _fresh(self._rebuild)
+            return _fresh(self._room.rebuild)
         if module in _NUMPY_CORE and name == "scalar":
             return type("scalar", (_Scalar,), {})
         if (module, name) == ("_codecs", "encode"):  # how protocol 2 writes bytes
-            return _fresh(self._encode)
+            return _fresh(self._room.encode)
         if (module, name) in {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}:
             return _fresh(_reconstruct_shell)
         if (module, name) in {("builtins", "object"), ("__builtin__", "object")}:

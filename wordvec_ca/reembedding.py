@@ -34,7 +34,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +128,9 @@ class WordCounts:
                 return cls(
                     arrays["counts"].astype(np.int64), int(arrays["n_oov"]), int(arrays["n_sentences"])
                 )
-        except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        except OSError:
+            raise
+        except Exception as error:  # damaged arrays raise nearly anything
             raise DataError(f"{path} is not a file of word counts (WordCounts.save): {error}") from error
 
     @classmethod
@@ -244,7 +245,7 @@ class Reembedding:
                 converged=bool(record["converged"]),
                 counts=WordCounts.load(directory / "counts.npz"),
             )
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except Exception as error:  # damaged arrays and records raise nearly anything
             raise DataError(
                 f"{directory} does not hold v0.npy, counts.npz and reembedding.json: {error!r}; "
                 "write one with Reembedding.save or 'cawv reembed'"

@@ -100,11 +100,11 @@ def _map_tensor(path: str | os.PathLike[str], start: int, name: str, entry: Any)
     try:
         kind, shape = entry["dtype"], tuple(entry["shape"])
         begin, end = entry["data_offsets"]
-        whole = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+        whole = len(shape) <= 8 and all(type(n) is int and 0 <= n < 2**60 for n in (*shape, begin, end))
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: the header entry of tensor {name!r} is malformed") from error
-    if kind not in _DTYPES:
-        raise DataError(f"{path}: tensor {name!r} is of type {kind!r}; known are {', '.join(_DTYPES)}")
+    if not isinstance(kind, str) or kind not in _DTYPES:
+        raise DataError(f"{path}: tensor {name!r} is of type {kind!r:.60}; known are {', '.join(_DTYPES)}")
     dtype = np.dtype(_DTYPES[kind])
     n_items = 1
     for side in shape if whole else ():
@@ -114,8 +114,11 @@ def _map_tensor(path: str | os.PathLike[str], start: int, name: str, entry: Any)
             f"{path}: tensor {name!r} of type {kind} and shape {shape} does not fit its bytes {begin} to "
             f"{end}, or the file is cut off"
         )
-    if n_items == 0:
-        return np.zeros(shape, dtype=dtype)
+    if n_items == 0:  # nothing to map
+        try:
+            return np.zeros(shape, dtype=dtype)
+        except ValueError as error:  # sides beyond all arrays
+            raise DataError(f"{path}: tensor {name!r} has the impossible shape {shape}") from error
     return np.memmap(path, dtype=dtype, mode="r", offset=start + begin, shape=shape)
 
 

@@ -27,7 +27,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels.row_products import row_products
 from wordvec_ca.model import replacing
-from wordvec_ca.npy_stream import write_npy_stream
+from wordvec_ca.npy_stream import map_npy, write_npy_stream
 from wordvec_ca.reembedding import FILES as REEMBEDDING_FILES
 from wordvec_ca.reembedding import WordVectors
 from wordvec_ca.sentences import SentenceVectorizer
@@ -83,18 +83,18 @@ class SearchIndex:
         self.vectorizer = vectorizer
         self.record = record
         try:
-            self.vectors: NDArray[Any] = np.load(directory / "vectors.npy", mmap_mode="r", allow_pickle=False)
-            self._offsets: NDArray[np.int64] = np.load(
-                directory / "offsets.npy", mmap_mode="r", allow_pickle=False
-            )
-            self._blank: NDArray[np.int64] = np.load(directory / "blank.npy", allow_pickle=False)
+            self.vectors: NDArray[Any] = map_npy(directory / "vectors.npy")
+            self._offsets: NDArray[np.int64] = map_npy(directory / "offsets.npy")
+            self._blank: NDArray[np.int64] = np.array(map_npy(directory / "blank.npy"))
             size = (directory / "text.bin").stat().st_size
             self._text: NDArray[np.uint8] = (
                 np.memmap(directory / "text.bin", np.uint8, "r") if size else np.zeros(0, np.uint8)
             )
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError) as error:
             raise DataError(f"{directory} is damaged: {error}; build the index again") from error
-        if len(self._offsets) != len(self.vectors) + 1 or self._offsets[-1] != size:
+        lists = all(array.ndim == 1 and array.dtype == np.int64 for array in (self._offsets, self._blank))
+        table = self.vectors.ndim == 2 and self.vectors.dtype.kind == "f"
+        if not lists or not table or len(self._offsets) != len(self.vectors) + 1 or self._offsets[-1] != size:
             raise DataError(f"{directory} is damaged: its files do not fit together; build the index again")
 
     def __len__(self) -> int:
@@ -230,11 +230,15 @@ def read_record(directory: str | Path) -> dict[str, Any]:
     path = Path(directory) / "config.json"
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{directory} is not a search index: it has no {path.name}; choose another"
+        ) from error
+    except (OSError, RecursionError, ValueError) as error:
         raise DataError(
             f"{directory} is not a search index ({error}): build one with 'cawv search'"
         ) from error
-    if record.get("kind") != "search index":
+    if not isinstance(record, dict) or record.get("kind") != "search index":
         raise DataError(f"{directory} is not a search index: build one with 'cawv search'")
     if record.get("format") != 1:
         raise DataError(

@@ -33,7 +33,6 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Literal, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -749,7 +748,11 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             made._n_features_out = fitted["direction"].shape[0]
             other = record["vocabulary"] != _fingerprint(made.vectors_)
             own_tokenizer = record["own_tokenizer"]
-        except (OSError, KeyError, TypeError, ValueError, BadZipFile) as error:
+        except OSError as error:
+            raise DataError(
+                f"{directory} does not hold a SentenceVectorizer: {error.filename}: {error.strerror}"
+            ) from error
+        except Exception as error:  # damaged arrays and records raise nearly anything
             raise DataError(f"{directory} does not hold a SentenceVectorizer: {error!r}") from error
         if other:
             raise DataError(

@@ -41,6 +41,7 @@ from wordvec_ca.kernels import STATS, aligned_zeros
 from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.model import EmbeddingModel, check_memory, check_output, check_room
+from wordvec_ca.private_rows import private_rows
 from wordvec_ca.progress import Callback, Progress
 from wordvec_ca.text import find_files
 from wordvec_ca.token_stream import TokenStream
@@ -61,15 +62,6 @@ what is left is spread so widely that its concentration shows nothing."""
 
 PLACE_TOKENS = 20_000
 """Tokens over which the attention to each place is averaged."""
-
-N_PRIVATE = 256
-"""Most frequent words of which each of several threads has its own rows."""
-
-MERGE_EVERY = 4_000
-"""Tokens between two merges of these rows, for a model with one prediction per token."""
-
-PAIRS_PER_MERGE = 24_000
-"""The same in predictions, for models with one per context word: frequent rows must not drift far apart."""
 
 
 def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
@@ -204,13 +196,16 @@ class Trainer:
     def _keep_rows_private(self) -> None:
         """Give each of several threads its own rows of the most frequent words (docs/decisions/)."""
         config = self.config
-        if config.workers == 1 or config.backend != "cython":
-            return
-        self.hyper["n_private"] = min(N_PRIVATE, len(self.model.vocab))
-        self.hyper["merge_every"] = MERGE_EVERY
-        if config.model in PAIRWISE and config.window is not None:
-            contexts = config.window + 1 if config.shrink_windows else 2 * config.window
-            self.hyper["merge_every"] = max(100, PAIRS_PER_MERGE // contexts)
+        assert config.workers is not None
+        assert config.window is not None
+        predictions = 1
+        if config.model in PAIRWISE:
+            predictions = config.window + 1 if config.shrink_windows else 2 * config.window
+        if config.backend == "cython":  # the other has plain Hogwild threads
+            counts = self.model.vocab.counts
+            self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
+                counts, self.keep, config.workers, predictions
+            )
 
     def run(self, callbacks: Sequence[Callback] = (), checkpoint: Checkpointing | None = None) -> None:
         """Train all epochs, or those that are left.

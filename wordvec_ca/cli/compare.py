@@ -35,12 +35,16 @@ def command(
     from wordvec_ca.eval.comparison import compare, table
     from wordvec_ca.eval.report import Report, reports_in
     from wordvec_ca.eval.suite import plan, run
+    from wordvec_ca.formats import detect_format
     from wordvec_ca.keyedvectors import KeyedVectors
 
     def say(line: str) -> None:
         if not quiet:
             click.echo(line, err=True)
 
+    for path in (baseline, *models):  # what is no model must not show only after the others were judged
+        if path.suffix != ".json":
+            detect_format(path)
     jobs, _ = plan(tasks, folder=folder, files=files_of(files))
 
     def reports(path: Path) -> list[Report]:

@@ -30,13 +30,18 @@ def command(output: str, model: str, epochs: int, max_words: int | None) -> None
     """Train vectors on the documentation of Python and the installed packages, and look at them."""
     from wordvec_ca.config import TrainConfig
     from wordvec_ca.docstrings import docstrings
+    from wordvec_ca.model import check_output
     from wordvec_ca.progress import Bar, Lines
     from wordvec_ca.training import train
 
+    try:
+        config = TrainConfig(model=model, window=10, epochs=epochs)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from error
+    check_output(output, overwrite=True)
     click.echo("Reading the documentation of Python and the installed packages ...", err=True)
     text = list(docstrings(max_words=max_words))
     click.echo(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text", err=True)
-    config = TrainConfig(model=model, window=10, epochs=epochs)
     show: Any = Bar() if sys.stderr.isatty() else Lines()
     if isinstance(show, Bar):
         with show:

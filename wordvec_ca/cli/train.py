@@ -60,7 +60,8 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--negatives",
     type=click.Choice(["exact", "shared"]),
-    help="Own negatives for each prediction, or some shared by neighbours.  [default: exact]",
+    help="Own negatives for each prediction, or some shared by neighbours.  "
+    "[default: shared for cbow and skipgram, else exact]",
 )
 @click.option(
     "--sample",

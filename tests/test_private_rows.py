@@ -1,0 +1,39 @@
+"""Which rows threads keep to themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wordvec_ca.private_rows import LEAST_SHARE, LONGEST, SHORTEST, TOKENS_PER_ROW, private_rows
+
+ALL = np.zeros(0, np.uint32)
+ZIPF = (10**8 / np.arange(1, 50_001)).astype(np.int64)
+
+
+def test_one_worker_has_none() -> None:
+    assert private_rows(ZIPF, ALL, 1, 1) == (0, 0)
+
+
+@pytest.mark.parametrize("predictions", [1, 21])
+def test_more_workers_and_more_predictions_merge_sooner(predictions: float) -> None:
+    found = [private_rows(ZIPF, ALL, workers, predictions) for workers in (2, 4, 16, 64)]
+    rows, intervals = zip(*found, strict=True)
+    assert list(intervals) == sorted(intervals, reverse=True)
+    assert intervals[0] > intervals[-1] >= SHORTEST
+    assert all(n * TOKENS_PER_ROW <= interval for n, interval in found)
+    assert rows[0] > rows[-1] >= 1
+    assert intervals[0] <= private_rows(ZIPF, ALL, 2, 1)[1]
+
+
+def test_subsampling_lets_threads_drift_longer() -> None:
+    keep = np.minimum(2.0**32 - 1, 2.0**32 * 10**6 / ZIPF).astype(np.uint32)
+    assert private_rows(ZIPF, ALL, 4, 1)[1] < private_rows(ZIPF, keep, 4, 1)[1]
+
+
+def test_only_frequent_words_have_rows() -> None:
+    counts = np.array([10**6, 10**6, *[10] * 1_000])
+    assert private_rows(counts, ALL, 2, 1)[0] == 2
+    assert counts[2] / counts.sum() < LEAST_SHARE
+    flat = np.full(100_000, 7)
+    assert private_rows(flat, ALL, 2, 1) == (1, LONGEST)
