@@ -169,6 +169,7 @@ def main() -> None:
         different += digest(out) != expected
         left += len([path for path in folder.iterdir() if path.name.startswith(".")])
         finished += 1
+        print(f"\r{kills.total()} kills, {len(faults)} faults", end="", file=sys.stderr, flush=True)
         shutil.rmtree(out)
         shutil.rmtree(run(out), ignore_errors=True)
     for name, number in kills.most_common():

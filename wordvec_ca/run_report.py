@@ -303,7 +303,7 @@ def _counted(vectors: KeyedVectors, rows: Iterable[int]) -> str:
     counts = vectors.counts
     return " ".join(
         f"<span><bdi>{_word(vectors.index_to_key[row])}</bdi>"
-        + ("" if counts is None else f" <small>{short(int(counts[row]))}</small>")
+        + ("" if counts is None else f" <small>{int(counts[row]):,}</small>")
         + "</span>"
         for row in rows
     )
@@ -415,7 +415,7 @@ def _attention(folder: Path, vectors: KeyedVectors, config: TrainConfig) -> str:
     heat = ""
     if config.attention != "position":
         values = [row[near].tolist() for row in rows]
-        what = f"Attention by class of word{' and place' if has_places else ''}. {told}"
+        what = f"Punctuation, numbers, and all other words by rank of frequency. {told}"
         if has_places and half > MOST_PLACES:
             what += f" The {MOST_PLACES} nearest of {half} places on each side."
         drawing = heat_map("Attention by class of word and place", what, names, columns, values)
