@@ -428,3 +428,19 @@ def test_impossible_configuration(options: dict[str, Any], words: list[str]) -> 
 def test_configuration_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         TrainConfig().window = 9  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("window", [5, 20])
+def test_the_negatives_that_cbow_shares_by_default_lose_nothing(window: int) -> None:
+    """On few words without sub-sampling, where summed steps overshoot first."""
+    rng = np.random.default_rng(2)
+    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
+    common = TrainConfig(
+        model="cbow", window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
+    )
+    assert common.resolved().negatives == "shared"
+    exact, shared = (
+        train(corpus, dataclasses.replace(common, negatives=negatives)).record["loss_by_epoch"][-1]
+        for negatives in ("exact", "shared")
+    )
+    assert shared == pytest.approx(exact, rel=0.004)

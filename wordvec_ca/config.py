@@ -39,7 +39,7 @@ PAIRS_SHARED = 48
 """Most predictions, on average, that share a draw of negatives in skip-gram, unless two targets have more: their
 summed steps on the rows of the negatives diverge at learning rates that are safe for one (docs/decisions/)."""
 
-SHARING = ("cbow", "skipgram")
+SHARING = ("cbow",)
 """Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
 
 ATTENTION_KINDS = ("full", "position", "word")
@@ -112,8 +112,9 @@ class TrainConfig:
     attention_clip : float, default 10
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
-        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow and skipgram,
-        lets neighbouring predictions share a somewhat larger draw (docs/decisions/).
+        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow, lets
+        neighbouring predictions share a somewhat larger draw: for skipgram four times as fast, but
+        less stable at high learning rates (docs/decisions/).
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}

@@ -405,6 +405,8 @@ class Trainer:
         self.stopping = True
         fraction = self.schedule.fraction(self._position)
         also = f" or attention_alpha (now {self.config.attention_alpha:g})" if _attends(self.config) else ""
+        if self.config.negatives == "shared":
+            also += ", or draw exact negatives"
         return TrainingDiverged(
             f"training diverged: {fault} after {fraction:.1%} of the run. "
             f"Lower alpha (now {self.config.alpha:g}){also}"

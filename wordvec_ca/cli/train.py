@@ -61,7 +61,7 @@ class ModelChoice(click.Choice[str]):
     "--negatives",
     type=click.Choice(["exact", "shared"]),
     help="Own negatives for each prediction, or some shared by neighbours.  "
-    "[default: shared for cbow and skipgram, else exact]",
+    "[default: shared for cbow, else exact]",
 )
 @click.option(
     "--sample",
