@@ -408,7 +408,8 @@ def table_line(record: dict[str, Any]) -> str:
     ratio = f"**{record['ratio']:.2f}** missed" if missed else f"{record['ratio']:.2f}"
     cells = [
         record["part"], record["row"], record["side"], f"{record['speed']:.2f} {record['unit']}",
-        record["against"], shown(record["speed_against"]), ratio, shown(record["goal"], "g"), shown(record["floor"], "g"),
+        record["against"], shown(record["speed_against"]), ratio, shown(record["goal"], "g"),
+        shown(record["floor"], "g"),
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 

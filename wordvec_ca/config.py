@@ -36,8 +36,8 @@ SHARED_DRAW = 1.6
 With fewer the loss on held-out text suffers (docs/decisions/)."""
 
 PAIRS_SHARED = 48
-"""Most predictions, on average, that share a draw of negatives in skip-gram, unless two targets have more: their
-summed steps on the rows of the negatives diverge at learning rates that are safe for one (docs/decisions/)."""
+"""Most predictions, on average, that share a draw of negatives in skip-gram, unless two targets have more:
+their summed steps diverge at learning rates that are safe for one (docs/decisions/)."""
 
 SHARING = ("cbow",)
 """Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
