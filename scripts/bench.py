@@ -43,7 +43,7 @@ from wordvec_ca import kernels
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import EncodedCorpus, count_corpus, encode_corpus, tokenize
 from wordvec_ca.model import EmbeddingModel
-from wordvec_ca.training import Trainer
+from wordvec_ca.trainer import Trainer
 
 PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
 LEAST_CPU = 5.0

@@ -110,7 +110,7 @@ def trainer_of_small_model() -> Any:
     """Return what a checkpoint is read into; made once."""
     import numpy as np
 
-    from wordvec_ca.training import Trainer
+    from wordvec_ca.trainer import Trainer
 
     return Trainer(small_model("cbow-attn"), np.array([0, 1, 2, -1] * 300, np.int32))
 

@@ -414,7 +414,7 @@ def test_no_room_for_the_model_is_said_before_training(
     monkeypatch.setattr(
         shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000)
     )
-    monkeypatch.setattr("wordvec_ca.training.Trainer.run", lambda *_: pytest.fail("it trained"))
+    monkeypatch.setattr("wordvec_ca.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
     outcome = cawv("train", text, *QUICK)
     assert outcome.code == 1
     says(outcome, "no room", "'model'", "free")
@@ -567,7 +567,7 @@ def test_bad_held_out_text(
 ) -> None:
     (here / "valid.txt").write_text(content)
     before = tree(here)
-    monkeypatch.setattr("wordvec_ca.training.Trainer.run", lambda *_: pytest.fail("it trained"))
+    monkeypatch.setattr("wordvec_ca.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
     outcome = cawv("train", text, *QUICK, "--valid", "valid.txt")
     assert outcome.code == 1
     says(outcome, "Error: held-out text: ", BAD_VALID[content])
@@ -768,7 +768,7 @@ def test_warnings_are_lines_for_people(cawv: Run, text: Path, monkeypatch: pytes
     def warn(*_: Any) -> None:
         warnings.warn("mind the gap", stacklevel=1)
 
-    monkeypatch.setattr("wordvec_ca.training._warn_of_collapse", warn)
+    monkeypatch.setattr("wordvec_ca.collapse._warn_of_collapse", warn)
     outcome = cawv("train", text, *QUICK)
     assert "\nWarning: mind the gap\n" in outcome.err
 

@@ -30,12 +30,12 @@ from hypothesis import strategies as st
 import wordvec_ca.encoding as encoding_module
 import wordvec_ca.text as text_module
 from wordvec_ca import bzip2_blocks, json_lines
+from wordvec_ca.chunks import chunks_of
 from wordvec_ca.corpus import count_corpus, encode_corpus, plan_corpus, stream_corpus, write_vocabulary
 from wordvec_ca.errors import DataError
 from wordvec_ca.spilled_types import SpilledTypes
 from wordvec_ca.text import cut_into_blocks, find_files, tokenize
 from wordvec_ca.token_stream import TokenStream
-from wordvec_ca.training import chunks_of
 from wordvec_ca.vocab import Vocab
 
 PACK: dict[str, Callable[[bytes], bytes]] = {

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wordvec_ca.config import TrainConfig
 from wordvec_ca.errors import DataError
 from wordvec_ca.history import MOST_POINTS, History
 from wordvec_ca.model import EmbeddingModel
 from wordvec_ca.progress import Progress
-from wordvec_ca.training import TrainConfig, train
+from wordvec_ca.training import train
 
 
 def record(

@@ -19,11 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wordvec_ca.chunks import Chunks
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.docstrings import docstrings
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, STATS, _sgns, aligned_zeros, padded, sgns_numba
 from wordvec_ca.kernels.pool import noise_pool
-from wordvec_ca.training import Chunks, keep_thresholds, train
+from wordvec_ca.trainer import keep_thresholds
+from wordvec_ca.training import train
 from wordvec_ca.vocab import Vocab
 
 ISAS = _sgns.isas()
@@ -809,7 +811,7 @@ def test_one_worker_gives_the_same_bits_again() -> None:
 
 
 def test_a_callback_that_fails_leaves_no_thread_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordvec_ca.training.RECORD_EVERY", 0.01)
+    monkeypatch.setattr("wordvec_ca.trainer.RECORD_EVERY", 0.01)
     corpus = [[f"w{i % 97}" for i in range(k, k + 30)] for k in range(20_000)]
 
     def fail(record: object) -> bool:

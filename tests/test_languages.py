@@ -15,11 +15,12 @@ import pytest
 from numba import njit
 
 from wordvec_ca.attention import weights_by_place
+from wordvec_ca.collapse import NEGLECTED
 from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.kernels import sgns_numba
 from wordvec_ca.kernels.pool import noise_pool
 from wordvec_ca.model import EmbeddingModel
-from wordvec_ca.training import NEGLECTED, train
+from wordvec_ca.training import train
 from wordvec_ca.vocab import Vocab
 
 WINDOW = 5

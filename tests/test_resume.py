@@ -21,7 +21,8 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import MODELS
 from wordvec_ca.model import EmbeddingModel
 from wordvec_ca.progress import Progress
-from wordvec_ca.training import Trainer, resume, train
+from wordvec_ca.trainer import Trainer
+from wordvec_ca.training import resume, train
 from wordvec_ca.unfinished_run import UnfinishedRun, run_folder
 from wordvec_ca.vocab import Vocab
 

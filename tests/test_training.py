@@ -21,7 +21,8 @@ from wordvec_ca.kernels import MODELS
 from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.model import EmbeddingModel, n_parameters
 from wordvec_ca.progress import Progress
-from wordvec_ca.training import Schedule, Trainer, keep_thresholds, train
+from wordvec_ca.trainer import Schedule, Trainer, keep_thresholds
+from wordvec_ca.training import train
 from wordvec_ca.vocab import Vocab
 
 KINDS = [{"model": model} for model in MODELS if model != "cbow-attn"]
@@ -183,7 +184,7 @@ def test_callback_stops_the_run_and_the_model_is_saved(tmp_path: Path) -> None:
 def test_callback_in_the_middle_of_an_epoch_stops_after_the_chunks_under_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wordvec_ca.training.RECORD_EVERY", 0.001)
+    monkeypatch.setattr("wordvec_ca.trainer.RECORD_EVERY", 0.001)
     text = sentences(20_000)
     model = train(
         text, small(model="ssg", vector_size=100), callbacks=[lambda record: not record.epoch_ended]

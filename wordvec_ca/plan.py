@@ -13,7 +13,7 @@ import numpy as np
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import Corpus, CorpusStats, Progress, count_corpus
 from wordvec_ca.model import EmbeddingModel, memory_bytes, n_parameters, saved_bytes
-from wordvec_ca.training import Trainer
+from wordvec_ca.trainer import Trainer
 from wordvec_ca.vocab import Vocab
 
 OVERHEAD = 150_000_000
