@@ -500,8 +500,10 @@ def run_with_file_limit(limit: int, *arguments: str) -> Outcome:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
+    # Python 3.11 takes a .pyc that was cut off for a whole one, and every later run would stumble on it
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [*CAWV, *arguments], env=ENVIRONMENT, capture_output=True, text=True, preexec_fn=restrict
+        [*CAWV, *arguments], env=environment, capture_output=True, text=True, preexec_fn=restrict
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
