@@ -16,7 +16,10 @@ LEAST_SHARE = 2e-4
 """Share of the text from which a word's rows are kept."""
 
 TOKENS_PER_ROW = 16
-"""Least tokens between merges for each row kept, so that merging takes a small part of the time."""
+"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time."""
+
+TOKENS_PER_ROW_AND_WORKER = 4
+"""The same for each worker: all merge under one lock, and a row takes about as long as two tokens."""
 
 LONGEST, SHORTEST = 4_000, 100
 """Limits of the tokens between two merges."""
@@ -54,4 +57,5 @@ def private_rows(
     others = (workers - 1) * max(1.0, predictions / 6)  # 6: a window of 5, where all this was measured
     merge_every = int(np.clip(MEETINGS / max(same_word * others, 1e-12), SHORTEST, LONGEST))
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
-    return max(1, min(frequent, MOST_ROWS, merge_every // TOKENS_PER_ROW, len(counts))), merge_every
+    affordable = merge_every // max(TOKENS_PER_ROW, TOKENS_PER_ROW_AND_WORKER * workers)
+    return max(1, min(frequent, MOST_ROWS, affordable, len(counts))), merge_every
