@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import gzip
+import hashlib
 import itertools
 import json
 import math
@@ -218,7 +219,7 @@ def tune(options: argparse.Namespace, deadline: float) -> dict[str, Any] | None:
     -------
     dict, optional
         ``alphas``: family -> learning rate; ``tuned``: options of the attention recipe that was best. None
-        if the time is over.
+        if the time is over, or another process has not finished its part.
     """
     log = options.output / "tuning.jsonl"
     done = {record["key"]: record for record in read_lines(log)}
@@ -226,38 +227,43 @@ def tune(options: argparse.Namespace, deadline: float) -> dict[str, Any] | None:
     text: EncodedCorpus | None = None
 
     def score(family: str, chosen: dict[str, Any]) -> float | None:
+        """Return V of a setting, trained now if need be; None if the time is over or others are at it."""
         nonlocal text
-        config = TrainConfig(**{**COMMON, **chosen, "workers": options.workers})
         key = json.dumps([family, chosen, options.tune_lines], sort_keys=True)
-        if key not in done:
-            if time.monotonic() > deadline:
-                return None
-            if text is None:
-                text = encoded(first_lines(options.corpus, options.tune_lines), options, "tuning")
-            trained = train(text, config)
-            report = pos_induction.evaluate(trained.vectors, dev, seed=1, workers=options.workers)
-            # The most likely restart is a matter of luck too: the mean is steadier to choose by.
-            mean = float(np.mean([restart["v_measure"] for restart in report.details["restarts"]]))
-            done[key] = {"key": key, "family": family, **chosen, "v": mean, "v_likely": report.value}
-            done[key]["attention_concentration"] = trained.record.get("attention_concentration")
-            append_line(log, done[key])
-            say(f"tuning {family} {chosen}: V {mean:.4f} on UD EWT dev")
-        return float(done[key]["v"])
+        if key not in done and time.monotonic() < deadline:
+            cell = options.output / "tuning" / hashlib.sha1(key.encode()).hexdigest()
+            with claimed(cell) as free:
+                done.update({record["key"]: record for record in read_lines(log)})
+                if free and key not in done:
+                    if text is None:
+                        text = encoded(first_lines(options.corpus, options.tune_lines), options, "tuning")
+                    trained = train(text, TrainConfig(**{**COMMON, **chosen, "workers": options.workers}))
+                    report = pos_induction.evaluate(trained.vectors, dev, seed=1, workers=options.workers)
+                    # The most likely restart is a matter of luck too: the mean is steadier to choose by.
+                    v = float(np.mean([restart["v_measure"] for restart in report.details["restarts"]]))
+                    concentration = trained.record.get("attention_concentration")
+                    done[key] = {"key": key, "family": family, **chosen, "v": v, "v_likely": report.value}
+                    done[key]["attention_concentration"] = concentration
+                    append_line(log, done[key])
+                    say(f"tuning {family} {chosen}: V {v:.4f} on UD EWT dev")
+        return float(done[key]["v"]) if key in done else None
 
     alphas: dict[str, float] = {}
     for family, (base, rates) in GRIDS.items():
         scores = {alpha: score(family, {**base, "alpha": alpha}) for alpha in rates}
-        if None in scores.values():
-            return None
-        alphas[family] = max(rates, key=lambda alpha: scores[alpha] or 0.0)
+        if None not in scores.values():
+            alphas[family] = max(rates, key=lambda alpha: scores[alpha] or 0.0)
+    if len(alphas) < len(GRIDS):
+        return None
     found: list[tuple[float, dict[str, Any]]] = []
     for rate, warmup, sample in SEARCH:
         alpha = alphas["attention"]
         chosen = {"attention_alpha": rate * alpha, "attention_warmup": warmup, "sample": sample}
         value = score("attention, search", {**ATTENTION, "alpha": alpha, **chosen})
-        if value is None:
-            return None
-        found.append((value, chosen))
+        if value is not None:
+            found.append((value, chosen))
+    if len(found) < len(SEARCH):
+        return None
     return {"alphas": alphas, "tuned": max(found, key=lambda pair: pair[0])[1]}
 
 
@@ -562,6 +568,8 @@ def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
             top = max(found, key=lambda w: w.weight or 0.0)
             content = [w.weight for w in found if w.word in CONTENT and w.weight is not None]
             function = [w.weight for w in found if w.word in FUNCTION and w.weight is not None]
+            if not content or not function:  # a vocabulary too small to say anything
+                continue
             p = permutation_p(content, function)
             lines.append(
                 f"| {seed} | {words[0]} ... | {top.word} ({top.weight:.2f}) | {np.mean(content):.3f} | "
@@ -660,23 +668,22 @@ def write_results(options: argparse.Namespace) -> None:
     places = profile(options, figures) if weights else []
     tuning = read_lines(options.output / "tuning.jsonl")
     text = [
-        "## Ling et al. 2015: attention for CBOW",
-        "",
-        "    python scripts/ling2015_table1.py --data DATA --output ling2015",
+        "### The tables",
         "",
         f"Wikipedia, {'30 M words' if options.lines is None else f'the first {options.lines:,} lines'}, "
         f"cased, punctuation split off; {COMMON['vector_size']} dimensions, {COMMON['negative']} negatives, "
-        f"{COMMON['epochs']} epochs, no sub-sampling, words that occur {COMMON['min_count']} times. Learning "
-        f"rates: {len(tuning)} settings were tried on 10 M words and UD English-EWT dev, none on the sets "
-        "below. Every seed trains anew and starts the induction anew.",
+        f"{COMMON['epochs']} epoch, no sub-sampling, words that occur {COMMON['min_count']} times. "
+        f"{len(tuning)} settings were tried on 10 M words and UD English-EWT dev, none on the other "
+        "sets. Every seed trains anew and starts the induction anew.",
         "",
         *results_table(found, known, "main"),
         "",
-        "Mean ± standard deviation over the seeds. V: V-measure of part-of-speech induction; tagging: "
-        "accuracy of the linear window probe; SST: accuracy on dev, C by cross-validation on train; ws353, "
-        "mturk287: Spearman.",
+        "Mean ± standard deviation over the seeds. V: V-measure of part-of-speech induction, the most likely "
+        "of 10 restarts; tagging: accuracy of the linear window probe; SST: accuracy on dev, C by "
+        "cross-validation on train; ws353, mturk287: Spearman. Skip-gram's negatives are shared by the "
+        "contexts of neighbouring targets.",
         "",
-        "### Does attention at window 20 win?",
+        "### Differences",
         "",
         *differences_table(found, known),
         "",
@@ -691,6 +698,12 @@ def write_results(options: argparse.Namespace) -> None:
         "",
         "word2vec and exact: what the context rows are moved by; fixed and reduced: the window; full, "
         "position, word: what the attention depends on.",
+        "",
+        "### More training",
+        "",
+        *results_table(found, known, "longer"),
+        "",
+        "Three epochs; d100 n5: 100 dimensions and 5 negatives.",
         "",
     ]
     if weights:
@@ -708,9 +721,16 @@ def write_results(options: argparse.Namespace) -> None:
             *[f"* {line}" for line in places],
             "",
         ]
-    text += ["### Learning rates tried", ""]
-    text += ["| model | gradient | alpha | V, EWT dev |", "|---|---|---|---|"]
-    text += [f"| {t['model']} | {t['update'] or ''} | {t['alpha']:g} | {t['v']:.3f} |" for t in tuning]
+    text += [f"### The {len(tuning)} settings tried", ""]
+    text += ["| family | alpha | what else was varied | V, EWT dev |", "|---|---|---|---|"]
+    for tried in tuning:
+        varied = ""
+        if tried["family"] == "attention, search":
+            ratio = tried["attention_alpha"] / tried["alpha"]
+            varied = f"logits' rate x {ratio:g}, warm-up {tried['attention_warmup']:g}, sample "
+            varied += f"{tried['sample']:g}"
+        text.append(f"| {tried['family']} | {tried['alpha']:g} | {varied} | {tried['v']:.3f} |")
+    text += ["", "10 M words, one seed; V is the mean over the 10 restarts, which is steadier than the best."]
     begin, end = "<!-- ling2015: written by scripts/ling2015_table1.py -->", "<!-- ling2015: end -->"
     page = options.page.read_text(encoding="utf-8") if options.page.exists() else "# Results\n"
     before, _, rest = page.partition(begin)
