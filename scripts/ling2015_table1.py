@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import gzip
+import hashlib
 import itertools
 import json
 import math
@@ -34,6 +35,7 @@ import numpy as np
 
 from wordvec_ca.config import ATTENTION_KINDS, TrainConfig
 from wordvec_ca.corpus import EncodedCorpus, encode_corpus
+from wordvec_ca.errors import DataError
 from wordvec_ca.eval import pos_induction
 from wordvec_ca.eval.comparison import holm
 from wordvec_ca.eval.report import Metric, Report
@@ -59,40 +61,43 @@ it would remove the neighbours that syntax depends on; with it, see the ablation
 TUNE_LINES = 156_003
 """Lines of the corpus for choosing settings: 10 M words."""
 
+TUNE_RESTARTS = 5
+"""Restarts of the induction when choosing; the mean over them counts."""
+
 CBOW: dict[str, Any] = {"model": "cbow", "cbow_update": "word2vec", "shrink_windows": True}
-ATTENTION: dict[str, Any] = {"model": "cbow-attn", "cbow_update": "word2vec", "attention_warmup": 0.1}
-SKIPGRAM: dict[str, Any] = {"model": "skipgram", "negatives": "shared"}
+ATTENTION: dict[str, Any] = {"model": "cbow-attn", "cbow_update": "exact", "attention_warmup": 0.1}
+SKIPGRAM: dict[str, Any] = {"model": "skipgram"}
 STRUCTURED: dict[str, Any] = {"model": "ssg"}
 
 GRIDS: dict[str, tuple[dict[str, Any], tuple[float, ...]]] = {
-    "CBOW": (CBOW, (0.0125, 0.025, 0.05)),
-    "CBOW, exact": ({**CBOW, "cbow_update": "exact"}, (0.1, 0.2, 0.4)),
-    "CBOW, small window": ({**CBOW, "window": 2}, (0.0125, 0.025, 0.05, 0.1)),
-    "attention": (ATTENTION, (0.0125, 0.025, 0.05)),
-    "attention, exact": ({**ATTENTION, "cbow_update": "exact"}, (0.1, 0.2, 0.4)),
-    "skip-gram": (SKIPGRAM, (0.0125, 0.025, 0.05)),
-    "structured skip-gram": ({**STRUCTURED, "window": 5}, (0.0125, 0.025, 0.05)),
+    "attention": (ATTENTION, (0.2, 0.4, 0.8)),
+    "CBOW": (CBOW, (0.025, 0.05)),
+    "CBOW, small window": ({**CBOW, "window": 2}, (0.025, 0.05, 0.1, 0.2)),
+    "CBOW, exact": ({**CBOW, "cbow_update": "exact"}, (0.2, 0.4, 0.8)),
+    "attention, word2vec": ({**ATTENTION, "cbow_update": "word2vec"}, (0.0125, 0.025, 0.05)),
+    "skip-gram": (SKIPGRAM, (0.025,)),
+    "structured skip-gram": ({**STRUCTURED, "window": 5}, (0.025, 0.05)),
 }
 """Options and learning rates that are tried for each family of recipes."""
 
-SEARCH: tuple[tuple[float, float, float], ...] = (
-    (1.0, 0.1, 0.0),
-    (1.0, 0.0, 0.0),
-    (1.0, 0.3, 0.0),
-    (0.1, 0.1, 0.0),
-    (0.3, 0.1, 0.0),
-    (3.0, 0.1, 0.0),
-    (10.0, 0.1, 0.0),
-    (1.0, 0.1, 1e-3),
-    (1.0, 0.1, 1e-4),
+SEARCH: tuple[tuple[float, dict[str, Any]], ...] = (
+    (1.0, {}),
+    (1.0, {"attention_warmup": 0.0}),
+    (1.0, {"attention_warmup": 0.3}),
+    (0.3, {}),
+    (3.0, {}),
+    (10.0, {}),
+    (1.0, {"shrink_windows": True}),
+    (3.0, {"shrink_windows": True}),
+    (1.0, {"attention": "position"}),
+    (1.0, {"sample": 1e-3}),
 )
-"""What is tried for attention at its learning rate: rate of the logits relative to that of the vectors,
-warm-up, and sub-sampling. The best one is the recipe that is called tuned."""
+"""What is tried for attention at its learning rate: rate of the logits relative to that of the vectors, and
+other options. The best one is the recipe that is called tuned."""
 
 DATASETS = {
     ("pos-induction", "wsj_sample"): "V, WSJ",
     ("pos-induction", "ud_ewt.test"): "V, EWT test",
-    ("pos-induction", "ud_ewt.dev"): "V, EWT dev",
     ("tagging", "wsj_sample"): "tagging, WSJ",
     ("sentiment", "sst-binary"): "SST dev",
     ("similarity", "ws353"): "ws353",
@@ -101,11 +106,17 @@ DATASETS = {
 """Columns of the tables."""
 
 MAIN = "attention w20"
-"""The recipe that the others are compared with."""
+"""The recipe that the others are compared with: as in the paper, and a warm-up."""
+
+PAPER = "attention w20, no warm-up (paper)"
+
+REFERENCES = (MAIN, PAPER, "CBOW w20", "CBOW w20, exact, reduced")
+"""Recipes of the main table that stand in the other tables too."""
 
 TUNED = "attention w20, tuned"
 
-LONGER = {"epochs": 3}
+LONGER: dict[str, Any] = {"epochs": 3}
+D100: dict[str, Any] = {"vector_size": 100, "negative": 5}
 
 
 @dataclass(frozen=True)
@@ -147,7 +158,7 @@ def recipes(tuned: dict[str, Any] | None = None) -> list[Recipe]:
         return Recipe(name, {**CBOW, **more}, table, family)
 
     def attention(name: str, table: str = "main", **more: Any) -> Recipe:
-        family = "attention, exact" if more.get("cbow_update") == "exact" else "attention"
+        family = "attention, word2vec" if more.get("cbow_update") == "word2vec" else "attention"
         return Recipe(name, {**ATTENTION, **more}, table, family)
 
     found = [
@@ -156,31 +167,31 @@ def recipes(tuned: dict[str, Any] | None = None) -> list[Recipe]:
         cbow("CBOW w1", window=1),
         cbow("CBOW w2", window=2),
         cbow("CBOW w5", window=5),
-        attention("attention w20, as in the paper", cbow_update="exact", attention_warmup=0.0),
+        attention(PAPER, attention_warmup=0.0),
+        cbow("CBOW w20, exact, reduced", cbow_update="exact"),
         Recipe("skip-gram w20", SKIPGRAM, "main", "skip-gram"),
         Recipe("structured skip-gram w5", {**STRUCTURED, "window": 5}, "main", "structured skip-gram"),
-        attention("attention w5", window=5),
-        attention("attention w2", window=2),
-        cbow("CBOW w1, d100 n5", "longer", window=1, vector_size=100, negative=5, **LONGER),
-        cbow("CBOW w20, 3 epochs", "longer", **LONGER),
-        attention("attention w20, 3 epochs", "longer", **LONGER),
-        cbow("CBOW w1, 3 epochs", "longer", window=1, **LONGER),
+        cbow("CBOW w1, d100 n5, alpha 0.05", "longer", **{**LONGER, **D100}, window=1, alpha=0.05),
+        cbow("CBOW w20, alpha 0.05", "longer", **LONGER, alpha=0.05),
         Recipe("structured skip-gram w20", STRUCTURED, "main", "structured skip-gram"),
     ]
     if tuned is not None:
         found.insert(1, attention(TUNED, **tuned))
-    for update, shrink in itertools.product(("word2vec", "exact"), (False, True)):
+    for update, shrink in itertools.product(("exact", "word2vec"), (False, True)):
         window = "reduced" if shrink else "fixed"
-        if (update, shrink) != ("word2vec", True):
+        if not shrink:
             name = f"CBOW w20, {update}, {window}"
             found.append(cbow(name, "ablation", cbow_update=update, shrink_windows=shrink))
         for kind in ATTENTION_KINDS:
-            if (update, shrink, kind) != ("word2vec", False, "full"):
+            if (update, shrink, kind) != ("exact", False, "full"):
                 name = f"attention w20, {update}, {window}, {kind}"
                 options = {"cbow_update": update, "shrink_windows": shrink, "attention": kind}
                 found.append(attention(name, "ablation", **options))
     found += [
-        attention("attention w20, no warm-up", "ablation", attention_warmup=0.0),
+        attention("attention w20, 3 epochs", "ablation", **LONGER),
+        cbow("CBOW w1, 3 epochs", "ablation", window=1, **LONGER),
+        attention("attention w5", "ablation", window=5),
+        attention("attention w2", "ablation", window=2),
         attention("attention w20, sample 1e-3", "ablation", sample=1e-3),
         cbow("CBOW w20, sample 1e-3", "ablation", sample=1e-3),
         cbow("CBOW w1, sample 1e-3", "ablation", window=1, sample=1e-3),
@@ -211,61 +222,77 @@ def encoded(text: Any, options: argparse.Namespace, name: str) -> EncodedCorpus:
     )
 
 
-def tune(options: argparse.Namespace, deadline: float) -> dict[str, Any] | None:
-    """Choose a learning rate for each family, then what else is tried for attention.
+class Tuning:
+    """Chooses settings by part-of-speech induction on UD English-EWT dev, with a part of the text.
 
-    Returns
-    -------
-    dict, optional
-        ``alphas``: family -> learning rate; ``tuned``: options of the attention recipe that was best. None
-        if the time is over.
+    Parameters
+    ----------
+    options : Namespace
+    deadline : float
+        On the monotonic clock; nothing is trained after it.
     """
-    log = options.output / "tuning.jsonl"
-    done = {record["key"]: record for record in read_lines(log)}
-    dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
-    text: EncodedCorpus | None = None
 
-    def score(family: str, chosen: dict[str, Any]) -> float | None:
-        nonlocal text
-        config = TrainConfig(**{**COMMON, **chosen, "workers": options.workers})
-        key = json.dumps([family, chosen, options.tune_lines], sort_keys=True)
-        if key not in done:
-            if time.monotonic() > deadline:
-                return None
-            if text is None:
-                text = encoded(first_lines(options.corpus, options.tune_lines), options, "tuning")
-            trained = train(text, config)
-            report = pos_induction.evaluate(trained.vectors, dev, seed=1, workers=options.workers)
+    def __init__(self, options: argparse.Namespace, deadline: float) -> None:
+        self.options, self.deadline = options, deadline
+        self.log = options.output / "tuning.jsonl"
+        self.done = {record["key"]: record for record in read_lines(self.log)}
+        self.text: EncodedCorpus | None = None
+
+    def alphas(self) -> dict[str, float]:
+        """Return the learning rate of each family that is finished."""
+        found = {}
+        for family, (base, rates) in GRIDS.items():
+            scores = {alpha: self.score(family, {**base, "alpha": alpha}) for alpha in rates}
+            if None not in scores.values():
+                found[family] = max(rates, key=lambda alpha: scores[alpha] or 0.0)
+        return found
+
+    def attention(self, alpha: float) -> dict[str, Any] | None:
+        """Return the options of the best attention recipe, None if not all are finished."""
+        found = []
+        for ratio, more in SEARCH:
+            chosen = {**more, "attention_alpha": ratio * alpha}
+            value = self.score("attention, search", {**ATTENTION, "alpha": alpha, **chosen})
+            if value is not None:
+                found.append((value, chosen))
+        return max(found, key=lambda pair: pair[0])[1] if len(found) == len(SEARCH) else None
+
+    def score(self, family: str, chosen: dict[str, Any]) -> float | None:
+        """Return V of a setting, trained now if need be; None if the time is over or others are at it."""
+        key = json.dumps([family, chosen, self.options.tune_lines], sort_keys=True)
+        if key not in self.done and time.monotonic() < self.deadline:
+            cell = self.options.output / "tuning" / hashlib.sha1(key.encode()).hexdigest()
+            with claimed(cell) as free:
+                self.done.update({record["key"]: record for record in read_lines(self.log)})
+                if free and key not in self.done:
+                    record = {"key": key, "family": family, **chosen, **self._judged(chosen)}
+                    append_line(self.log, record)
+                    self.done[key] = record
+                    say(f"tuning {family} {chosen}: V {record['v']:.4f} on UD EWT dev")
+        return float(self.done[key]["v"]) if key in self.done else None
+
+    def _judged(self, chosen: dict[str, Any]) -> dict[str, Any]:
+        options = self.options
+        if self.text is None:
+            self.text = encoded(first_lines(options.corpus, options.tune_lines), options, "tuning")
+        dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
+        try:
+            trained = train(self.text, TrainConfig(**{**COMMON, **chosen, "workers": options.workers}))
+        except DataError as error:  # it diverged: that is a result too
+            return {"v": 0.0, "failed": str(error)}
+        report = pos_induction.evaluate(trained.vectors, dev, restarts=TUNE_RESTARTS, workers=options.workers)
+        return {
             # The most likely restart is a matter of luck too: the mean is steadier to choose by.
-            mean = float(np.mean([restart["v_measure"] for restart in report.details["restarts"]]))
-            done[key] = {"key": key, "family": family, **chosen, "v": mean, "v_likely": report.value}
-            done[key]["attention_concentration"] = trained.record.get("attention_concentration")
-            append_line(log, done[key])
-            say(f"tuning {family} {chosen}: V {mean:.4f} on UD EWT dev")
-        return float(done[key]["v"])
-
-    alphas: dict[str, float] = {}
-    for family, (base, rates) in GRIDS.items():
-        scores = {alpha: score(family, {**base, "alpha": alpha}) for alpha in rates}
-        if None in scores.values():
-            return None
-        alphas[family] = max(rates, key=lambda alpha: scores[alpha] or 0.0)
-    found: list[tuple[float, dict[str, Any]]] = []
-    for rate, warmup, sample in SEARCH:
-        alpha = alphas["attention"]
-        chosen = {"attention_alpha": rate * alpha, "attention_warmup": warmup, "sample": sample}
-        value = score("attention, search", {**ATTENTION, "alpha": alpha, **chosen})
-        if value is None:
-            return None
-        found.append((value, chosen))
-    return {"alphas": alphas, "tuned": max(found, key=lambda pair: pair[0])[1]}
+            "v": float(np.mean([restart["v_measure"] for restart in report.details["restarts"]])),
+            "v_likely": report.value,
+            "concentration": trained.record.get("attention_concentration"),
+        }
 
 
 def evaluate(vectors: KeyedVectors, options: argparse.Namespace, seed: int) -> list[Report]:
     """Judge vectors on the data sets of the tables."""
     tasks = list(dict.fromkeys(task for task, _ in DATASETS))
-    dev = options.data / "pos" / "ud_ewt.dev.tsv"
-    jobs = plan(tasks, folder=options.data)[0] + plan(files={"pos-induction": [dev]})[0]
+    jobs, _ = plan(tasks, folder=options.data)
     jobs = [job for job in jobs if (job.task, job.dataset) in DATASETS]
     return list(run(vectors, jobs, seed=seed, workers=options.workers))
 
@@ -284,7 +311,7 @@ def claimed(path: Path) -> Iterator[bool]:
 
 
 def run_all(options: argparse.Namespace) -> int:
-    """Train and judge what is not done yet, all recipes with the first seed before the second seed.
+    """Train and judge what is not done yet: the main recipes, seed by seed, then the others.
 
     Several processes may do this at the same time.
 
@@ -294,31 +321,43 @@ def run_all(options: argparse.Namespace) -> int:
         Cells left.
     """
     deadline = time.monotonic() + 60 * options.minutes
-    settings = tune(options, deadline)
-    if settings is None:
-        say("the time is over, the tuning is not finished")
-        return 1
-    chosen = [r for r in recipes(settings["tuned"]) if re.search(options.only, r.name)]
+    tuning = Tuning(options, deadline)
+    alphas = tuning.alphas()
+    left = run_cells([r for r in recipes() if r.table == "main"], alphas, options, deadline)
+    left += run_cells([r for r in recipes() if r.table == "longer"], alphas, options, deadline)
+    tuned = tuning.attention(alphas["attention"]) if "attention" in alphas else None
+    known = recipes(tuned)
+    left += run_cells([r for r in known if r.name == TUNED], alphas, options, deadline)
+    left += run_cells([r for r in known if r.table == "ablation"], alphas, options, deadline)
+    return left + (tuned is None)
+
+
+def run_cells(
+    chosen: Sequence[Recipe], alphas: dict[str, float], options: argparse.Namespace, deadline: float
+) -> int:
+    """Run some recipes, all with the first seed before the second; return how many cells are left."""
     cells = [
         (recipe, seed)
         for seed in options.seeds
         for recipe in chosen
-        if (recipe.table != "ablation" or seed in options.seeds[: options.ablation_seeds])
+        if re.search(options.only, recipe.name)
+        and (recipe.table != "ablation" or seed in options.seeds[: options.ablation_seeds])
         and not report_path(options, recipe, seed).exists()
     ]
-    if not cells:
-        return 0
-    corpus = options.corpus if options.lines is None else first_lines(options.corpus, options.lines)
     left = len(cells)
+    if not cells or time.monotonic() > deadline:
+        return left
+    corpus = options.corpus if options.lines is None else first_lines(options.corpus, options.lines)
     with encoded(corpus, options, "all") as text:
         for recipe, seed in cells:
             if time.monotonic() > deadline:
-                say(f"the time is over, {left} runs are left")
                 break
+            if recipe.family not in alphas:  # another process has not finished it
+                continue
             with claimed(report_path(options, recipe, seed)) as free:
                 if free:
-                    run_cell(text, recipe, seed, settings["alphas"][recipe.family], options)
-            left -= 1
+                    run_cell(text, recipe, seed, alphas[recipe.family], options)
+                    left -= 1
     return left
 
 
@@ -475,7 +514,7 @@ def results_table(found: Found, known: Sequence[Recipe], table: str) -> list[str
         "|---|---|" + "---|" * len(DATASETS),
     ]
     for recipe in known:
-        if recipe.name in found and (recipe.table == table or recipe.name in (MAIN, "CBOW w20")):
+        if recipe.name in found and (recipe.table == table or recipe.name in REFERENCES):
             columns = found[recipe.name]
             cells = []
             for key in DATASETS:
@@ -562,6 +601,8 @@ def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
             top = max(found, key=lambda w: w.weight or 0.0)
             content = [w.weight for w in found if w.word in CONTENT and w.weight is not None]
             function = [w.weight for w in found if w.word in FUNCTION and w.weight is not None]
+            if not content or not function:  # a vocabulary too small to say anything
+                continue
             p = permutation_p(content, function)
             lines.append(
                 f"| {seed} | {words[0]} ... | {top.word} ({top.weight:.2f}) | {np.mean(content):.3f} | "
@@ -647,8 +688,9 @@ def plot(found: Found, known: Sequence[Recipe], figures: Path) -> None:
 
 def write_results(options: argparse.Namespace) -> None:
     """Put tables and plots into the results page, between the marks of this script."""
-    settings = tune(options, -math.inf)
-    known = recipes(None if settings is None else settings["tuned"])
+    tuning = Tuning(options, -math.inf)
+    alphas = tuning.alphas()
+    known = recipes(tuning.attention(alphas["attention"]) if "attention" in alphas else None)
     found = collect(options, known)
     if not found:
         say("there are no results yet")
@@ -658,25 +700,23 @@ def write_results(options: argparse.Namespace) -> None:
     plot(found, known, figures)
     weights = figure1(options, figures)
     places = profile(options, figures) if weights else []
-    tuning = read_lines(options.output / "tuning.jsonl")
+    settings = list(tuning.done.values())
     text = [
-        "## Ling et al. 2015: attention for CBOW",
-        "",
-        "    python scripts/ling2015_table1.py --data DATA --output ling2015",
+        "### The tables",
         "",
         f"Wikipedia, {'30 M words' if options.lines is None else f'the first {options.lines:,} lines'}, "
         f"cased, punctuation split off; {COMMON['vector_size']} dimensions, {COMMON['negative']} negatives, "
-        f"{COMMON['epochs']} epochs, no sub-sampling, words that occur {COMMON['min_count']} times. Learning "
-        f"rates: {len(tuning)} settings were tried on 10 M words and UD English-EWT dev, none on the sets "
-        "below. Every seed trains anew and starts the induction anew.",
+        f"{COMMON['epochs']} epoch, no sub-sampling, words that occur {COMMON['min_count']} times. "
+        f"{len(settings)} settings were tried on 10 M words and UD English-EWT dev, none on the other "
+        "sets. Every seed trains anew and starts the induction anew.",
         "",
         *results_table(found, known, "main"),
         "",
-        "Mean ± standard deviation over the seeds. V: V-measure of part-of-speech induction; tagging: "
-        "accuracy of the linear window probe; SST: accuracy on dev, C by cross-validation on train; ws353, "
-        "mturk287: Spearman.",
+        "Mean ± standard deviation over the seeds. V: V-measure of part-of-speech induction, the most likely "
+        "of 10 restarts; tagging: accuracy of the linear window probe; SST: accuracy on dev, C by "
+        "cross-validation on train; ws353, mturk287: Spearman.",
         "",
-        "### Does attention at window 20 win?",
+        "### Differences",
         "",
         *differences_table(found, known),
         "",
@@ -691,6 +731,12 @@ def write_results(options: argparse.Namespace) -> None:
         "",
         "word2vec and exact: what the context rows are moved by; fixed and reduced: the window; full, "
         "position, word: what the attention depends on.",
+        "",
+        "### More training",
+        "",
+        *results_table(found, known, "longer"),
+        "",
+        "Three epochs instead of one; d100 n5: 100 dimensions and 5 negatives; alpha 0.05: the default rate.",
         "",
     ]
     if weights:
@@ -708,9 +754,22 @@ def write_results(options: argparse.Namespace) -> None:
             *[f"* {line}" for line in places],
             "",
         ]
-    text += ["### Learning rates tried", ""]
-    text += ["| model | gradient | alpha | V, EWT dev |", "|---|---|---|---|"]
-    text += [f"| {t['model']} | {t['update'] or ''} | {t['alpha']:g} | {t['v']:.3f} |" for t in tuning]
+    text += [f"### The {len(settings)} settings tried", ""]
+    text += ["| family | alpha | what else was varied | V, EWT dev |", "|---|---|---|---|"]
+    for tried in settings:
+        varied = ""
+        if tried["family"] == "attention, search":
+            varied = f"logits' rate x {tried['attention_alpha'] / tried['alpha']:g}"
+            for name in ("attention_warmup", "shrink_windows", "attention", "sample"):
+                if name in tried and tried[name] != ATTENTION.get(name):
+                    varied += f", {name} {tried[name]}"
+        v = "diverged" if "failed" in tried else f"{tried['v']:.3f}"
+        text.append(f"| {tried['family']} | {tried['alpha']:g} | {varied} | {v} |")
+    text += [
+        "",
+        "10 M words, one seed; V is the mean over "
+        f"{TUNE_RESTARTS} restarts, which is steadier than the best.",
+    ]
     begin, end = "<!-- ling2015: written by scripts/ling2015_table1.py -->", "<!-- ling2015: end -->"
     page = options.page.read_text(encoding="utf-8") if options.page.exists() else "# Results\n"
     before, _, rest = page.partition(begin)
@@ -746,9 +805,9 @@ def main() -> None:
     options.corpus = options.corpus or options.data / "corpora" / "wiki.30M.txt.xz"
     options.seeds = [int(seed) for seed in options.seeds.split(",")]
     left = 0 if options.report else run_all(options)
-    write_results(options)
     if left:
         sys.exit(f"{left} or more runs are left: give the command again")
+    write_results(options)
 
 
 if __name__ == "__main__":
