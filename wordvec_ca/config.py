@@ -27,6 +27,9 @@ POSITIONAL = ("ssg", "cwindow", "cbow-attn")
 PAIRWISE = ("skipgram", "ssg")
 """Models that predict the target from one context word at a time."""
 
+AVERAGING = ("cbow", "cbow-attn")
+"""Models whose hidden vector is a mean of context rows: they have the choice of ``cbow_update``."""
+
 SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
 """Neighbouring targets that share a draw of negatives under ``negatives="shared"``; not for ssg and
 cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
@@ -84,7 +87,8 @@ class TrainConfig:
     sample : float, default 1e-3
         Words more frequent than this share of the text are sub-sampled; 0 keeps all.
     alpha : float, optional
-        Learning rate at the start; 0.025 for skipgram and ssg, 0.05 for the others.
+        Learning rate at the start; 0.025 for skipgram and ssg, 0.05 for the others, 0.2 with the exact
+        step of cbow_update.
     min_alpha : float, default 1e-4
         Learning rate at the end; it falls linearly with the position in the text.
     epochs : int, default 5
@@ -100,7 +104,7 @@ class TrainConfig:
     cbow_update : {"exact", "word2vec"}, optional
         For cbow and cbow-attn: how far context rows move. ``exact`` is the gradient; ``word2vec``
         is n times that, n the words in the window, as in word2vec.c and gensim
-        (systems of Irsoy et al. 2021).
+        (systems of Irsoy et al. 2021). By default word2vec for cbow, exact for cbow-attn (docs/decisions/).
     attention : {"full", "position", "word"}
         For cbow-attn: logits of word and place (K and s), of the place alone (s), or one logit per
         word without place.
@@ -216,14 +220,16 @@ class TrainConfig:
     def resolved(self) -> TrainConfig:
         """Return the same configuration with every default that depends on something filled in."""
         positional = self.model in POSITIONAL
+        cbow_update = self.cbow_update or ("exact" if self.model == "cbow-attn" else "word2vec")
+        alpha = self._default_alpha(cbow_update) if self.alpha is None else self.alpha
         return dataclasses.replace(
             self,
             window=self.window or (20 if self.model == "cbow-attn" else 5),
             shrink_windows=not positional if self.shrink_windows is None else self.shrink_windows,
-            alpha=(0.025 if self.model in PAIRWISE else 0.05) if self.alpha is None else self.alpha,
+            alpha=alpha,
             workers=self.workers or usable_cpus(),
-            cbow_update=self.cbow_update or "word2vec",
-            attention_alpha=self._attention_alpha(),
+            cbow_update=cbow_update,
+            attention_alpha=alpha if self.attention_alpha is None else self.attention_alpha,
             negatives=self._negatives(),
         )
 
@@ -247,10 +253,11 @@ class TrainConfig:
             return "exact"
         return self.negatives or ("shared" if self.model in SHARING else "exact")
 
-    def _attention_alpha(self) -> float:
-        if self.attention_alpha is not None:
-            return self.attention_alpha
-        return 0.05 if self.alpha is None else self.alpha
+    def _default_alpha(self, cbow_update: str) -> float:
+        if self.model in PAIRWISE:
+            return 0.025
+        # The exact step is n times smaller than word2vec's, and wants a higher rate for it.
+        return 0.2 if self.model in AVERAGING and cbow_update == "exact" else 0.05
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that JSON can hold."""
