@@ -22,6 +22,7 @@ The record is INTO/bench.json, the table is printed and written to INTO/bench.md
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -158,7 +159,8 @@ def train_gensim(text: str, settings: str) -> None:
         sg=int(model == "skipgram"), alpha=0.05 if model == "cbow" else 0.025,
     )  # fmt: skip
     word2vec.build_vocab_from_freq(dict(zip(vocab.words, vocab.counts.tolist(), strict=True)))
-    word2vec.train(corpus_file=tokens, total_words=n_tokens, epochs=epochs)
+    if epochs:
+        word2vec.train(corpus_file=tokens, total_words=n_tokens, epochs=epochs)
 
 
 def peer_command(path: str, text: Text, row: Row, epochs: int) -> list[str]:
@@ -172,19 +174,33 @@ def peer_command(path: str, text: Text, row: Row, epochs: int) -> list[str]:
 
 
 class Process:
-    """A command for any number of epochs, as words per CPU second of what more epochs take."""
+    """A command for any number of epochs, as words per CPU second of what more epochs take.
 
-    def __init__(self, command: Callable[[int], list[str]], n_tokens: int) -> None:
-        self._command, self._n_tokens = command, n_tokens
+    Parameters
+    ----------
+    command : callable
+        Returns the command line for so many epochs.
+    n_tokens : int
+        Words of an epoch.
+    fewest : int
+        Epochs of the short run: 0 where the program can prepare everything and not train, which spares a slow
+        one two of three epochs.
+    """
+
+    def __init__(self, command: Callable[[int], list[str]], n_tokens: int, fewest: int = 1) -> None:
+        self._command, self._n_tokens, self._fewest = command, n_tokens, fewest
         self._more = 0
 
     def __call__(self) -> float:
         """Measure once."""
         if not self._more:  # as many epochs as take long enough, with a margin for noise
-            first = cpu_seconds(self._command(2)) - cpu_seconds(self._command(1))
-            self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(first, 0.05))))
-        more = cpu_seconds(self._command(1 + self._more)) - cpu_seconds(self._command(1))
-        return self._more * self._n_tokens / more
+            self._more = 1
+            self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(self._seconds(), 0.05))))
+        return self._more * self._n_tokens / self._seconds()
+
+    def _seconds(self) -> float:
+        longer, shorter = self._command(self._fewest + self._more), self._command(self._fewest)
+        return cpu_seconds(longer) - cpu_seconds(shorter)
 
 
 def alternate(sides: dict[str, Callable[[], float]], repeat: int) -> dict[str, list[float]]:
@@ -217,22 +233,23 @@ class Loop:
             from wordvec_ca.kernels import _sgns
 
             self._trainer.train_chunk = partial(_sgns.train_chunk, isa=isa)
-        self._least = 0.5
+        self._least = 1.0
 
     def __call__(self) -> float:
         """Measure once."""
         trainer, worker, words = self._trainer, self._worker, 0
         size = trainer.chunk_tokens
         started, last = time.thread_time(), 0.0
-        while last < self._least:
-            for begin in range(0, len(trainer.tokens), size):
-                tokens = trainer.tokens[begin : begin + size]
-                trainer.train_chunk(
-                    worker.hyper, tokens, trainer.keep, trainer.pool, trainer.model.shared, worker.private,
-                    trainer.lock, worker.rng, worker.stats,
-                )  # fmt: skip
-                words += int(np.count_nonzero(tokens >= 0))
+        for begin in itertools.cycle(range(0, len(trainer.tokens), size)):
+            tokens = trainer.tokens[begin : begin + size]
+            trainer.train_chunk(
+                worker.hyper, tokens, trainer.keep, trainer.pool, trainer.model.shared, worker.private,
+                trainer.lock, worker.rng, worker.stats,
+            )  # fmt: skip
+            words += int(np.count_nonzero(tokens >= 0))
             last = time.thread_time() - started
+            if last >= self._least:
+                break
         return words / last
 
 
@@ -299,7 +316,7 @@ class Bench:
             if row in done:
                 continue
             done.add(row)
-            sides = {"gensim": Process(partial(gensim_command, self.text, row), self.text.n_tokens)}
+            sides = {"gensim": Process(partial(gensim_command, self.text, row), self.text.n_tokens, fewest=0)}
             for peer in self.options.peer:
                 name, _, path = peer.partition("=")
                 sides[name] = Process(partial(peer_command, path, self.text, row), self.text.n_tokens)

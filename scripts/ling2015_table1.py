@@ -118,6 +118,7 @@ TUNED = "attention w20, tuned"
 
 LONGER: dict[str, Any] = {"epochs": 3}
 PLAIN: dict[str, Any] = {"alpha": 0.05, "lowercase": True}
+USUAL: dict[str, Any] = {**PLAIN, "sample": 1e-3}
 D100: dict[str, Any] = {"vector_size": 100, "negative": 5}
 
 
@@ -177,6 +178,9 @@ def recipes(tuned: dict[str, Any] | None = None) -> list[Recipe]:
         cbow("CBOW w20, alpha 0.05", "longer", **LONGER, alpha=0.05),
         cbow("CBOW w1, d100 n5, lower case", "longer", **{**LONGER, **D100}, window=1, **PLAIN),
         cbow("CBOW w20, lower case", "longer", **LONGER, **PLAIN),
+        cbow("CBOW w1, d100 n5, as usual", "longer", **{**LONGER, **D100}, window=1, **USUAL),
+        cbow("CBOW w20, as usual", "longer", **LONGER, **USUAL),
+        cbow("CBOW w20, fixed, as usual", "longer", **LONGER, **USUAL, shrink_windows=False),
         Recipe("structured skip-gram w20", STRUCTURED, "main", "structured skip-gram"),
     ]
     if tuned is not None:
@@ -748,8 +752,8 @@ def write_results(options: argparse.Namespace) -> None:
         "",
         *results_table(found, known, "longer"),
         "",
-        "Three epochs instead of one; d100 n5: 100 dimensions and 5 negatives; alpha 0.05: the "
-        "default rate, which those in lower case have too.",
+        "Three epochs instead of one; d100 n5: 100 dimensions and 5 negatives; alpha 0.05: the default "
+        "rate, which those in lower case have too; as usual: lower case and sub-sampling at 1e-3.",
         "",
     ]
     if weights:
