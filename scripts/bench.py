@@ -106,16 +106,21 @@ def prepare(corpus: str, into: Path, words: int) -> Text:
     """Write the first so many words of the corpus as tokens, and the vocabulary of all of it."""
     from xopen import xopen
 
-    tokens, vocab = into / f"tokens.{words}.txt", into / "vocab.tsv"
+    name = Path(corpus).name
+    tokens, vocab = into / f"{name}.{words}.txt", into / f"{name}.vocab.tsv"
     if not (tokens.exists() and vocab.exists()):
         count_corpus([corpus])[0].prune(5).save(vocab)
-        n = 0
-        with xopen(corpus, "rt", encoding="utf-8") as source, open(tokens, "w", encoding="utf-8") as out:
+        n, partial_file = 0, tokens.with_suffix(".partial")
+        with (
+            xopen(corpus, "rt", encoding="utf-8") as source,
+            open(partial_file, "w", encoding="utf-8") as out,
+        ):
             for line in source:
                 out.write(" ".join(tokenize(line)) + "\n")
                 n += len(line.split())
                 if n >= words:
                     break
+        partial_file.replace(tokens)
     return Text(tokens, vocab, sum(len(line.split()) for line in open(tokens, encoding="utf-8")))
 
 
