@@ -1,6 +1,6 @@
 """The main job on real text, for each model: does it finish, load in gensim, make sense, and keep its memory?
 
-    python scripts/main_job.py wiki.30M.txt.xz --into runs/
+    python scripts/main_job.py wiki.30M.txt.xz --into runs/ --seeds 1 2 3 --gensim
 
 Trains with the command line, watches the anonymous memory of the process (mapped files do not count),
 opens the result in gensim and looks at the ten neighbours of four words. Prints a table; exits 1 if a bar
@@ -10,13 +10,18 @@ is missed. The word lists were fixed before the first run.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
+BARS = (7, 3, 5, 5)
+"""Fewest of ten neighbours that must be as expected."""
+
 FAMILY = {"son", "wife", "mother", "sister", "father", "husband"}
 COUNTRIES = set(
     """
@@ -50,6 +55,45 @@ def peak_anonymous(process: subprocess.Popen[bytes]) -> int:
     return peak
 
 
+def neighbours(vectors: Any) -> tuple[dict[str, list[str]], tuple[int, int, int, int]]:
+    """Return the ten neighbours of the four words, and how many of them are of the kind expected."""
+    near = {
+        word: [n for n, _ in vectors.most_similar(word, topn=10)]
+        for word in ("1945", "daughter", "france", "quickly")
+    }
+    counts = (
+        sum(word.isdigit() and len(word) == 4 for word in near["1945"]),
+        len(FAMILY.intersection(near["daughter"])),
+        len(COUNTRIES.intersection(near["france"])),
+        len(MANNER.intersection(near["quickly"])),
+    )
+    return near, counts
+
+
+def train_gensim(tokens: Path, model: str, seed: int, workers: int) -> Any:
+    """Train gensim's model of the same name with the same options; tokens are split by spaces."""
+    from gensim.models import Word2Vec
+
+    word2vec = Word2Vec(
+        corpus_file=str(tokens), sg=int(model == "skipgram"), alpha=0.025 if model == "skipgram" else 0.05,
+        vector_size=50, window=20, negative=10, min_count=20, sample=1e-3, epochs=1, seed=seed,
+        workers=workers,
+    )  # fmt: skip
+    return word2vec.wv
+
+
+def write_tokens(corpus: str, path: Path) -> None:
+    """Write the tokens that our runs see, split by spaces."""
+    from xopen import xopen
+
+    from wordvec_ca.corpus import tokenize
+
+    partial = path.with_suffix(".partial")
+    with xopen(corpus, "rt", encoding="utf-8") as source, open(partial, "w", encoding="utf-8") as out:
+        out.writelines(" ".join(tokenize(line)) + "\n" for line in source)
+    partial.replace(path)
+
+
 def main() -> int:
     """Train and check each model."""
     from gensim.models import KeyedVectors
@@ -58,67 +102,58 @@ def main() -> int:
     parser.add_argument("corpus")
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--workers", default="2")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--gensim", action="store_true", help="gensim's cbow and skipgram as well")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
     missed = False
-    print("model      seconds  1945  daughter  france  quickly  anonymous MB (limit)  M words/s")
-    for model in options.models:
-        folder = options.into / model
-        window = "5" if model == "ssg" else "20"
+    print("model          seed  seconds  1945  daughter  france  quickly  anonymous MB (limit)  M words/s")
+
+    def show(name: str, seed: int, seconds: float, vectors: Any, rest: str = "") -> bool:
+        near, counts = neighbours(vectors)
+        good = all(count >= bar for count, bar in zip(counts, BARS, strict=True))
+        found = f"{counts[0]:5} {counts[1]:9} {counts[2]:7} {counts[3]:8}"
+        print(f"{name:<16} {seed:2} {seconds:8.1f} {found}  {rest}{'' if good else '  MISSED'}")
+        for word, words in near.items():
+            print(f"           {word}: {' '.join(words)}", flush=True)
+        return good
+
+    for model, seed in itertools.product(options.models, options.seeds):
+        folder = options.into / f"{model}.{seed}"
+        window = 5 if model == "ssg" else 20
         arguments = (
-            f"--vector-size 50 --window {window} --negative 10 --min-count 20 --epochs 1 --overwrite --quiet"
+            f"--vector-size 50 --window {window} --negative 10 --min-count 20 --epochs 1 --overwrite --quiet "
+            f"--model {model} --workers {options.workers} --seed {seed}"
         )
-        arguments += f" --model {model} --workers {options.workers}"
+        command = [sys.executable, "-m", "wordvec_ca.cli", "train", options.corpus, "-o", str(folder)]
         started = time.monotonic()
-        with open(options.into / f"{model}.log", "wb") as log:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "wordvec_ca.cli",
-                    "train",
-                    options.corpus,
-                    "-o",
-                    str(folder),
-                    *arguments.split(),
-                ],
-                stdout=log,
-                stderr=log,
-            )
+        with open(f"{folder}.log", "wb") as log:
+            process = subprocess.Popen([*command, *arguments.split()], stdout=log, stderr=log)
             peak = peak_anonymous(process)
         seconds = time.monotonic() - started
         if process.returncode:
-            print(f"{model:<10} failed, see {options.into / model}.log")
+            print(f"{model:<10} failed, see {folder}.log")
             missed = True
             continue
         vectors = KeyedVectors.load(str(folder / "vectors.kv"), mmap="r")
-        near = {
-            word: [n for n, _ in vectors.most_similar(word, topn=10)]
-            for word in ("1945", "daughter", "france", "quickly")
-        }
-        years = sum(word.isdigit() and len(word) == 4 for word in near["1945"])
-        counts = (
-            years,
-            len(FAMILY.intersection(near["daughter"])),
-            len(COUNTRIES.intersection(near["france"])),
-            len(MANNER.intersection(near["quickly"])),
-        )
         record = json.loads((folder / "config.json").read_text())
-        n_words = record["n_words"]
         slots = 2 * record["config"]["window"]
         outputs = slots if model in ("ssg", "cwindow") else 1
-        parameters = 4 * n_words * (50 * (1 + outputs) + (slots if model == "cbow-attn" else 0))
+        parameters = 4 * record["n_words"] * (50 * (1 + outputs) + (slots if model == "cbow-attn" else 0))
         limit = 1.2 * parameters + 400e6
-        good = counts[0] >= 7 and counts[1] >= 3 and counts[2] >= 5 and counts[3] >= 5 and peak <= limit
-        missed |= not good
         speed = record["timings"]["words_per_second"] / 1e6
-        print(
-            f"{model:<10} {seconds:7.1f} {counts[0]:5} {counts[1]:9} {counts[2]:7} {counts[3]:8}  "
-            f"{peak / 1e6:8.0f} ({limit / 1e6:.0f})  {speed:14.2f}  {'' if good else 'MISSED'}"
-        )
-        for word in near:
-            print(f"           {word}: {' '.join(near[word])}")
+        rest = f"{peak / 1e6:8.0f} ({limit / 1e6:.0f})  {speed:14.2f}"
+        missed |= not show(model, seed, seconds, vectors, rest) or peak > limit
+    if options.gensim:
+        tokens = options.into / "tokens.txt"
+        if not tokens.exists():
+            write_tokens(options.corpus, tokens)
+        for model, seed in itertools.product(("cbow", "skipgram"), options.seeds):
+            if model in options.models:
+                started = time.monotonic()
+                vectors = train_gensim(tokens, model, seed, options.workers)
+                show(f"gensim {model}", seed, time.monotonic() - started, vectors)
     return int(missed)
 
 
