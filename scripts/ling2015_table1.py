@@ -196,6 +196,8 @@ def recipes(tuned: dict[str, Any] | None = None) -> list[Recipe]:
                 options = {"cbow_update": update, "shrink_windows": shrink, "attention": kind}
                 found.append(attention(name, "ablation", **options))
     found += [
+        attention("attention w20, alpha 0.2", "ablation", alpha=0.2),
+        attention("attention w20, position, alpha 0.2", "ablation", attention="position", alpha=0.2),
         attention("attention w20, 3 epochs", "ablation", **LONGER),
         cbow("CBOW w1, 3 epochs", "ablation", window=1, **LONGER),
         attention("attention w5", "ablation", window=5),

@@ -338,6 +338,10 @@ BAD_OPTIONS = [
     (("--tokenizer", "spacy"), "--tokenizer"),
     (("--vectorsize", "5"), "--vector-size"),
     (("--valid", "-", "-"), "--valid"),
+    (("--output", ""), "--output is empty"),
+    (("--attention", "word"), "--attention is for --model cbow-attn, not for cbow"),
+    (("--model", "skipgram", "--cbow-update", "exact"), "--cbow-update"),
+    (("--model", "ssg", "--negatives", "shared"), "--negatives"),
 ]
 
 
@@ -544,7 +548,7 @@ def test_disk_full(cawv: Run, here: Path, text: Path, name: str) -> None:
 
 def test_disk_full_for_the_log_does_not_end_the_run(here: Path, text: Path) -> None:
     log = here / "log.json"
-    log.write_text((json.dumps({"earlier": "run"}) + "\n") * 30_000)
+    log.write_text((json.dumps({"time": 1.0, "fraction": 1.0, "epoch": 1}) + "\n") * 20_000)
     size = log.stat().st_size
     outcome = run_with_file_limit(
         size + 1_000, "train", "c.txt", *QUICK, "--epochs", "9", "--log-json", "log.json"
@@ -608,6 +612,14 @@ def test_vocabulary_goes_out_and_in_again(cawv: Run, here: Path, text: Path) -> 
 def test_log_of_a_run_that_does_not_begin_is_not_left(cawv: Run, here: Path) -> None:
     assert cawv("train", "missing.txt", *QUICK, "--log-json", "log.json").code == 1
     assert not (here / "log.json").exists()
+
+
+def test_log_is_never_appended_to_json_lines_of_another_kind(cawv: Run, here: Path) -> None:
+    (here / "c.jsonl").write_text('{"text": "a b"}\n')
+    outcome = cawv("train", "c.jsonl", "--field", "text", "--log-json", "c.jsonl")
+    assert outcome.code == 2
+    says(outcome, "Error: ", "--log-json", "c.jsonl")
+    assert (here / "c.jsonl").read_text() == '{"text": "a b"}\n'
 
 
 # ---- signals ----------------------------------------------------------------------------------------------
@@ -830,6 +842,32 @@ def test_dry_run_plans_and_writes_nothing(cawv: Run, here: Path, text: Path) -> 
     for part in ("vocabulary", "200 words", "parameters", "3,200", "memory", "disk", "time"):
         assert part in outcome.out
     assert tree(here) == before
+
+
+def test_dry_run_with_the_words_of_another_text(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("train", text, *QUICK).code == 0
+    (here / "few.tsv").write_text("w1\t5\nw2\t5\n")
+    (here / "more.txt").write_text("w1 w2 new\n" * 2)
+    assert (
+        "2 words, 66.7% of the tokens"
+        in cawv("train", "more.txt", "--read-vocab", "few.tsv", "--dry-run").out
+    )
+    assert "200 words, 66.7%" in cawv("train", "more.txt", "--continue-from", "model", "--dry-run").out
+
+
+def test_dry_run_of_what_is_too_large(cawv: Run, text: Path) -> None:
+    outcome = cawv("train", text, "--model", "ssg", "-d", "100000", "--window", "1000", "--dry-run")
+    assert outcome.code == 0
+    assert "it cannot run here" in outcome.out
+
+
+def test_a_run_without_a_prediction_is_no_silent_success(cawv: Run, here: Path) -> None:
+    (here / "words.txt").write_text("a\nb\n" * 10)
+    outcome = cawv("train", "words.txt", *QUICK)
+    assert "not one prediction was made" in outcome.err
+    assert "nan" not in outcome.err
+    record = (here / "model" / "config.json").read_text()
+    assert json.loads(record, parse_constant=pytest.fail)["loss_by_epoch"] == [None]
 
 
 def test_kept_cache_is_used_again(cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:

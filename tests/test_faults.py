@@ -138,6 +138,9 @@ def test_resume_says_what_is_wrong(here: Path) -> None:
         (("-o", "other"), 2, ["--output is 'other'", "leave it out"]),
         (("--checkpoint-every", "soon"), 2, ["--checkpoint-every is 'soon'", "10m", "5M"]),
         (("other.txt",), 1, ["other.txt", "c.txt", "another run"]),
+        (("--dry-run",), 2, ["--dry-run does not go with --resume"]),
+        (("--init-vectors", "v.txt"), 2, ["--init-vectors does not go with --resume"]),
+        (("--save-vocab", "c.txt"), 2, ["--save-vocab", "exists"]),
     ):
         done = cawv("train", "--resume", "model", *options)
         assert done.returncode == code

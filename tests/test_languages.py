@@ -15,7 +15,7 @@ import pytest
 from numba import njit
 
 from wordvec_ca.attention import weights_by_place
-from wordvec_ca.collapse import NEGLECTED
+from wordvec_ca.collapse import NEGLECTED, dead_places
 from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.kernels import sgns_numba
 from wordvec_ca.kernels.pool import noise_pool
@@ -325,6 +325,17 @@ def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> 
     params = sgns_numba.Parameters(*model.shared)
     train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, rng, stats)
     return model
+
+
+def test_a_place_that_has_died_is_seen() -> None:
+    falling = np.array([0.2, 0.4, 0.9, 3.0, 3.1, 0.8, 0.5, 0.2])  # the window is 4
+    assert dead_places(falling) == []
+    assert dead_places(0.5 ** np.arange(12.0)) == []  # far places fade gradually: none of them stands out
+    assert dead_places(np.full(8, np.nan)) == []
+    for place in range(8):
+        by_place = falling.copy()
+        by_place[place] = 1e-4
+        assert dead_places(by_place) == [place]
 
 
 @pytest.mark.parametrize(

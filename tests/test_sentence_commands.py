@@ -193,6 +193,9 @@ def test_search_indexes_once(tmp_path, model, cawv):
     assert "indexing again" in changed.err
     assert lines[20] in changed.out
     assert cawv("search", model, corpus, "xyz", code=1).err.count("no word of the query") == 1
+    some = cawv("search", model, corpus, "--json", stdin=f"xyz\n\n{lines[20]}\n", code=1)
+    assert some.err.count("no word of the query") == 1
+    assert json.loads(some.out)["query"] == lines[20]
 
 
 # ------------------------------------------------------------------ eval

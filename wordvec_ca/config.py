@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from wordvec_ca.kernels import MODELS
@@ -212,10 +213,12 @@ class TrainConfig:
         if value is None and TrainConfig.__dataclass_fields__[name].default is None:
             return
         kind = "a whole number" if whole else "a number"
-        fits = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
+        fits = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
         if not fits or not low <= value <= high:
             reason = f" ({why})" if why else ""
             raise ValueError(f"{name} is {value!r}; it must be {kind} from {low:g} to {high:g}{reason}")
+        # numpy's numbers are as good, but JSON has no place for them
+        object.__setattr__(self, name, int(value) if isinstance(value, Integral) else float(value))
 
     def resolved(self) -> TrainConfig:
         """Return the same configuration with every default that depends on something filled in."""

@@ -91,9 +91,6 @@ def expanded_vocab(
         The corpus can be read only once, or cannot be read.
     """
     Source.check_repeatable(corpus, "a model is continued by reading the text twice, first for its words")
-    record = read_record(Path(directory))
-    known = Vocab.load(Path(directory) / "vocab.tsv")
-    known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
     found, _ = count_corpus(
         corpus,
         tokenizer=config.tokenizer,
@@ -104,6 +101,14 @@ def expanded_vocab(
         workers=config.workers,
         progress=progress,
     )
+    return joint_vocab(directory, found, config)
+
+
+def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainConfig) -> Vocab:
+    """Return the words of a model and those found in a new corpus, as ``expanded_vocab`` does."""
+    record = read_record(Path(directory))
+    known = Vocab.load(Path(directory) / "vocab.tsv")
+    known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
     rows = [found.index.get(word, -1) for word in known.words]
     here = np.append(found.counts, 0)[rows]
     if found.raw_tokens == known.raw_tokens and np.array_equal(here, known.counts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import shutil
@@ -385,16 +386,20 @@ def check_room(directory: str | os.PathLike[str], config: TrainConfig, n_words: 
 
 def check_memory(config: TrainConfig, n_words: int) -> None:
     """Raise a DataError if the parameters of a model cannot fit into this machine's memory."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return
-    needed = memory_bytes(config, n_words)
-    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed, present = memory_bytes(config, n_words), machine_memory()
     if needed > present:
         raise DataError(
             f"the parameters of {n_words:,} words take {needed / 1e9:,.1f} GB and this machine has "
             f"{present / 1e9:,.1f} GB of memory: lower vector_size, window or max_final_vocab, "
             "or raise min_count"
         )
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory that this machine has; infinity if it cannot be asked (Windows)."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def memory_bytes(config: TrainConfig, n_words: int) -> int:

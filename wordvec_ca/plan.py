@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.config import TrainConfig
+from wordvec_ca.continuation import joint_vocab
 from wordvec_ca.corpus import Corpus, CorpusStats, Progress, count_corpus
-from wordvec_ca.model import EmbeddingModel, memory_bytes, n_parameters, saved_bytes
+from wordvec_ca.model import EmbeddingModel, machine_memory, memory_bytes, n_parameters, saved_bytes
 from wordvec_ca.trainer import Trainer
 from wordvec_ca.vocab import Vocab
 
@@ -40,9 +41,10 @@ class Plan:
         Encoded text on disk; about twice that while it is being written.
     model_bytes : int
         The model directory.
-    words_per_second : float
-        Measured on made-up text with this vocabulary, in words of text, all workers together.
-    training_seconds : float
+    words_per_second : float or None
+        Measured on made-up text with this vocabulary, in words of text, all workers together; None if the
+        parameters do not fit into this machine's memory.
+    training_seconds : float or None
         Estimate from that.
     """
 
@@ -53,8 +55,8 @@ class Plan:
     memory_bytes: int
     cache_bytes: int
     model_bytes: int
-    words_per_second: float
-    training_seconds: float
+    words_per_second: float | None
+    training_seconds: float | None
 
 
 def plan(
@@ -62,6 +64,7 @@ def plan(
     config: TrainConfig,
     *,
     vocab: Vocab | str | os.PathLike[str] | None = None,
+    continue_from: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Count the corpus, time the training loop for a moment, and work out what the run will need.
@@ -69,21 +72,29 @@ def plan(
     Nothing is written. Parameters and errors as in ``train``.
     """
     config = config.resolved()
+    given = vocab is not None or continue_from is not None
     words, stats = count_corpus(
         corpus,
         tokenizer=config.tokenizer,
         lowercase=config.lowercase,
-        min_count=config.min_count if vocab is None else 1,
-        max_final_vocab=config.max_final_vocab if vocab is None else None,
+        min_count=1 if given else config.min_count,
+        max_final_vocab=None if given else config.max_final_vocab,
         field=config.field,
         count_memory=config.count_memory,
         phrases=config.phrases,
         workers=config.workers,
         progress=progress,
     )
-    if vocab is not None:
-        words = vocab if isinstance(vocab, Vocab) else Vocab.load(Path(vocab))
-    speed = measured_speed(config, words)
+    if given:
+        found = words
+        if continue_from is not None:
+            words = joint_vocab(continue_from, found, config)
+        elif vocab is not None:
+            words = vocab if isinstance(vocab, Vocab) else Vocab.load(Path(vocab))
+        kept = sum(n for word, n in zip(found.words, found.counts.tolist(), strict=True) if word in words)
+        stats = replace(stats, kept_tokens=kept)
+    fits = memory_bytes(config, len(words)) <= machine_memory()
+    speed = measured_speed(config, words) if fits else None
     return Plan(
         config=config,
         stats=stats,
@@ -93,7 +104,7 @@ def plan(
         cache_bytes=4 * (stats.kept_tokens + stats.lines),
         model_bytes=saved_bytes(config, len(words)),
         words_per_second=speed,
-        training_seconds=stats.kept_tokens * config.epochs / speed,
+        training_seconds=None if speed is None else stats.kept_tokens * config.epochs / speed,
     )
 
 
@@ -133,15 +144,13 @@ def describe(plan: Plan) -> str:
             f"{size(plan.cache_bytes)} for the encoded text (twice that for a moment), "
             f"{size(plan.model_bytes)} for the model",
         ),
-        (
-            "speed",
-            f"{plan.words_per_second / 1e6:.2f} M words/s with {config.workers} workers, as just measured",
-        ),
-        (
-            "time",
-            f"about {duration(plan.training_seconds)} for {config.epochs} epochs, after reading the text",
-        ),
     ]
+    if plan.words_per_second is None or plan.training_seconds is None:
+        rows.append(("too large", f"this machine has {size(machine_memory())} of memory: it cannot run here"))
+    else:
+        speed = f"{plan.words_per_second / 1e6:.2f} M words/s with {config.workers} workers, as just measured"
+        time_needed = f"about {duration(plan.training_seconds)} for {config.epochs} epochs"
+        rows += [("speed", speed), ("time", f"{time_needed}, after reading the text")]
     return "\n".join(f"{name:<11} {value}" for name, value in rows)
 
 

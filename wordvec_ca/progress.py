@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 import time
@@ -69,12 +70,13 @@ Callback = Callable[[Progress], Any]
 
 def describe(record: Progress) -> str:
     """Return one line for people."""
+    loss = record.epoch_loss if record.epoch_ended else record.loss
     parts = [
         f"{100 * record.fraction:5.1f}%",
         f"epoch {record.epoch}/{record.epochs}",
         f"{record.words_per_second / 1e6:.2f} M words/s",
         f"alpha {record.alpha:.5f}",
-        f"loss {record.epoch_loss if record.epoch_ended else record.loss:.4f}",
+        "loss -" if math.isnan(loss) else f"loss {loss:.4f}",
         f"eta {clock(record.eta)}",
     ]
     if record.valid_loss is not None:
@@ -83,7 +85,9 @@ def describe(record: Progress) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Return seconds as h:mm:ss or m:ss."""
+    """Return seconds as h:mm:ss or m:ss; nan is not known."""
+    if math.isnan(seconds):
+        return "-"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

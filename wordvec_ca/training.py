@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import os
 import signal
 import sys
@@ -378,6 +379,8 @@ def _run_and_save(
             "changes": model.record.get("changes", []),
             **_record(trainer, encoded, started, interrupted=interrupted),
         }
+        if not model.record["predictions"] and not interrupted:
+            warnings.warn(_nothing_predicted(trainer.config), stacklevel=2)
         model.history = trainer.history
         if run is not None and checkpoint is not None:
             model.record["run"] = run.request.run
@@ -458,8 +461,8 @@ def _record(trainer: Trainer, encoded: EncodedCorpus, started: float, *, interru
             "n_private": int(hyper["n_private"][0]),
             "merge_every": int(hyper["merge_every"][0]) if hyper["n_private"][0] else None,
         },
-        "loss_by_epoch": trainer.losses,
-        "valid_loss_by_epoch": trainer.valid_losses,
+        "loss_by_epoch": _none_for_nan(trainer.losses),
+        "valid_loss_by_epoch": _none_for_nan(trainer.valid_losses),
         "predictions": int(tallies["examples"]),
         "timings": {
             "encoding_seconds": round(reading, 3),
@@ -471,6 +474,19 @@ def _record(trainer: Trainer, encoded: EncodedCorpus, started: float, *, interru
         else None,
         "platform": {"python": sys.version.split()[0], "numpy": np.__version__, "system": sys.platform},
     }
+
+
+def _nothing_predicted(config: TrainConfig) -> str:
+    dropped = f"after sub-sampling (sample is {config.sample:g}) " if config.sample else ""
+    return (
+        f"not one prediction was made, so the vectors are as they began, random: {dropped}no line had two "
+        f"words left; give more text{' or sample 0' if config.sample else ', with longer lines'}"
+    )
+
+
+def _none_for_nan(losses: Sequence[float]) -> list[float | None]:
+    """Return what JSON can hold; nan is the loss of an epoch without a prediction."""
+    return [None if math.isnan(loss) else loss for loss in losses]
 
 
 def _cache_dir(output: str | os.PathLike[str] | None, cache_dir: str | os.PathLike[str] | None) -> Path:

@@ -48,6 +48,7 @@ def command(
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
     options change. Without QUERY, queries are read from standard input, one a line.
     """
+    from wordvec_ca.errors import DataError
     from wordvec_ca.keyedvectors import KeyedVectors
     from wordvec_ca.search import SearchIndex, read_record
     from wordvec_ca.sentences import TextLines
@@ -74,9 +75,15 @@ def command(
         if not quiet:
             click.echo(f"{vectorizer.coverage_}", err=True)
             click.echo(f"indexed in {time.perf_counter() - began:.1f} s: {place}", err=True)
-    for text in query or (line.strip() for line in sys.stdin):
+    failed = False
+    for text in query or filter(None, map(str.strip, sys.stdin)):
         began = time.perf_counter()
-        hits = found.search(text, topn)
+        try:
+            hits = found.search(text, topn)
+        except DataError as error:  # the next one may be answered
+            click.echo(f"Error: {error}", err=True)
+            failed = True
+            continue
         seconds = time.perf_counter() - began
         if as_json:
             rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
@@ -86,6 +93,10 @@ def command(
                 click.echo(f"{hit.score:.4f}\t{hit.row + 1}\t{hit.text}")
         if not quiet:
             click.echo(f"{len(found):,} sentences in {1000 * seconds:.0f} ms", err=True)
+        if not hits:
+            click.echo(f"no sentence of {corpus} has a vector: nothing is near {text!r}", err=True)
+    if failed:
+        raise click.exceptions.Exit(1)
 
 
 def _state(path: str) -> list[Any]:

@@ -264,10 +264,35 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if options["no_cache"] and options["keep_cache"]:
         raise click.UsageError("--no-cache and --keep-cache exclude each other: give one of them")
+    if options["output"] == "":
+        raise click.UsageError("--output is empty: give the name of a directory, or leave it out")
+    _check_of_use(config.model, options)
     if options["dry_run"]:
         _print_plan(corpus, config, options)
         return
     _train(corpus, config, options)
+
+
+def _check_of_use(model: str, options: dict[str, Any]) -> None:
+    """Raise a usage error for an option that the model does not have: who gives one means another model."""
+    from wordvec_ca.config import AVERAGING, SHARED_BY
+
+    having = {
+        "attention": ("cbow-attn",),
+        "attention_alpha": ("cbow-attn",),
+        "attention_warmup": ("cbow-attn",),
+        "attention_clip": ("cbow-attn",),
+        "cbow_update": AVERAGING,
+        "negatives": tuple(SHARED_BY),
+    }
+    for name in sorted(_typed() & having.keys()):
+        harmless = name == "negatives" and options[name] == "exact"
+        if model not in having[name] and not harmless:
+            raise click.UsageError(f"{_flag(name)} is for --model {', '.join(having[name])}, not for {model}")
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
@@ -300,6 +325,10 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
     _tell(model, output, options)
 
 
+NOT_WITH_RESUME = ("dry_run", "continue_from", "init_vectors", "no_cache", "keep_cache", "cache_dir")
+"""Options of a run that has begun, and of one that is not to begin."""
+
+
 def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     from wordvec_ca.config import TrainConfig
     from wordvec_ca.training import resume
@@ -308,12 +337,17 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     typed = _typed()
     given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
+    for name in NOT_WITH_RESUME:
+        if name in typed:
+            raise click.UsageError(
+                f"{_flag(name)} does not go with --resume, which goes on as the run began: leave it out"
+            )
     if "output" in given and run_folder(given["output"]) != run_folder(output):
         raise click.UsageError(
             f"--output is {given['output']!r}, but --resume continues {output!r}: leave it out"
         )
     if options["save_vocab"]:
-        _check_file("--save-vocab", options["save_vocab"], overwrite=True)
+        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, options)
         model = resume(
@@ -397,7 +431,8 @@ def _check_log(name: str) -> None:
     """Raise a usage error rather than append records to, say, the corpus."""
     if Path(name).is_file():
         with open(name, "rb") as file:
-            if file.read(1) not in (b"", b"{"):
+            begun = file.readline(10_000)
+            if begun and not all(name in begun for name in (b'{"time": ', b'"fraction": ', b'"epoch": ')):
                 raise click.BadParameter(f"{name!r} exists and is not such a log", param_hint="--log-json")
 
 
@@ -406,7 +441,13 @@ def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -
     from wordvec_ca.plan import describe, plan
 
     with reading_bar(options["quiet"]) as progress:
-        result = plan(list(corpus), config, vocab=_given_vocab(options), progress=progress)
+        result = plan(
+            list(corpus),
+            config,
+            vocab=_given_vocab(options),
+            continue_from=options["continue_from"],
+            progress=progress,
+        )
     click.echo(describe(result))
 
 
