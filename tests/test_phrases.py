@@ -161,6 +161,8 @@ def test_longer_phrases_in_a_second_round(tmp_path: Path, capsys: pytest.Capture
     assert cawv("phrases", tmp_path / "corpus", "-o", second, "--phrases", first, *options)[0] == 0
     assert Phrases.load(second).sequences == [("new", "york", "city"), ("new", "york")]
     assert cawv("phrases", tmp_path / "corpus", "-o", second)[0] == 2  # it exists
+    code, err = cawv("phrases", tmp_path / "corpus", "-o", tmp_path / "3", "--threshold", 1e9)
+    assert (code, "lower --threshold" in err, (tmp_path / "3").exists()) == (1, True, False)
     code, err = cawv("phrases", tmp_path / "corpus", "-o", tmp_path / "3", "--phrases", tmp_path / "none")
     assert (code, "cannot read the phrases" in err) == (1, True)
     quick = {"vector_size": 4, "epochs": 1, "workers": 1}

@@ -84,6 +84,8 @@ def find_phrases(
     if min_count < 1:
         raise ValueError(f"min_count must be 1 or more; got {min_count}")
     least = THRESHOLDS[scoring] if threshold is None else threshold
+    if math.isnan(least):
+        raise ValueError("threshold is nan; it must be a number, which the score of a phrase must reach")
     Source.check_repeatable(corpus, "phrases are found by reading the text twice")
     memory = None if count_memory is None else count_memory << 20
 

@@ -58,6 +58,7 @@ def command(
     """
     from wordvec_ca.cli.reading_bar import reading_bar
     from wordvec_ca.config import usable_cpus
+    from wordvec_ca.errors import DataError
     from wordvec_ca.joining import Phrases
     from wordvec_ca.phrases import find_phrases, save_phrases
 
@@ -79,6 +80,10 @@ def command(
             count_memory=count_memory,
             workers=workers or usable_cpus(),
             progress=progress,
+        )
+    if not found and before is None:
+        raise DataError(
+            "no two words are a phrase by these options: lower --threshold or --min-count, or give more text"
         )
     save_phrases(output, found, before)
     if not quiet:
