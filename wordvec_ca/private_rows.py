@@ -9,6 +9,11 @@ MEETINGS = 48.0
 """Pairs (token of this thread, token of another) of the same word between two merges, on average over the
 tokens: with more, the summed steps of the threads overshoot."""
 
+DRIFT = 2_000
+"""Tokens that all other threads together may read between two merges. The rows of frequent words settle within
+some thousands of tokens, as negatives most of all; threads that each take a row all the way there add up to that
+many times the way, and with three or more of them what is left grows from merge to merge."""
+
 MOST_ROWS = 256
 """Beyond these the words are so rare that threads seldom touch a row at once."""
 
@@ -21,8 +26,8 @@ TOKENS_PER_ROW = 16
 TOKENS_PER_ROW_AND_WORKER = 4
 """The same for each worker: all merge under one lock, and a row takes about as long as two tokens."""
 
-LONGEST, SHORTEST = 4_000, 100
-"""Limits of the tokens between two merges."""
+LONGEST = 1_000
+"""Most tokens between two merges; more would make two workers no faster."""
 
 
 def private_rows(
@@ -44,7 +49,8 @@ def private_rows(
     Returns
     -------
     n_private : int
-        0 for one worker.
+        0 for one worker, and for so many that they would have to merge all the time: they all work on the
+        shared rows.
     merge_every : int
     """
     if workers == 1:
@@ -55,7 +61,8 @@ def private_rows(
     shares = touches / max(touches.sum(), 1.0)
     same_word = float(np.square(shares).sum())  # of two tokens
     others = (workers - 1) * max(1.0, predictions / 6)  # 6: a window of 5, where all this was measured
-    merge_every = int(np.clip(MEETINGS / max(same_word * others, 1e-12), SHORTEST, LONGEST))
+    merge_every = int(min(MEETINGS / max(same_word * others, 1e-12), DRIFT / others, LONGEST))
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
     affordable = merge_every // max(TOKENS_PER_ROW, TOKENS_PER_ROW_AND_WORKER * workers)
-    return max(1, min(frequent, MOST_ROWS, affordable, len(counts))), merge_every
+    n_private = min(max(1, frequent), MOST_ROWS, affordable, len(counts))
+    return (n_private, merge_every) if n_private else (0, 0)
