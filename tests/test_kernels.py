@@ -689,6 +689,19 @@ def test_two_workers_learn_what_one_learns(model: str, update: str, kind: str) -
     assert two["loss_by_epoch"][0] == pytest.approx(one["loss_by_epoch"][0], rel=0.05)
 
 
+@pytest.mark.parametrize("model", ["skipgram", "cbow-attn", "cwindow"])
+def test_eight_workers_learn_what_one_learns(model: str) -> None:
+    rng = np.random.default_rng(1)
+    shares = 1 / np.arange(1, 3_001)
+    words = rng.choice(3_000, size=(8_000, 25), p=shares / shares.sum())
+    corpus = [[f"w{word}" for word in line] for line in words]
+    losses = []
+    for workers in (1, 8):  # merging every few thousand tokens ends here 5 % higher, or diverges
+        config = TrainConfig(model=model, vector_size=50, min_count=1, epochs=1, workers=workers)
+        losses += train(corpus, config).record["loss_by_epoch"]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
 # ---- negatives, sub-sampling, chunks --------------------------------------------------------
 
 
