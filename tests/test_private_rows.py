@@ -31,6 +31,11 @@ def test_very_many_workers_share_all_rows() -> None:
     assert private_rows(ZIPF, ALL, 64, 1) == (0, 0)
 
 
+def test_logits_of_places_are_never_summed_over_three_threads() -> None:
+    assert private_rows(ZIPF, ALL, 2, 1, slots=True) == private_rows(ZIPF, ALL, 2, 1)
+    assert private_rows(ZIPF, ALL, 3, 1, slots=True) == (0, 0)
+
+
 def test_subsampling_lets_threads_drift_longer() -> None:
     steep = (10**9 / np.arange(1, 20_001) ** 2).astype(np.int64)  # the first word is most of the text
     keep = np.minimum(2.0**32 - 1, 2.0**32 * 10**6 / np.maximum(steep, 1)).astype(np.uint32)

@@ -10,9 +10,9 @@ MEETINGS = 48.0
 tokens: with more, the summed steps of the threads overshoot."""
 
 DRIFT = 2_000
-"""Tokens that all other threads together may read between two merges. The rows of frequent words settle within
-some thousands of tokens, as negatives most of all; threads that each take a row all the way there add up to that
-many times the way, and with three or more of them what is left grows from merge to merge."""
+"""Tokens that all other threads together may read between two merges. The rows of frequent words settle
+within some thousands of tokens, as negatives most of all; threads that each take a row all the way there add
+up to that many times the way, and with three or more of them what is left grows from merge to merge."""
 
 MOST_ROWS = 256
 """Beyond these the words are so rare that threads seldom touch a row at once."""
@@ -31,7 +31,12 @@ LONGEST = 1_000
 
 
 def private_rows(
-    counts: NDArray[np.int64], keep: NDArray[np.uint32], workers: int, predictions: float
+    counts: NDArray[np.int64],
+    keep: NDArray[np.uint32],
+    workers: int,
+    predictions: float,
+    *,
+    slots: bool = False,
 ) -> tuple[int, int]:
     """Return how many words have rows of each thread's own, and the tokens between merges.
 
@@ -45,6 +50,9 @@ def private_rows(
         Threads.
     predictions : float
         Mean predictions per token: 1, or the context words of a model that predicts from each.
+    slots : bool, default False
+        Whether there are attention logits of places. Every prediction moves them, so that they settle within
+        tens of tokens: three threads or more, each with its own, would throw them about until a place dies.
 
     Returns
     -------
@@ -53,7 +61,7 @@ def private_rows(
         shared rows.
     merge_every : int
     """
-    if workers == 1:
+    if workers == 1 or (slots and workers > 2):
         return 0, 0
     touches = counts.astype(np.float64)
     if len(keep):

@@ -168,7 +168,7 @@ class Trainer:
         if config.backend == "cython":  # the other has plain Hogwild threads
             counts = self.model.vocab.counts
             self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
-                counts, self.keep, config.workers, predictions
+                counts, self.keep, config.workers, predictions, slots=bool(self.hyper["use_slots"][0])
             )
 
     def run(self, callbacks: Sequence[Callback] = (), checkpoint: Checkpointing | None = None) -> None:
