@@ -17,7 +17,7 @@ CONCENTRATED = 0.9
 NEGLECTED = 0.2
 """Attention to the word before or after the target, in equal shares, below which it is said to have
 collapsed. On Wikipedia these two had at least 1 in every setting tried, and no place within 20 words less
-than 0.18, up to a rate of 0.2; with the exact step at 0.4 a place may die. In the collapse that
+than 0.18, up to a rate of 0.2, one worker; with the exact step at 0.4 a place may die. In the collapse that
 tests/test_languages.py reproduces one of the two has less than 0.1, for good, while what is left is spread so
 widely that its concentration shows nothing."""
 

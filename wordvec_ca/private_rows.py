@@ -52,7 +52,7 @@ def private_rows(
         Mean predictions per token: 1, or the context words of a model that predicts from each.
     slots : bool, default False
         Whether there are attention logits of places. Every prediction moves them, so that they settle within
-        tens of tokens: three threads or more, each with its own, would throw them about until a place dies.
+        few tokens: three threads or more, each with its own, would throw them about until a place dies.
 
     Returns
     -------

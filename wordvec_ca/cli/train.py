@@ -496,5 +496,5 @@ def _as_options(message: str, names: dict[str, Any]) -> str:
     """Spell the options in a library message as on the command line."""
     for name in sorted(names, key=len, reverse=True):
         if message.startswith(name + " "):
-            message = "--" + name.replace("_", "-") + message[len(name) :]
+            message = _flag(name) + message[len(name) :]
     return message
