@@ -211,6 +211,35 @@ INLINE void scatter(const float *x, float *const *rows, const float *weights, in
     FOR_PANELS(nv, SCATTER);
 }
 
+INLINE void exchange_panel(const float *x, float *const *rows, const float *weights, float *sum, int n, int at,
+                           const int count)
+{
+    vec part[PANEL], sums[PANEL];
+    EACH(k, count) {
+        part[k] = AT(x, at + k);
+        sums[k] = (vec){0};
+    }
+    for (int t = 0; t < n; t++) {
+        float *row = rows[t];
+        vec weight = broadcast(weights[t]);
+        EACH(k, count) {
+            vec old = AT(row, at + k);
+            sums[k] += weight * old;
+            AT(row, at + k) = old + weight * part[k];
+        }
+    }
+    EACH(k, count)
+        AT(sum, at + k) = sums[k];
+}
+
+/* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
+ * the second as the first has left it. */
+INLINE void exchange(const float *x, float *const *rows, const float *weights, float *sum, int n, int nv)
+{
+#define EXCHANGE(at, count) exchange_panel(x, rows, weights, sum, n, at, count)
+    FOR_PANELS(nv, EXCHANGE);
+}
+
 /* row += x */
 INLINE void add(float *row, const float *x, int nv)
 {
@@ -265,11 +294,7 @@ typedef struct {
     quad *sums;              /* scratch of dots */
     float *slope;            /* (n_slots,) scratch of learn_attention */
     int32_t *line;           /* (n_tokens,) what sub-sampling kept */
-    /* skip-gram with shared negatives: */
-    float *pair_logits, *pair_labels, *pair_weights; /* positives by example, negatives by word */
-    float **span;            /* (shared_by + n_slots,) rows of W of the words that are contexts */
-    float *times, *around;   /* (shared_by + n_slots,) of how many targets */
-    float *negative_grads;   /* (drawn, width) */
+    ivec places;             /* 0, 1, .. LANES - 1 */
 } State;
 
 INLINE float *row_of(const Rows *rows, int64_t word, int n_private)
@@ -453,13 +478,14 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     for (int b = 0; b < size; b++) {
         Example *x = &s->block[b];
         s->targets[drawn] = output_row(s, x->target, band);
-        gather(x->grad, s->targets, s->logits + b * n_targets, 1, n_targets, nv);
+        if (size == 1)
+            exchange(x->hidden, s->targets, s->logits, x->grad, n_targets, nv);
+        else
+            gather(x->grad, s->targets, s->logits + b * n_targets, 1, n_targets, nv);
         if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
             learn_attention(s, x, in_nv);
     }
-    if (size == 1)
-        scatter(s->block[0].hidden, s->targets, s->logits, n_targets, nv);
-    else {
+    if (size > 1) {
         for (int b = 0; b < size; b++) {
             float *row = output_row(s, s->block[b].target, band);
             s->hiddens[b] = s->block[b].hidden;
@@ -478,98 +504,57 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     next_tuple(s);
 }
 
-/* s->times without the targets that are the given word. */
-static const float *without(State *s, int32_t word)
-{
-    const int window = s->p->window, n_around = s->p->shared_by + s->n_slots;
-    float *rest = s->times + n_around;
-    int n_span = 0;
-    for (int j = 0; j < n_around; j++)
-        s->around[n_around + j] = s->around[j];
-    for (int b = 0; b < s->size; b++) {
-        Example *x = &s->block[b];
-        float *times = s->around + n_around + x->middle - window;
-        if (x->target == word)
-            for (int slot = x->first; slot < x->first + x->n; slot++)
-                times[slot + (slot >= window)] -= 1.0f;
-    }
-    for (int j = 0; j < n_around; j++) {
-        rest[n_span] = s->around[n_around + j];
-        n_span += s->around[j] > 0.0f;
-    }
-    return rest;
-}
-
-/* The same for skip-gram. Each context word of the block meets its targets; and it meets the
- * negatives once, with the weight of all its targets together:
- *     L = sum_(c, j) -log s(O_c W_j) + sum_(t, j) times_j w -log s(-O_t W_j)
- * with times_j the targets c for which j is a context and that are not the negative t itself. */
+/* The same for skip-gram, for one word of the text around the block after the other: each is the one vector that
+ * meets the targets it is a context of and, with the weight of all of these together, the negatives:
+ *     L_j = sum_c -log s(O_c W_j) + sum_t m_tj w -log s(-O_t W_j)
+ * with m_tj the targets c of the word j that are not the negative t itself. rows are those of the words. */
 INLINE void train_pairs(State *s, float **rows, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_around = p->shared_by + s->n_slots;
+    const Example *block = s->block;
+    const int size = s->size, drawn = p->drawn, window = p->window;
     const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
-    int n = 0, n_span = 0;
+    int clashes = 0; /* negatives that are a target themselves */
     for (int t = 0; t < drawn; t++) {
         prefetch_row(output_row(s, later[t], 0), nv);
         s->targets[t] = output_row(s, negatives[t], 0);
-    }
-    for (int j = 0; j < n_around; j++)
-        s->around[j] = 0.0f;
-    for (int b = 0; b < size; b++) {
-        Example *x = &s->block[b];
-        float *times = s->around + x->middle - p->window;
-        for (int slot = x->first; slot < x->first + x->n; slot++)
-            times[slot + (slot >= p->window)] += 1.0f;
-        dots(output_row(s, x->target, 0), x->contexts + x->first, s->sums, x->n, nv, s->pair_logits + n);
-        for (int i = 0; i < x->n; i++, n++)
-            s->pair_labels[n] = s->pair_weights[n] = 1.0f;
-    }
-    const int n_positives = n;
-    for (int j = 0; j < n_around; j++) {
-        s->span[n_span] = rows[j];
-        s->times[n_span] = s->around[j];
-        n_span += s->around[j] > 0.0f;
-    }
-    for (int t = 0; t < drawn; t++) {
-        const float *times = s->times;
         for (int b = 0; b < size; b++)
-            if (negatives[t] == s->block[b].target)
-                times = without(s, negatives[t]);
-        dots(s->targets[t], s->span, s->sums, n_span, nv, s->pair_logits + n);
-        for (int j = 0; j < n_span; j++, n++) {
-            s->pair_labels[n] = 0.0f;
-            s->pair_weights[n] = times[j] * p->negative_weight;
+            clashes += negatives[t] == block[b].target;
+    }
+    /* block[first .. last) are the targets whose window reaches the word j: windows begin and end in their order */
+    int first = 0, last = 0;
+    for (int j = block[0].middle - window + block[0].first; first < size; j++) {
+        while (last < size && j >= block[last].middle - window + block[last].first)
+            last++;
+        while (first < last && j > block[first].middle - window + block[first].first + block[first].n)
+            first++;
+        int n = drawn;
+        for (int b = first; b < last; b++) {
+            s->targets[n] = output_row(s, block[b].target, 0);
+            n += block[b].middle != j;
         }
+        const int own = n - drawn;
+        if (own == 0)
+            continue;
+        const vec one = broadcast(1.0f), each = broadcast((float)own * p->negative_weight);
+        for (int k = 0; k < VECTORS(n); k++) {
+            ivec place = s->places + k * LANES;
+            AT(s->labels, k) = choose(place < drawn, (vec){0}, one);
+            AT(s->weights, k) = choose(place < drawn, each, choose(place < n, one, (vec){0}));
+        }
+        for (int t = 0; clashes && t < drawn; t++)
+            for (int b = first; b < last; b++)
+                if (negatives[t] == block[b].target && block[b].middle != j)
+                    s->weights[t] -= p->negative_weight;
+        if (!p->skip_dots)
+            dots(rows[j], s->targets, s->sums, n, nv, s->logits);
+        s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n);
+        float *grad = block[0].grad;
+        exchange(rows[j], s->targets, s->logits, grad, n, nv);
+        add(rows[j], grad, nv);
+        s->examples += own;
+        s->contexts += own;
     }
-    for (int i = n; i < VECTORS(n) * LANES; i++)
-        s->pair_weights[i] = 0.0f;
-    if (p->skip_dots)
-        memset(s->pair_logits, 0, (size_t)n * sizeof(float));
-    s->loss += coefficients(s->pair_logits, s->pair_labels, s->pair_weights, s->alpha, n);
-
-    const float *g = s->pair_logits;
-    for (int b = 0; b < size; b++) {
-        Example *x = &s->block[b];
-        gather(x->grad, x->contexts + x->first, g, 1, x->n, nv);
-        g += x->n;
-    }
-    for (int t = 0; t < drawn; t++)
-        gather(s->negative_grads + t * p->width, s->span, g + t * n_span, 1, n_span, nv);
-    g = s->pair_logits;
-    for (int b = 0; b < size; b++) {
-        Example *x = &s->block[b];
-        scatter(output_row(s, x->target, 0), x->contexts + x->first, g, x->n, nv);
-        g += x->n;
-    }
-    for (int j = 0; j < n_span; j++)
-        collect(s->span[j], s->targets, g + j, n_span, drawn, nv);
-    for (int b = 0; b < size; b++)
-        add(output_row(s, s->block[b].target, 0), s->block[b].grad, nv);
-    for (int t = 0; t < drawn; t++)
-        add(s->targets[t], s->negative_grads + t * p->width, nv);
-    s->examples += n_positives;
-    s->contexts += n_positives;
     next_tuple(s);
 }
 
@@ -747,28 +732,18 @@ static size_t lay_out(State *s, uintptr_t arena)
     const uintptr_t begin = arena;
     const size_t size = (size_t)s->p->shared_by, targets = (size_t)s->n_targets, slots = (size_t)s->n_slots;
     const size_t width = (size_t)s->p->out_width;
-    const size_t around = size + slots, tokens = (size_t)s->task->n_tokens;
+    const size_t tokens = (size_t)s->task->n_tokens, met = targets + size; /* by one vector */
     s->block = take(&arena, size, sizeof(Example));
     s->logits = take(&arena, size * targets, sizeof(float));
     s->labels = take(&arena, size * targets, sizeof(float));
     s->weights = take(&arena, size * targets, sizeof(float));
-    s->targets = take(&arena, targets, sizeof(float *));
+    s->targets = take(&arena, met, sizeof(float *));
     s->hiddens = take(&arena, size, sizeof(float *));
     s->rows = take(&arena, tokens + slots, sizeof(float *));
     s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
-    s->sums = take(&arena, around > targets ? around : targets, sizeof(quad));
+    s->sums = take(&arena, slots > met ? slots : met, sizeof(quad));
     s->slope = take(&arena, slots, sizeof(float));
     s->line = take(&arena, tokens, sizeof(int32_t));
-    if (s->p->model == MODEL_SKIPGRAM) {
-        size_t pairs = size * slots + (targets - 1) * around;
-        s->pair_logits = take(&arena, pairs, sizeof(float));
-        s->pair_labels = take(&arena, pairs, sizeof(float));
-        s->pair_weights = take(&arena, pairs, sizeof(float));
-        s->span = take(&arena, around, sizeof(float *));
-        s->times = take(&arena, 2 * around, sizeof(float));
-        s->around = take(&arena, 2 * around, sizeof(float));
-        s->negative_grads = take(&arena, targets * width, sizeof(float));
-    }
     for (size_t b = 0; b < size; b++) {
         Example x = {0};
         x.hidden = take(&arena, width, sizeof(float));
@@ -789,6 +764,8 @@ int TRAIN(const Task *task)
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_targets = 1 + p->drawn;
     s.n_slots = 2 * p->window;
+    for (int k = 0; k < LANES; k++)
+        s.places[k] = k;
 
     char *memory = calloc(1, 64 + lay_out(&s, 0));
     if (!memory)

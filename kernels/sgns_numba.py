@@ -77,25 +77,40 @@ def add(x: np.ndarray, weight: float, row: np.ndarray) -> None:
 
 
 @njit(nogil=True, cache=True)
+def coefficient(logit: float, label: bool, weight: float, alpha: float) -> tuple[float, float]:
+    """Return the loss weight * -log sigmoid(logit if label else -logit), and alpha times minus its slope."""
+    e = math.exp(-abs(logit))
+    sigmoid = 1.0 / (1.0 + e) if logit > 0.0 else e / (1.0 + e)
+    against = -logit if label else logit
+    loss = weight * (max(against, 0.0) + math.log1p(e))
+    return loss, alpha * weight * (label - sigmoid)
+
+
+@njit(nogil=True, cache=True)
 def coefficients(
     logits: np.ndarray, ids: np.ndarray, target: int, negative_weight: float, alpha: float
 ) -> float:
     """Turn logits into g = alpha * weight * (label - sigmoid(logit)), in place, and return the loss.
 
-    The loss is the sum of weight * -log sigmoid(logit if label else -logit). The target stands
-    last, with label and weight 1; the others have label 0 and the negatives' weight, except that
-    a negative that is the target itself counts nothing.
+    The target stands last, with label and weight 1; the others have label 0 and the negatives'
+    weight, except that a negative that is the target itself counts nothing.
     """
-    loss = 0.0
+    total = 0.0
     for t in range(len(logits)):
         positive = t == len(logits) - 1
         weight = 1.0 if positive else 0.0 if ids[t] == target else negative_weight
-        e = math.exp(-abs(logits[t]))
-        sigmoid = 1.0 / (1.0 + e) if logits[t] > 0.0 else e / (1.0 + e)
-        against = -logits[t] if positive else logits[t]
-        loss += weight * (max(against, 0.0) + math.log1p(e))
-        logits[t] = alpha * weight * ((1.0 if positive else 0.0) - sigmoid)
-    return loss
+        loss, logits[t] = coefficient(logits[t], positive, weight, alpha)
+        total += loss
+    return total
+
+
+@njit(nogil=True, cache=True)
+def exchange(x: np.ndarray, row: np.ndarray, weight: float, total: np.ndarray) -> None:
+    """Add weight row to the total, and weight x to the row."""
+    for k in range(len(x)):
+        old = row[k]
+        total[k] += weight * old
+        row[k] = old + weight * x[k]
 
 
 @njit(nogil=True, cache=True)
@@ -193,7 +208,8 @@ def train_block(
 ) -> None:
     """Take one negative-sampling step of the block's examples, all from the parameters before it.
 
-    Each example meets its own target, and all meet one tuple of negatives.
+    Each example meets its own target, and all meet one tuple of negatives. (With one example, a row
+    that stands twice in its tuple is met as the first time has left it.)
     """
     cursor = np.int64(rng[1])
     negatives, drawn = pool[cursor], p.drawn
@@ -207,15 +223,20 @@ def train_block(
         stats[LOSS] += coefficients(block.logits[b], negatives, block.targets[b], p.negative_weight, alpha)
     for b in range(size):
         block.grad[b, :] = 0.0
-        for t in range(drawn):
-            add(block.grad[b], block.logits[b, t], output_row(p, params, negatives[t], band))
-        add(block.grad[b], block.logits[b, drawn], output_row(p, params, block.targets[b], band))
+        for t in range(drawn + 1):
+            word = negatives[t] if t < drawn else block.targets[b]
+            row = output_row(p, params, word, band)
+            if size == 1:
+                exchange(block.hidden[b], row, block.logits[b, t], block.grad[b])
+            else:
+                add(block.grad[b], block.logits[b, t], row)
         if p.model == CBOW_ATTN and p.attention_rate != 0.0:
             learn_attention(p, b, block, params)
-    for b in range(size):
-        for t in range(drawn):
-            add(output_row(p, params, negatives[t], band), block.logits[b, t], block.hidden[b])
-        add(output_row(p, params, block.targets[b], band), block.logits[b, drawn], block.hidden[b])
+    if size > 1:
+        for b in range(size):
+            for t in range(drawn):
+                add(output_row(p, params, negatives[t], band), block.logits[b, t], block.hidden[b])
+            add(output_row(p, params, block.targets[b], band), block.logits[b, drawn], block.hidden[b])
     for b in range(size):
         spread(p, b, block, params)
         stats[CONTEXTS] += block.n[b]
@@ -226,52 +247,51 @@ def train_block(
 @njit(nogil=True, cache=True)
 def train_pairs(
     p: Any,
+    start: int,
     size: int,
     alpha: float,
+    tokens: np.ndarray,
+    places: np.ndarray,
     block: Block,
     params: Parameters,
     pool: np.ndarray,
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Take the same step for skip-gram: each context word of each target is an example.
+    """Take the steps of skip-gram for a block, for one word of the text around it after the other.
 
-    The loss is the sum over the examples, each against its own target and the block's tuple of
-    negatives. (The compiled loop meets a word of the text with the negatives once, with the weight of
-    all its examples, which is the same gradient.)
+    Each is the vector that meets the targets it is a context of and, with the weight of all of these
+    together, the negatives. A negative does not count for a target that is the same word.
     """
     cursor = np.int64(rng[1])
     negatives, drawn = pool[cursor], p.drawn
-    inputs, outputs, width = params.inputs, params.outputs, p.width
-    n = block.n[:size].sum()
-    words, grads = np.empty(n, np.int64), np.zeros((n, width), inputs.dtype)
-    negative_grads = np.zeros((drawn, width), inputs.dtype)
-    logits = np.empty(drawn + 1, inputs.dtype)
-    e = 0
-    for b in range(size):
-        target = block.targets[b]
-        block.grad[b, :] = 0.0
-        for slot in range(block.first[b], block.first[b] + block.n[b]):
-            words[e] = block.words[b, slot]
-            x = inputs[words[e]]
-            for t in range(drawn):
-                logits[t] = dot(x, outputs[negatives[t]])
-            logits[drawn] = dot(x, outputs[target])
-            stats[LOSS] += coefficients(logits, negatives, target, p.negative_weight, alpha)
-            for t in range(drawn):
-                add(grads[e], logits[t], outputs[negatives[t]])
-                add(negative_grads[t], logits[t], x)
-            add(grads[e], logits[drawn], outputs[target])
-            add(block.grad[b], logits[drawn], x)
-            e += 1
-    for e in range(n):
-        add(inputs[words[e]], 1.0, grads[e])
-    for b in range(size):
-        add(outputs[block.targets[b]], 1.0, block.grad[b])
-    for t in range(drawn):
-        add(outputs[negatives[t]], 1.0, negative_grads[t])
-    stats[EXAMPLES] += n
-    stats[CONTEXTS] += n
+    ids = np.empty(drawn + size, np.int64)
+    logits, weights = np.empty(drawn + size, params.inputs.dtype), np.empty(drawn + size)
+    ids[:drawn] = negatives
+    for j in range(max(0, start - p.window), min(len(tokens), start + p.shared_by + p.window)):
+        n = drawn
+        weights[:drawn] = 0.0
+        for b in range(size):
+            slot = j - places[b] + p.window - (j > places[b])
+            if j != places[b] and block.first[b] <= slot < block.first[b] + block.n[b]:
+                ids[n] = block.targets[b]
+                weights[n] = 1.0
+                n += 1
+                for t in range(drawn):
+                    weights[t] += p.negative_weight * (negatives[t] != block.targets[b])
+        if n == drawn:
+            continue
+        x, grad = params.inputs[tokens[j]], block.grad[0]
+        for t in range(n):
+            logits[t] = dot(x, params.outputs[ids[t]])
+        grad[:] = 0.0
+        for t in range(n):
+            loss, logits[t] = coefficient(logits[t], t >= drawn, weights[t], alpha)
+            stats[LOSS] += loss
+            exchange(x, params.outputs[ids[t]], logits[t], grad)
+        add(x, 1.0, grad)
+        stats[EXAMPLES] += n - drawn
+        stats[CONTEXTS] += n - drawn
     rng[1] = np.uint64((cursor + 1) % len(pool))
 
 
@@ -302,6 +322,7 @@ def train_tokens(
     together = p.model == SKIPGRAM and p.shared_by > 1
     pairs = p.model in (SKIPGRAM, SSG) and not together
     n, window = len(tokens), p.window
+    places = np.empty(p.shared_by, np.int64)  # of the block's targets in the text
     begin, end = 0, -1  # the line is tokens[begin .. end)
     for start in range(0, n, p.shared_by):
         reach = window
@@ -320,6 +341,7 @@ def train_tokens(
             left, right = min(i - begin, reach), min(end - 1 - i, reach)
             if left + right == 0:
                 continue
+            places[size] = i
             block.targets[size] = tokens[i]
             block.first[size] = window - left
             block.n[size] = left + right
@@ -335,7 +357,7 @@ def train_tokens(
                     train_block(p, 1, alpha, block, params, pool, rng, stats)
                 size = 0
         if size and together:
-            train_pairs(p, size, alpha, block, params, pool, rng, stats)
+            train_pairs(p, start, size, alpha, tokens, places, block, params, pool, rng, stats)
         elif size:
             train_block(p, size, alpha, block, params, pool, rng, stats)
 

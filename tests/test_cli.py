@@ -323,7 +323,7 @@ BAD_OPTIONS = [
     (("--alpha", "nan"), "--alpha"),
     (("--alpha", "inf"), "--alpha"),
     (("--alpha", "0.01", "--min-alpha", "0.02"), "--min-alpha"),
-    (("--model", "skipgram", "--min-alpha", "0.03"), "--min-alpha"),
+    (("--model", "skipgram", "--min-alpha", "0.06"), "--min-alpha"),
     (("--sample", "-1"), "--sample"),
     (("--sample", "2"), "--sample"),
     (("--seed", "-1"), "--seed"),

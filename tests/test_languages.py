@@ -16,7 +16,7 @@ from numba import njit
 
 from wordvec_ca.attention import weights_by_place
 from wordvec_ca.collapse import NEGLECTED, dead_places
-from wordvec_ca.config import SHARED_BY, TrainConfig
+from wordvec_ca.config import AVERAGING, SHARED_BY, TrainConfig
 from wordvec_ca.kernels import sgns_numba
 from wordvec_ca.kernels.pool import noise_pool
 from wordvec_ca.model import EmbeddingModel
@@ -95,7 +95,7 @@ def language_d(n: int, n_test: int = 5_000, seed: int = 1) -> Language:
 
 def learn(language: Language, **options: Any) -> EmbeddingModel:
     """Train one worker on the text as token lists; nothing is left out."""
-    exact = options["model"] == "cbow-attn" and options.get("cbow_update") != "word2vec"
+    exact = options["model"] in AVERAGING and options.get("cbow_update") != "word2vec"
     options = {
         "vector_size": 24,
         "alpha": 0.2 if exact else 0.1,

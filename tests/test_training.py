@@ -8,6 +8,7 @@ import math
 import random
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -429,6 +430,37 @@ def test_impossible_configuration(options: dict[str, Any], words: list[str]) -> 
 def test_configuration_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         TrainConfig().window = 9  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("model", "update", "warned"), [("cbow", "exact", 1), ("cbow", "word2vec", 0), ("cwindow", "exact", 0)]
+)
+def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) -> None:
+    config = TrainConfig(
+        model=model, cbow_update=update, alpha=0.025, vector_size=4, epochs=1, min_count=1, workers=1
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train([["a", "b", "c"]] * 50, config)
+    assert sum("0.025" in str(w.message) and "word2vec" in str(w.message) for w in caught) == warned
+
+
+@pytest.mark.parametrize("window", [5, 20])
+def test_skipgram_that_shares_negatives_is_as_stable_as_without(window: int) -> None:
+    """Steps of all predictions of a block at once diverge here."""
+    rng = np.random.default_rng(2)
+    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
+    common = TrainConfig(
+        model="skipgram", window=window, negative=10, alpha=0.1, vector_size=50, sample=0, epochs=2,
+        workers=1, min_count=1,
+    )  # fmt: skip
+    exact, shared = (
+        train(corpus[:1_800], dataclasses.replace(common, negatives=negatives), valid=corpus[1_800:]).record[
+            "valid_loss_by_epoch"
+        ][-1]
+        for negatives in ("exact", "shared")
+    )
+    assert shared == pytest.approx(exact, rel=0.015)
 
 
 @pytest.mark.parametrize("window", [5, 20])

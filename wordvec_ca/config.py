@@ -35,13 +35,9 @@ SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
 """Neighbouring targets that share a draw of negatives under ``negatives="shared"``; not for ssg and
 cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
 
-SHARED_DRAW = 1.6
+SHARED_DRAW = {"cbow": 2.0, "cbow-attn": 1.6, "skipgram": 1.6}
 """A shared draw is larger than the ``negative`` wanted by this factor; its weight makes up for that.
 With fewer the loss on held-out text suffers (docs/decisions/)."""
-
-PAIRS_SHARED = 48
-"""Most predictions, on average, that share a draw of negatives in skip-gram, unless two targets have more:
-their summed steps diverge at learning rates that are safe for one (docs/decisions/)."""
 
 SHARING = ("cbow",)
 """Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
@@ -88,8 +84,8 @@ class TrainConfig:
     sample : float, default 1e-3
         Words more frequent than this share of the text are sub-sampled; 0 keeps all.
     alpha : float, optional
-        Learning rate at the start; 0.025 for skipgram and ssg, 0.05 for the others, 0.2 with the exact
-        step of cbow_update.
+        Learning rate at the start; 0.2 with the exact step of cbow_update, so for cbow and cbow-attn, 0.025
+        for ssg, 0.05 for the others (docs/decisions/).
     min_alpha : float, default 1e-4
         Learning rate at the end; it falls linearly with the position in the text.
     epochs : int, default 5
@@ -102,10 +98,10 @@ class TrainConfig:
         Rarer words are dropped before windows are formed.
     max_final_vocab : int, optional
         Keep at most this many words, by raising ``min_count``.
-    cbow_update : {"exact", "word2vec"}, optional
-        For cbow and cbow-attn: how far context rows move. ``exact`` is the gradient; ``word2vec``
-        is n times that, n the words in the window, as in word2vec.c and gensim
-        (systems of Irsoy et al. 2021). By default word2vec for cbow, exact for cbow-attn (docs/decisions/).
+    cbow_update : {"exact", "word2vec"}
+        For cbow and cbow-attn: how far context rows move. ``exact`` is the gradient (Irsoy et al. 2021);
+        ``word2vec`` is n times that, n the words in the window, as in word2vec.c and gensim, for whose
+        learning rates it is the one to choose (docs/decisions/).
     attention : {"full", "position", "word"}
         For cbow-attn: logits of word and place (K and s), of the place alone (s), or one logit per
         word without place.
@@ -118,8 +114,8 @@ class TrainConfig:
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
         ``exact`` draws negatives for each prediction; ``shared``, the default of cbow, lets
-        neighbouring predictions share a somewhat larger draw: for skipgram four times as fast, but
-        less stable at high learning rates (docs/decisions/).
+        neighbouring predictions share a somewhat larger draw: for skipgram more than three times as fast, at
+        a small loss (docs/decisions/).
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -154,7 +150,7 @@ class TrainConfig:
     seed: int = 1
     min_count: int = 5
     max_final_vocab: int | None = None
-    cbow_update: str | None = None
+    cbow_update: str = "exact"
     attention: str = "full"
     attention_alpha: float | None = None
     attention_warmup: float = 0.1
@@ -223,15 +219,13 @@ class TrainConfig:
     def resolved(self) -> TrainConfig:
         """Return the same configuration with every default that depends on something filled in."""
         positional = self.model in POSITIONAL
-        cbow_update = self.cbow_update or ("exact" if self.model == "cbow-attn" else "word2vec")
-        alpha = self._default_alpha(cbow_update) if self.alpha is None else self.alpha
+        alpha = self._default_alpha() if self.alpha is None else self.alpha
         return dataclasses.replace(
             self,
             window=self.window or (20 if self.model == "cbow-attn" else 5),
             shrink_windows=not positional if self.shrink_windows is None else self.shrink_windows,
             alpha=alpha,
             workers=self.workers or usable_cpus(),
-            cbow_update=cbow_update,
             attention_alpha=alpha if self.attention_alpha is None else self.attention_alpha,
             negatives=self._negatives(),
         )
@@ -240,10 +234,7 @@ class TrainConfig:
         """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
         if self.negatives != "shared":
             return 1, self.negative
-        together = SHARED_BY[self.model]
-        if self.model in PAIRWISE:
-            together = max(2, min(together, PAIRS_SHARED // self.contexts()))
-        return together, math.ceil(SHARED_DRAW * self.negative)
+        return SHARED_BY[self.model], math.ceil(SHARED_DRAW[self.model] * self.negative)
 
     def contexts(self) -> int:
         """Return the context words of a target, on average, in the middle of a line."""
@@ -251,16 +242,19 @@ class TrainConfig:
         assert config.window is not None
         return config.window + 1 if config.shrink_windows else 2 * config.window
 
+    def takes_small_steps(self) -> bool:
+        """Say whether the learning rate is one that is usual for the larger step of word2vec."""
+        return self.model in AVERAGING and self.cbow_update == "exact" and 0 < (self.alpha or 0) <= 0.05
+
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:
             return "exact"
         return self.negatives or ("shared" if self.model in SHARING else "exact")
 
-    def _default_alpha(self, cbow_update: str) -> float:
-        if self.model in PAIRWISE:
-            return 0.025
-        # The exact step is n times smaller than word2vec's, and wants a higher rate for it.
-        return 0.2 if self.model in AVERAGING and cbow_update == "exact" else 0.05
+    def _default_alpha(self) -> float:
+        if self.model in AVERAGING and self.cbow_update == "exact":
+            return 0.2  # the step is n times smaller than word2vec's, and wants a higher rate for it
+        return 0.025 if self.model == "ssg" else 0.05
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that JSON can hold."""

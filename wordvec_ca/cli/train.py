@@ -75,7 +75,7 @@ class ModelChoice(click.Choice[str]):
     "--lr",
     type=float,
     help="Learning rate at the start.  "
-    "[default: 0.025 for skipgram and ssg; 0.2 with --cbow-update exact, so for cbow-attn; else 0.05]",
+    "[default: 0.2 for cbow and cbow-attn, 0.05 with --cbow-update word2vec; 0.025 for ssg; else 0.05]",
 )
 @click.option("--min-alpha", type=float, default=1e-4, show_default=True, help="Learning rate at the end.")
 @click.option("--epochs", "--iter", type=int, default=5, show_default=True, help="Passes over the text.")
@@ -91,8 +91,9 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--cbow-update",
     type=click.Choice(["exact", "word2vec"]),
-    help="cbow, cbow-attn: move context rows by their gradient, or by n times that.  "
-    "[default: word2vec; exact for cbow-attn]",
+    default="exact",
+    show_default=True,
+    help="cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
 )
 @click.option(
     "--attention",
