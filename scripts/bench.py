@@ -161,7 +161,7 @@ def train_gensim(text: str, settings: str) -> None:
     vocab = Vocab.load(vocab_file)
     word2vec = Word2Vec(
         vector_size=vector_size, window=window, negative=negative, sample=0, min_count=5, workers=1, seed=1,
-        sg=int(model == "skipgram"), alpha=0.05 if model == "cbow" else 0.025,
+        sg=int(model == "skipgram"), alpha=0.05,
     )  # fmt: skip
     word2vec.build_vocab_from_freq(dict(zip(vocab.words, vocab.counts.tolist(), strict=True)))
     if epochs:

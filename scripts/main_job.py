@@ -75,7 +75,7 @@ def train_gensim(tokens: Path, model: str, seed: int, workers: int) -> Any:
     from gensim.models import Word2Vec
 
     word2vec = Word2Vec(
-        corpus_file=str(tokens), sg=int(model == "skipgram"), alpha=0.025 if model == "skipgram" else 0.05,
+        corpus_file=str(tokens), sg=int(model == "skipgram"), alpha=0.05,
         vector_size=50, window=20, negative=10, min_count=20, sample=1e-3, epochs=1, seed=seed,
         workers=workers,
     )  # fmt: skip
