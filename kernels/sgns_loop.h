@@ -288,7 +288,7 @@ typedef struct {
     Example *block;          /* (shared_by,) the examples that share a tuple */
     int size, weighted;      /* how many there are, and for how many weights are set */
     float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
-    float **targets;         /* (n_targets,) rows of O: the negatives, then the example's own target */
+    float **targets;         /* (drawn + shared_by,) rows of O: the negatives, then the targets that a vector meets */
     float **hiddens;         /* (shared_by,) */
     float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
     quad *sums;              /* scratch of dots */
@@ -448,7 +448,8 @@ INLINE void next_tuple(State *s)
 }
 
 /* One negative-sampling step of the examples of the block, all from the parameters before it:
- * each against its own target, and all against one tuple of negatives. */
+ * each against its own target, and all against one tuple of negatives. (With one example, a row that
+ * stands twice in its tuple is met as the first time has left it.) */
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;

@@ -3,8 +3,8 @@
     python scripts/compare_gensim.py CORPUS --words 10000000 --seeds 2 --pairs ws353.tsv rg65.tsv mturk287.tsv
 
 Prints one row per run and the means; appends JSON lines to --log. Sub-sampling, window, negatives, learning
-rates and the number of epochs are equal; gensim counts and trains on the very same tokens. "cawv, as it comes"
-has our own learning rates, step of cbow and draw of negatives instead.
+rates and the number of epochs are equal; gensim counts and trains on the very same tokens. "cawv, as it
+comes" has our own learning rates, step of cbow and draw of negatives instead.
 """
 
 from __future__ import annotations

@@ -754,7 +754,7 @@ def write_results(options: argparse.Namespace) -> None:
         "",
         *results_table(found, known, "longer"),
         "",
-        "Three epochs instead of one; d100 n5: 100 dimensions and 5 negatives; alpha 0.05: the default "
+        "Three epochs instead of one; d100 n5: 100 dimensions and 5 negatives; alpha 0.05: the usual "
         "rate, which those in lower case have too; as usual: lower case and sub-sampling at 1e-3.",
         "",
     ]

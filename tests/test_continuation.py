@@ -81,6 +81,15 @@ def test_more_epochs_on_the_same_text_go_down_further(tmp_path: Path) -> None:
     assert second.record["valid_loss_by_epoch"][0] < afresh.record["valid_loss_by_epoch"][0]
 
 
+def test_another_step_has_its_own_learning_rate(tmp_path: Path) -> None:
+    train(text(range(40)), small(model="cbow", cbow_update="word2vec"), output=tmp_path / "old")
+    same = continued_config(tmp_path / "old", {})
+    assert (same.alpha, same.attention_alpha) == (0.05, 0.05)
+    exact = continued_config(tmp_path / "old", {"cbow_update": "exact"})
+    assert (exact.alpha, exact.attention_alpha) == (0.2, 0.2)
+    assert continued_config(tmp_path / "old", {"cbow_update": "exact", "alpha": 0.1}).alpha == 0.1
+
+
 def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expected(tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("new york\n")
     lines = tmp_path / "old.jsonl"

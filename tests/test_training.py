@@ -446,7 +446,7 @@ def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) 
 
 
 @pytest.mark.parametrize("window", [5, 20])
-def test_skipgram_that_shares_negatives_is_as_stable_as_without(window: int) -> None:
+def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: int) -> None:
     """Steps of all predictions of a block at once diverge here."""
     rng = np.random.default_rng(2)
     corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]

@@ -244,7 +244,8 @@ class TrainConfig:
 
     def takes_small_steps(self) -> bool:
         """Say whether the learning rate is one that is usual for the larger step of word2vec."""
-        return self.model in AVERAGING and self.cbow_update == "exact" and 0 < (self.alpha or 0) <= 0.05
+        exact = self.model in AVERAGING and self.cbow_update == "exact"
+        return exact and self.contexts() > 3 and 0 < (self.alpha or 0) <= 0.05
 
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:

@@ -23,8 +23,9 @@ from wordvec_ca.vocab import Vocab
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> TrainConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
-    The warm-up of attention is over, unless it is asked for again; and what belongs to one corpus or machine
-    (``field``, ``count_memory``, ``workers``) is not inherited.
+    The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
+    (``field``, ``count_memory``, ``workers``) is not inherited, and neither are learning rates if the step
+    of ``cbow_update`` becomes another.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     """
     former = TrainConfig.from_dict(read_record(Path(directory))["config"])
     fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None}
+    if changes.get("cbow_update", former.cbow_update) != former.cbow_update:
+        fresh |= {"alpha": None, "attention_alpha": None}
     config = dataclasses.replace(former, **{**fresh, **changes})
     _check_same_shape(former, config, directory)
     return config.resolved()
