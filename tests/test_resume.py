@@ -283,7 +283,7 @@ def test_changed_options_are_refused_but_for_those_that_may(tmp_path: Path, corp
         resumed = resume(tmp_path / "m", changes={"window": 3, "workers": 2, "alpha": 0.01})
     (change,) = resumed.record["changes"]
     assert 0.4 < change.pop("at") < 0.6
-    assert change == {"alpha": [0.05, 0.01], "workers": [1, 2]}
+    assert change == {"alpha": [0.2, 0.01], "workers": [1, 2]}
     assert resumed.config.alpha == 0.01
 
 
