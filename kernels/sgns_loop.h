@@ -505,6 +505,9 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     next_tuple(s);
 }
 
+/* Where the window of an example begins among the words around the block; it has n + 1 places with the target's. */
+INLINE int begins(const Example *x, int window) { return x->middle - window + x->first; }
+
 /* The same for skip-gram, for one word of the text around the block after the other: each is the one vector that
  * meets the targets it is a context of and, with the weight of all of these together, the negatives:
  *     L_j = sum_c -log s(O_c W_j) + sum_t m_tj w -log s(-O_t W_j)
@@ -522,12 +525,15 @@ INLINE void train_pairs(State *s, float **rows, const int nv)
         for (int b = 0; b < size; b++)
             clashes += negatives[t] == block[b].target;
     }
+    const vec one = broadcast(1.0f);
+    for (int k = 0; k < VECTORS(drawn + size); k++)
+        AT(s->labels, k) = choose(s->places + k * LANES < drawn, (vec){0}, one);
     /* block[first .. last) are the targets whose window reaches the word j: windows begin and end in their order */
     int first = 0, last = 0;
-    for (int j = block[0].middle - window + block[0].first; first < size; j++) {
-        while (last < size && j >= block[last].middle - window + block[last].first)
+    for (int j = begins(block, window); first < size; j++) {
+        while (last < size && j >= begins(&block[last], window))
             last++;
-        while (first < last && j > block[first].middle - window + block[first].first + block[first].n)
+        while (first < last && j > begins(&block[first], window) + block[first].n)
             first++;
         int n = drawn;
         for (int b = first; b < last; b++) {
@@ -537,10 +543,9 @@ INLINE void train_pairs(State *s, float **rows, const int nv)
         const int own = n - drawn;
         if (own == 0)
             continue;
-        const vec one = broadcast(1.0f), each = broadcast((float)own * p->negative_weight);
+        const vec each = broadcast((float)own * p->negative_weight);
         for (int k = 0; k < VECTORS(n); k++) {
             ivec place = s->places + k * LANES;
-            AT(s->labels, k) = choose(place < drawn, (vec){0}, one);
             AT(s->weights, k) = choose(place < drawn, each, choose(place < n, one, (vec){0}));
         }
         for (int t = 0; clashes && t < drawn; t++)
