@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 POOL_DRAWS = 4_000_000
 """Draws in a large pool; 16 MB that are read sequentially."""
+
+RARE = 8_192
+"""A word that comes less often than once in so many draws is rare: by then its row has left the cache."""
+
+BURST = 2
+"""Draws of a rare word that come close together, so that its row is fetched from memory once for them."""
+
+SPREAD = 1_024
+"""Draws within which a burst lies: far enough apart to meet other contexts, near enough to be in the cache."""
+
+PIECE = 1 << 18
+"""Draws whose places are worked out at a time, so that it takes little memory."""
 
 
 def noise_pool(
@@ -14,7 +28,8 @@ def noise_pool(
     """Draw tuples of negatives from the smoothed unigram distribution (Mikolov et al. 2013, section 2.2).
 
     The number of times that a word stands in the pool is its expectation, rounded up or down at
-    random. A word may stand twice in a tuple; it then counts twice.
+    random, and they lie evenly over the pool, each at a random place of its part; those of a rare
+    word in bursts (docs/decisions/011). A word may stand twice in a tuple; it then counts twice.
 
     Parameters
     ----------
@@ -41,6 +56,28 @@ def noise_pool(
     # Systematic sampling: one draw per unit of mass, all at the same random offset.
     upto = np.floor(ends + rng.random()).astype(np.int64)
     upto[-1] = n_tuples * drawn
-    words = np.repeat(np.arange(n_words, dtype=np.int32), np.diff(upto, prepend=0))
-    rng.shuffle(words)
-    return words.reshape(n_tuples, drawn)
+    times = np.diff(upto, prepend=0)
+    return _in_order(times, rng).reshape(n_tuples, drawn)
+
+
+def _in_order(times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return each word as many times as it comes, in the order of the draws."""
+    total = int(times.sum())
+    draws = np.empty(total, dtype=np.int64)
+    ends = np.cumsum(times)
+    cuts = np.searchsorted(ends, np.arange(0, total, PIECE))
+    for first, last in pairwise(np.unique([0, *cuts, len(times)])):
+        n = times[first:last]
+        in_burst = np.where(n * RARE < total, BURST, 1)
+        bursts = -(-n // in_burst)
+        # each draw: which of its word's it is, the burst it belongs to, and where in the pool that is
+        nth = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+        burst = nth // np.repeat(in_burst, n)
+        place = burst + rng.random(bursts.sum())[burst + np.repeat(np.cumsum(bursts) - bursts, n)]
+        place *= np.repeat(total / np.maximum(bursts, 1), n)
+        place += rng.integers(0, SPREAD, len(place)) * np.repeat(in_burst > 1, n)
+        # place << 32 | word: sorting these sorts the words by their places
+        words = np.repeat(np.arange(first, last), n)
+        draws[ends[last - 1] - n.sum() : ends[last - 1]] = place.astype(np.int64) % total << 32 | words
+    draws.sort()
+    return draws.astype(np.int32)  # the lower half

@@ -22,6 +22,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
+#define TOGETHER 4      /* examples that meet their negatives in one pass */
 #define AHEAD 2         /* examples between asking the memory for a row and using it */
 #define LINES_AHEAD 20  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
@@ -43,7 +44,7 @@ INLINE uint32_t draw(uint64_t *state)
 
 /* ---- vectors --------------------------------------------------------------------------- */
 
-INLINE vec broadcast(float x) { return (vec){0} + x; }
+INLINE vec broadcast(float x) { return x - (vec){0}; } /* 0 + x would cost an addition: it is not x if x is -0 */
 
 INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)((mask & (ivec)yes) | (~mask & (ivec)no)); }
 
@@ -108,20 +109,20 @@ INLINE float total(vec x)
 #define AT(pointer, k) (((vec *)(pointer))[k])
 #define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); k++)
 
-/* Calls panel(at, count) for the vectors at .. at + count - 1 of rows of nv vectors. */
-#define FOR_PANELS(nv, panel)                              \
+/* Calls panel(at, count) for the vectors at .. at + count - 1 of rows of nv vectors, at most `most` at a time. */
+#define FOR_PANELS(nv, most, panel)                        \
     do {                                                   \
         int at_ = 0;                                       \
-        for (; at_ + PANEL <= (nv); at_ += PANEL)          \
-            panel(at_, PANEL);                             \
+        for (; at_ + (most) <= (nv); at_ += (most))        \
+            panel(at_, (most));                            \
         switch ((nv) - at_) {                              \
-        case 7: panel(at_, 7); break;                      \
-        case 6: panel(at_, 6); break;                      \
-        case 5: panel(at_, 5); break;                      \
-        case 4: panel(at_, 4); break;                      \
-        case 3: panel(at_, 3); break;                      \
-        case 2: panel(at_, 2); break;                      \
-        case 1: panel(at_, 1); break;                      \
+        case 7: if ((most) > 7) panel(at_, 7); break;      \
+        case 6: if ((most) > 6) panel(at_, 6); break;      \
+        case 5: if ((most) > 5) panel(at_, 5); break;      \
+        case 4: if ((most) > 4) panel(at_, 4); break;      \
+        case 3: if ((most) > 3) panel(at_, 3); break;      \
+        case 2: if ((most) > 2) panel(at_, 2); break;      \
+        case 1: if ((most) > 1) panel(at_, 1); break;      \
         }                                                  \
     } while (0)
 
@@ -150,7 +151,7 @@ INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, in
 INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
 {
 #define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
-    FOR_PANELS(nv, DOTS);
+    FOR_PANELS(nv, PANEL, DOTS);
     typedef int32_t order __attribute__((vector_size(16)));
     for (int t = 0; t < n; t += 4) { /* transpose four by four and add */
         quad a = sums[t], b = sums[t + 1], c = sums[t + 2], d = sums[t + 3];
@@ -161,15 +162,14 @@ INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, 
     }
 }
 
-INLINE void gather_panel(float *x, float *const *rows, const float *weights, int stride, int n, int fresh, int at,
-                         const int count)
+INLINE void gather_panel(float *x, float *const *rows, const float *weights, int n, int at, const int count)
 {
     vec sum[PANEL];
     EACH(k, count)
-        sum[k] = fresh ? (vec){0} : AT(x, at + k);
+        sum[k] = (vec){0};
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
-        vec weight = broadcast(weights[t * stride]);
+        vec weight = broadcast(weights[t]);
         EACH(k, count)
             sum[k] += weight * AT(row, at + k);
     }
@@ -177,18 +177,11 @@ INLINE void gather_panel(float *x, float *const *rows, const float *weights, int
         AT(x, at + k) = sum[k];
 }
 
-/* x = sum_t weights[t stride] rows[t] */
-INLINE void gather(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
+/* x = sum_t weights[t] rows[t] */
+INLINE void gather(float *x, float *const *rows, const float *weights, int n, int nv)
 {
-#define GATHER(at, count) gather_panel(x, rows, weights, stride, n, 1, at, count)
-    FOR_PANELS(nv, GATHER);
-}
-
-/* x += sum_t weights[t stride] rows[t] */
-INLINE void collect(float *x, float *const *rows, const float *weights, int stride, int n, int nv)
-{
-#define COLLECT(at, count) gather_panel(x, rows, weights, stride, n, 0, at, count)
-    FOR_PANELS(nv, COLLECT);
+#define GATHER(at, count) gather_panel(x, rows, weights, n, at, count)
+    FOR_PANELS(nv, PANEL, GATHER);
 }
 
 INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
@@ -208,36 +201,52 @@ INLINE void scatter_panel(const float *x, float *const *rows, const float *weigh
 INLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
 {
 #define SCATTER(at, count) scatter_panel(x, rows, weights, n, at, count)
-    FOR_PANELS(nv, SCATTER);
+    FOR_PANELS(nv, PANEL, SCATTER);
 }
 
-INLINE void exchange_panel(const float *x, float *const *rows, const float *weights, float *sum, int n, int at,
-                           const int count)
+INLINE void exchange_panel(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
+                           int n, int at, const int count, const int size, const int fresh)
 {
-    vec part[PANEL], sums[PANEL];
-    EACH(k, count) {
-        part[k] = AT(x, at + k);
-        sums[k] = (vec){0};
-    }
+    vec part[TOGETHER][PANEL], sum[TOGETHER][PANEL];
+    EACH(b, size)
+        EACH(k, count) {
+            part[b][k] = AT(xs[b], at + k);
+            sum[b][k] = fresh ? (vec){0} : AT(sums[b], at + k);
+        }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
-        vec weight = broadcast(weights[t]);
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[b * stride + t]);
         EACH(k, count) {
-            vec old = AT(row, at + k);
-            sums[k] += weight * old;
-            AT(row, at + k) = old + weight * part[k];
+            vec old = AT(row, at + k), new = old;
+            EACH(b, size) {
+                sum[b][k] += weight[b] * old;
+                new += weight[b] * part[b][k];
+            }
+            AT(row, at + k) = new;
         }
     }
-    EACH(k, count)
-        AT(sum, at + k) = sums[k];
+    EACH(b, size)
+        EACH(k, count)
+            AT(sums[b], at + k) = sum[b][k];
 }
 
-/* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
- * the second as the first has left it. */
-INLINE void exchange(const float *x, float *const *rows, const float *weights, float *sum, int n, int nv)
+/* sums[b] += sum_t weights[b stride + t] rows[t] and rows[t] += sum_b weights[b stride + t] xs[b] in one pass, for
+ * `size` <= TOGETHER vectors: if a row stands twice, the sums take the second as the first has left it. */
+INLINE void exchange_several(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
+                             int n, int nv, const int size)
 {
-#define EXCHANGE(at, count) exchange_panel(x, rows, weights, sum, n, at, count)
-    FOR_PANELS(nv, EXCHANGE);
+    const int most = LANES == 16 ? 3 : 1; /* as many as the processor has registers for */
+#define EXCHANGE_SEVERAL(at, count) exchange_panel(xs, sums, rows, weights, stride, n, at, count, size, 0)
+    FOR_PANELS(nv, most, EXCHANGE_SEVERAL);
+}
+
+/* The same for one vector, with sum = .. */
+INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv)
+{
+#define EXCHANGE(at, count) exchange_panel(&x, &sum, rows, weights, 0, n, at, count, 1, 1)
+    FOR_PANELS(nv, PANEL, EXCHANGE);
 }
 
 /* row += x */
@@ -289,7 +298,7 @@ typedef struct {
     int size, weighted;      /* how many there are, and for how many weights are set */
     float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
     float **targets;         /* (drawn + shared_by,) rows of O: the negatives, then the targets that a vector meets */
-    float **hiddens;         /* (shared_by,) */
+    float **hiddens, **grads; /* (shared_by,) those of the examples */
     float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
     quad *sums;              /* scratch of dots */
     float *slope;            /* (n_slots,) scratch of learn_attention */
@@ -406,7 +415,7 @@ INLINE void compose(State *s, Example *x, const int nv)
         AT(x->steps, k) = AT(x->shares, k) * scale;
         AT(x->shares, k) *= inverse;
     }
-    gather(x->hidden, x->contexts + x->first, x->shares, 1, x->n, nv);
+    gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
 }
 
 /* Takes the gradient of x back to the rows that it was composed of. */
@@ -447,9 +456,31 @@ INLINE void next_tuple(State *s)
         s->cursor = 0;
 }
 
-/* One negative-sampling step of the examples of the block, all from the parameters before it:
- * each against its own target, and all against one tuple of negatives. (With one example, a row that
- * stands twice in its tuple is met as the first time has left it.) */
+/* Gradients and steps of several examples: first each and its target, then TOGETHER at a time and the negatives. */
+INLINE void exchange_block(State *s, const int nv)
+{
+    const int size = s->size, drawn = s->p->drawn, n_targets = s->n_targets;
+    for (int b = 0; b < size; b++) {
+        Example *x = &s->block[b];
+        float *row = output_row(s, x->target, 0);
+        exchange(x->hidden, x->grad, &row, s->logits + b * n_targets + drawn, 1, nv);
+        s->hiddens[b] = x->hidden;
+        s->grads[b] = x->grad;
+    }
+    for (int b = 0; b < size; b += TOGETHER) {
+        float **xs = s->hiddens + b, **sums = s->grads + b, *weights = s->logits + b * n_targets;
+        switch (size - b) {
+        case 1: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 1); break;
+        case 2: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 2); break;
+        case 3: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 3); break;
+        default: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, TOGETHER);
+        }
+    }
+}
+
+/* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
+ * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple or is a
+ * target too, is met as the first time has left it. */
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
@@ -476,25 +507,13 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
             dots(s->block[b].hidden, s->targets, s->sums, n_targets, nv, s->logits + b * n_targets);
     }
     s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, size * n_targets);
-    for (int b = 0; b < size; b++) {
-        Example *x = &s->block[b];
-        s->targets[drawn] = output_row(s, x->target, band);
-        if (size == 1)
-            exchange(x->hidden, s->targets, s->logits, x->grad, n_targets, nv);
-        else
-            gather(x->grad, s->targets, s->logits + b * n_targets, 1, n_targets, nv);
-        if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
-            learn_attention(s, x, in_nv);
-    }
-    if (size > 1) {
-        for (int b = 0; b < size; b++) {
-            float *row = output_row(s, s->block[b].target, band);
-            s->hiddens[b] = s->block[b].hidden;
-            scatter(s->hiddens[b], &row, s->logits + b * n_targets + drawn, 1, nv);
-        }
-        for (int t = 0; t < drawn; t++)
-            collect(s->targets[t], s->hiddens, s->logits + t, n_targets, size, nv);
-    }
+    if (size == 1)
+        exchange(s->block->hidden, s->block->grad, s->targets, s->logits, n_targets, nv);
+    else
+        exchange_block(s, nv);
+    if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
+        for (int b = 0; b < size; b++)
+            learn_attention(s, &s->block[b], in_nv);
     for (int b = 0; b < size; b++) {
         spread(s, &s->block[b], in_nv);
         s->contexts += s->block[b].n;
@@ -556,7 +575,7 @@ INLINE void train_pairs(State *s, float **rows, const int nv)
             dots(rows[j], s->targets, s->sums, n, nv, s->logits);
         s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n);
         float *grad = block[0].grad;
-        exchange(rows[j], s->targets, s->logits, grad, n, nv);
+        exchange(rows[j], grad, s->targets, s->logits, n, nv);
         add(rows[j], grad, nv);
         s->examples += own;
         s->contexts += own;
@@ -745,6 +764,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->weights = take(&arena, size * targets, sizeof(float));
     s->targets = take(&arena, met, sizeof(float *));
     s->hiddens = take(&arena, size, sizeof(float *));
+    s->grads = take(&arena, size, sizeof(float *));
     s->rows = take(&arena, tokens + slots, sizeof(float *));
     s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
     s->sums = take(&arena, slots > met ? slots : met, sizeof(quad));

@@ -21,6 +21,9 @@ from numba import njit
 CBOW, SKIPGRAM, SSG, CWINDOW, CBOW_ATTN = range(5)
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
 
+TOGETHER = 4
+"""Examples that meet their negatives in one pass."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -206,10 +209,11 @@ def train_block(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Take one negative-sampling step of the block's examples, all from the parameters before it.
+    """Take one negative-sampling step of the block's examples.
 
-    Each example meets its own target, and all meet one tuple of negatives. (With one example, a row
-    that stands twice in its tuple is met as the first time has left it.)
+    Each example meets its own target, and all meet one tuple of negatives. Logits are those before
+    the step. A row that is met again, as it stands twice in the tuple or is a target too, is met as
+    the first time has left it.
     """
     cursor = np.int64(rng[1])
     negatives, drawn = pool[cursor], p.drawn
@@ -221,22 +225,26 @@ def train_block(
             block.logits[b, t] = dot(block.hidden[b], output_row(p, params, negatives[t], band))
         block.logits[b, drawn] = dot(block.hidden[b], output_row(p, params, block.targets[b], band))
         stats[LOSS] += coefficients(block.logits[b], negatives, block.targets[b], p.negative_weight, alpha)
+    block.grad[:size] = 0.0
+    if size == 1:
+        for t in range(drawn):
+            row = output_row(p, params, negatives[t], band)
+            exchange(block.hidden[0], row, block.logits[0, t], block.grad[0])
     for b in range(size):
-        block.grad[b, :] = 0.0
-        for t in range(drawn + 1):
-            word = negatives[t] if t < drawn else block.targets[b]
-            row = output_row(p, params, word, band)
-            if size == 1:
-                exchange(block.hidden[b], row, block.logits[b, t], block.grad[b])
-            else:
-                add(block.grad[b], block.logits[b, t], row)
-        if p.model == CBOW_ATTN and p.attention_rate != 0.0:
-            learn_attention(p, b, block, params)
+        row = output_row(p, params, block.targets[b], band)
+        exchange(block.hidden[b], row, block.logits[b, drawn], block.grad[b])
     if size > 1:
-        for b in range(size):
+        for first in range(0, size, TOGETHER):
+            last = min(first + TOGETHER, size)
             for t in range(drawn):
-                add(output_row(p, params, negatives[t], band), block.logits[b, t], block.hidden[b])
-            add(output_row(p, params, block.targets[b], band), block.logits[b, drawn], block.hidden[b])
+                row = output_row(p, params, negatives[t], band)
+                for b in range(first, last):
+                    add(block.grad[b], block.logits[b, t], row)
+                for b in range(first, last):
+                    add(row, block.logits[b, t], block.hidden[b])
+    if p.model == CBOW_ATTN and p.attention_rate != 0.0:
+        for b in range(size):
+            learn_attention(p, b, block, params)
     for b in range(size):
         spread(p, b, block, params)
         stats[CONTEXTS] += block.n[b]

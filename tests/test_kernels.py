@@ -23,7 +23,8 @@ from wordvec_ca.chunks import Chunks
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.docstrings import docstrings
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, STATS, _sgns, aligned_zeros, padded, sgns_numba
-from wordvec_ca.kernels.pool import noise_pool
+from wordvec_ca.kernels import pool as pool_module
+from wordvec_ca.kernels.pool import RARE, SPREAD, noise_pool
 from wordvec_ca.trainer import keep_thresholds
 from wordvec_ca.training import train
 from wordvec_ca.vocab import Vocab
@@ -392,11 +393,13 @@ def test_updates_are_the_gradient(model: str, update: str, kind: str, shared_by:
 
 @pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] not in PAIRWISE])
 def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, kind: str) -> None:
+    # all rows of O are different: one that is met again is met as the first time has left it
     problem = Problem(
-        model, update, kind, d=3, n_words=5, window=3, drawn=6, shared_by=9, negative_weight=0.625,
+        model, update, kind, d=3, n_words=24, window=3, drawn=6, shared_by=4, negative_weight=0.625,
         aligned=False, spread=0.8, alpha=(1.0, 1.0),
     )  # fmt: skip
-    tokens = problem.text([8])
+    problem.pool[:] = [12, 13, 14, 20, 21, 22]
+    tokens = np.array([3, 7, 11, 19, -1], np.int32)
     moved = flat(problem.train("twin", tokens, np.float64).arrays) - flat(problem.arrays(np.float64))
     gradient = central_differences(problem, tokens)
     assert np.abs(moved + gradient).max() <= 1e-6 * np.abs(gradient).max()
@@ -763,6 +766,32 @@ def test_negatives_are_shuffled() -> None:
         assert ((found - block.size * share) ** 2 / (block.size * share)).sum() < 199 + 6 * np.sqrt(2 * 199)
     other = noise_pool(1_000_000 // np.arange(1, 200), 7, draws=200_000, seed=2)
     assert (pool != other).any()
+
+
+def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
+    pool = noise_pool(10**8 // np.arange(1, 100_001), 9, draws=1_000_000).ravel()
+    words, times = np.unique(pool, return_counts=True)
+    rare = times * RARE < pool.size
+    order = np.argsort(pool, kind="stable")  # the places of a word's draws, in order
+    begins = np.cumsum(times) - times
+    slack = 3_000  # a draw's rank is its place but for chance
+    for word in np.flatnonzero(rare & (times % 2 == 0))[:500]:
+        places = order[begins[word] : begins[word] + times[word]]
+        if places[-1] - places[0] < pool.size - 2 * SPREAD:  # no burst goes over the end
+            assert (np.diff(places)[::2] < SPREAD + slack).all()
+            assert (np.diff(places)[1::2] <= 2 * 2 * pool.size / times[word] + SPREAD + slack).all()
+    for word in np.flatnonzero(~rare):
+        gaps = np.diff(order[begins[word] : begins[word] + times[word]])
+        assert gaps.max() <= 2 * pool.size / times[word] + slack
+    assert 0.3 < times[rare].sum() / pool.size < 0.9
+
+
+def test_a_pool_made_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.array([10**6, 0, *10**5 // np.arange(1, 3_000), 0])
+    monkeypatch.setattr(pool_module, "PIECE", 700)
+    pool = noise_pool(counts, 3, draws=30_000)
+    expected = pool.size * counts**0.75 / (counts**0.75).sum()
+    assert np.abs(np.bincount(pool.ravel(), minlength=len(counts)) - expected).max() <= 1
 
 
 @pytest.mark.filterwarnings("ignore:attention has collapsed")  # little else is left to it

@@ -31,16 +31,15 @@ PAIRWISE = ("skipgram", "ssg")
 AVERAGING = ("cbow", "cbow-attn")
 """Models whose hidden vector is a mean of context rows: they have the choice of ``cbow_update``."""
 
-SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
-"""Neighbouring targets that share a draw of negatives under ``negatives="shared"``; not for ssg and
-cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
+SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 2}
+"""Neighbouring targets that share a draw of negatives, unless ``shared_by`` says otherwise; not for ssg
+and cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
 
-SHARED_DRAW = {"cbow": 2.0, "cbow-attn": 1.6, "skipgram": 1.6}
-"""A shared draw is larger than the ``negative`` wanted by this factor; its weight makes up for that.
-With fewer the loss on held-out text suffers (docs/decisions/)."""
+LARGER_DRAW = {"cbow": 0.4, "cbow-attn": 0.3, "skipgram": 0.2}
+"""By this share of ``negative`` a draw is larger each time that twice as many targets share it; its weight
+makes up for that. With fewer the loss on held-out text suffers (docs/decisions/)."""
 
-SHARING = ("cbow",)
-"""Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
+MOST_SHARED = 64
 
 ATTENTION_KINDS = ("full", "position", "word")
 CBOW_UPDATES = ("exact", "word2vec")
@@ -113,9 +112,11 @@ class TrainConfig:
     attention_clip : float, default 10
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
-        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow, lets
-        neighbouring predictions share a somewhat larger draw: for skipgram more than three times as fast, at
-        a small loss (docs/decisions/).
+        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow, cbow-attn and
+        skipgram, lets neighbouring targets share a somewhat larger draw (docs/decisions/).
+    shared_by : int, optional
+        How many targets share a draw; 4, for skipgram 2. With 8 skip-gram is faster by half, at a small
+        loss.
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -156,6 +157,7 @@ class TrainConfig:
     attention_warmup: float = 0.1
     attention_clip: float = 10.0
     negatives: str | None = None
+    shared_by: int | None = None
     backend: str = "cython"
     tokenizer: str = "words"
     lowercase: bool = True
@@ -187,11 +189,19 @@ class TrainConfig:
         self._within("attention_warmup", 0, 1)
         self._within("attention_clip", 0.1, 80)
         self._one_of("negatives", NEGATIVES)
+        self._within("shared_by", 1, MOST_SHARED, whole=True)
         self._one_of("backend", BACKENDS)
         self._one_of("tokenizer", TOKENIZERS)
         self._within("count_memory", 1, 1 << 24, whole=True)
         self._one_of("lowercase", (False, True))
         self._one_of("shrink_windows", (False, True))
+        if (self.shared_by or 1) > 1 and self._negatives() == "exact":
+            raise ValueError(
+                f"shared_by is {self.shared_by}, but each prediction of this {self.model} has its own negatives: "
+                f"leave it out, or take one of {', '.join(SHARED_BY)} with negatives 'shared'"
+            )
+        if self.shared_by == 1 and self._negatives() == "shared":
+            raise ValueError(f"shared_by is 1; it must be 2 to {MOST_SHARED}, or negatives 'exact'")
         if self.alpha is not None and self.min_alpha > self.alpha > 0:
             raise ValueError(
                 f"min_alpha is {self.min_alpha:g}, above alpha, {self.alpha:g}: lower it or raise alpha"
@@ -228,13 +238,16 @@ class TrainConfig:
             workers=self.workers or usable_cpus(),
             attention_alpha=alpha if self.attention_alpha is None else self.attention_alpha,
             negatives=self._negatives(),
+            shared_by=self.sharing()[0],
         )
 
     def sharing(self) -> tuple[int, int]:
         """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
-        if self.negatives != "shared":
+        if self._negatives() == "exact":
             return 1, self.negative
-        return SHARED_BY[self.model], math.ceil(SHARED_DRAW[self.model] * self.negative)
+        shared_by = self.shared_by or SHARED_BY[self.model]
+        factor = 1 + LARGER_DRAW[self.model] * math.log2(shared_by)
+        return shared_by, math.ceil(round(self.negative * factor, 6))
 
     def contexts(self) -> int:
         """Return the context words of a target, on average, in the middle of a line."""
@@ -250,7 +263,7 @@ class TrainConfig:
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:
             return "exact"
-        return self.negatives or ("shared" if self.model in SHARING else "exact")
+        return self.negatives or "shared"
 
     def _default_alpha(self) -> float:
         if self.model in AVERAGING and self.cbow_update == "exact":

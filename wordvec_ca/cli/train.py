@@ -61,7 +61,12 @@ class ModelChoice(click.Choice[str]):
     "--negatives",
     type=click.Choice(["exact", "shared"]),
     help="Own negatives for each prediction, or some shared by neighbours.  "
-    "[default: shared for cbow, else exact]",
+    "[default: shared, but exact for ssg and cwindow]",
+)
+@click.option(
+    "--shared-by",
+    type=int,
+    help="Neighbouring targets that share negatives: more are faster.  [default: 4, for skipgram 2]",
 )
 @click.option(
     "--sample",
@@ -285,6 +290,7 @@ def _check_of_use(model: str, options: dict[str, Any]) -> None:
         "attention_clip": ("cbow-attn",),
         "cbow_update": AVERAGING,
         "negatives": tuple(SHARED_BY),
+        "shared_by": tuple(SHARED_BY),
     }
     for name in sorted(_typed() & having.keys()):
         harmless = name == "negatives" and options[name] == "exact"
