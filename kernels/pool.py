@@ -16,7 +16,7 @@ BURST = 2
 """Draws of a rare word that come close together, so that its row is fetched from memory once for them."""
 
 SPREAD = 1_024
-"""Draws within which a burst lies: far enough apart to meet other contexts, near enough to be in the cache."""
+"""Draws within which a burst lies: far enough apart to meet other contexts, near enough for the cache."""
 
 PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
@@ -48,7 +48,6 @@ def noise_pool(
     -------
     ndarray of shape (n_tuples, drawn), int32, C-contiguous
     """
-    n_words = len(counts)
     rng = np.random.default_rng([seed, 0x6E6F6973])
     n_tuples = max(1, draws // drawn)
     mass = np.asarray(counts, dtype=np.float64) ** ns_exponent

@@ -342,6 +342,10 @@ BAD_OPTIONS = [
     (("--attention", "word"), "--attention is for --model cbow-attn, not for cbow"),
     (("--model", "skipgram", "--cbow-update", "exact"), "--cbow-update"),
     (("--model", "ssg", "--negatives", "shared"), "--negatives"),
+    (("--shared-by", "1"), "--shared-by"),
+    (("--shared-by", "65"), "--shared-by"),
+    (("--shared-by", "4", "--negatives", "exact"), "--shared-by"),
+    (("--shared-by", "4", "--model", "cwindow"), "--shared-by"),
 ]
 
 

@@ -770,7 +770,7 @@ def test_negatives_are_shuffled() -> None:
 
 def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
     pool = noise_pool(10**8 // np.arange(1, 100_001), 9, draws=1_000_000).ravel()
-    words, times = np.unique(pool, return_counts=True)
+    _, times = np.unique(pool, return_counts=True)
     rare = times * RARE < pool.size
     order = np.argsort(pool, kind="stable")  # the places of a word's draws, in order
     begins = np.cumsum(times) - times

@@ -464,16 +464,39 @@ def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: in
 
 
 @pytest.mark.parametrize("window", [5, 20])
-def test_the_negatives_that_cbow_shares_by_default_lose_nothing(window: int) -> None:
+@pytest.mark.parametrize("model", ["cbow", "cbow-attn"])
+def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, window: int) -> None:
     """On few words without sub-sampling, where summed steps overshoot first."""
     rng = np.random.default_rng(2)
-    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
+    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_400)]
     common = TrainConfig(
-        model="cbow", window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
+        model=model, window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
     )
     assert common.resolved().negatives == "shared"
     exact, shared = (
-        train(corpus, dataclasses.replace(common, negatives=negatives)).record["loss_by_epoch"][-1]
+        train(corpus[:2_000], dataclasses.replace(common, negatives=negatives), valid=corpus[2_000:]).record[
+            "valid_loss_by_epoch"
+        ][-1]
         for negatives in ("exact", "shared")
     )
-    assert shared == pytest.approx(exact, rel=0.004)
+    assert shared == pytest.approx(exact, rel=0.002)
+
+
+def test_how_many_targets_share_how_many_negatives() -> None:
+    def sharing(**options: Any) -> tuple[int, int]:
+        config = TrainConfig(**options).resolved()
+        assert config.shared_by == config.sharing()[0]
+        assert config.resolved() == config
+        return config.sharing()
+
+    assert sharing() == (4, 9)
+    assert sharing(negative=10) == (4, 18)
+    assert sharing(model="cbow-attn", negative=10) == (4, 16)
+    assert sharing(model="skipgram", negatives="shared") == (8, 8)
+    assert sharing(model="skipgram", negatives="shared", shared_by=2) == (2, 6)
+    assert sharing(negative=1, shared_by=64) == (64, 4)
+    assert sharing(negatives="exact") == (1, 5)
+    assert sharing(model="skipgram") == sharing(model="ssg") == sharing(model="cwindow") == (1, 5)
+    assert sharing(negatives="exact", shared_by=1) == (1, 5)
+    with pytest.raises(ValueError, match="shared_by is 8"):
+        TrainConfig(negatives="exact", shared_by=8)

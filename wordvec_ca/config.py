@@ -31,13 +31,16 @@ PAIRWISE = ("skipgram", "ssg")
 AVERAGING = ("cbow", "cbow-attn")
 """Models whose hidden vector is a mean of context rows: they have the choice of ``cbow_update``."""
 
-SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 2}
+SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
 """Neighbouring targets that share a draw of negatives, unless ``shared_by`` says otherwise; not for ssg
 and cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
 
 LARGER_DRAW = {"cbow": 0.4, "cbow-attn": 0.3, "skipgram": 0.2}
 """By this share of ``negative`` a draw is larger each time that twice as many targets share it; its weight
 makes up for that. With fewer the loss on held-out text suffers (docs/decisions/)."""
+
+SHARING = ("cbow", "cbow-attn")
+"""Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
 
 MOST_SHARED = 64
 
@@ -112,11 +115,11 @@ class TrainConfig:
     attention_clip : float, default 10
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
-        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow, cbow-attn and
-        skipgram, lets neighbouring targets share a somewhat larger draw (docs/decisions/).
+        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow and cbow-attn, lets
+        neighbouring targets share a somewhat larger draw: for skipgram more than three times as fast, at a
+        small loss (docs/decisions/).
     shared_by : int, optional
-        How many targets share a draw; 4, for skipgram 2. With 8 skip-gram is faster by half, at a small
-        loss.
+        How many targets share a draw; 4, for skipgram 8. With fewer it loses less and is slower.
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -197,8 +200,8 @@ class TrainConfig:
         self._one_of("shrink_windows", (False, True))
         if (self.shared_by or 1) > 1 and self._negatives() == "exact":
             raise ValueError(
-                f"shared_by is {self.shared_by}, but each prediction of this {self.model} has its own negatives: "
-                f"leave it out, or take one of {', '.join(SHARED_BY)} with negatives 'shared'"
+                f"shared_by is {self.shared_by}, but each prediction of this {self.model} has its own "
+                f"negatives: leave it out, or take one of {', '.join(SHARED_BY)} with negatives 'shared'"
             )
         if self.shared_by == 1 and self._negatives() == "shared":
             raise ValueError(f"shared_by is 1; it must be 2 to {MOST_SHARED}, or negatives 'exact'")
@@ -263,7 +266,7 @@ class TrainConfig:
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:
             return "exact"
-        return self.negatives or "shared"
+        return self.negatives or ("shared" if self.model in SHARING else "exact")
 
     def _default_alpha(self) -> float:
         if self.model in AVERAGING and self.cbow_update == "exact":

@@ -61,12 +61,12 @@ class ModelChoice(click.Choice[str]):
     "--negatives",
     type=click.Choice(["exact", "shared"]),
     help="Own negatives for each prediction, or some shared by neighbours.  "
-    "[default: shared, but exact for ssg and cwindow]",
+    "[default: shared for cbow and cbow-attn, else exact]",
 )
 @click.option(
     "--shared-by",
     type=int,
-    help="Neighbouring targets that share negatives: more are faster.  [default: 4, for skipgram 2]",
+    help="Neighbouring targets that share negatives: more are faster.  [default: 4, for skipgram 8]",
 )
 @click.option(
     "--sample",
