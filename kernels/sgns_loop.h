@@ -22,7 +22,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
-#define TOGETHER 4      /* examples that meet their negatives in one pass */
+#define TOGETHER 4      /* vectors that meet rows in one pass */
+#define WIDE 8          /* from this window on a block meets the rows of its contexts in one pass */
 #define AHEAD 2         /* examples between asking the memory for a row and using it */
 #define LINES_AHEAD 20  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
@@ -147,18 +148,22 @@ INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, in
     }
 }
 
+INLINE quad totals(quad a, quad b, quad c, quad d) /* of each */
+{
+    typedef int32_t order __attribute__((vector_size(16)));
+    quad ab = __builtin_shuffle(a, b, (order){0, 4, 1, 5}) + __builtin_shuffle(a, b, (order){2, 6, 3, 7});
+    quad cd = __builtin_shuffle(c, d, (order){0, 4, 1, 5}) + __builtin_shuffle(c, d, (order){2, 6, 3, 7});
+    return __builtin_shuffle(ab, cd, (order){0, 1, 4, 5}) + __builtin_shuffle(ab, cd, (order){2, 3, 6, 7});
+}
+
 /* out[t] = x . rows[t]; sums is scratch for n quads, out may be written up to a multiple of 4 */
 INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
 {
 #define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
     FOR_PANELS(nv, PANEL, DOTS);
-    typedef int32_t order __attribute__((vector_size(16)));
-    for (int t = 0; t < n; t += 4) { /* transpose four by four and add */
-        quad a = sums[t], b = sums[t + 1], c = sums[t + 2], d = sums[t + 3];
-        quad ab = __builtin_shuffle(a, b, (order){0, 4, 1, 5}) + __builtin_shuffle(a, b, (order){2, 6, 3, 7});
-        quad cd = __builtin_shuffle(c, d, (order){0, 4, 1, 5}) + __builtin_shuffle(c, d, (order){2, 6, 3, 7});
-        quad four = __builtin_shuffle(ab, cd, (order){0, 1, 4, 5}) + __builtin_shuffle(ab, cd, (order){2, 3, 6, 7});
-        memcpy(out + t, &four, 4 * sizeof(float));
+    for (int t = 0; t < n; t += 4) {
+        quad four = totals(sums[t], sums[t + 1], sums[t + 2], sums[t + 3]);
+        memcpy(out + t, &four, sizeof four);
     }
 }
 
@@ -232,21 +237,124 @@ INLINE void exchange_panel(float *const *xs, float *const *sums, float *const *r
             AT(sums[b], at + k) = sum[b][k];
 }
 
-/* sums[b] += sum_t weights[b stride + t] rows[t] and rows[t] += sum_b weights[b stride + t] xs[b] in one pass, for
- * `size` <= TOGETHER vectors: if a row stands twice, the sums take the second as the first has left it. */
-INLINE void exchange_several(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
-                             int n, int nv, const int size)
-{
-    const int most = LANES == 16 ? 3 : 1; /* as many as the processor has registers for */
-#define EXCHANGE_SEVERAL(at, count) exchange_panel(xs, sums, rows, weights, stride, n, at, count, size, 0)
-    FOR_PANELS(nv, most, EXCHANGE_SEVERAL);
-}
-
-/* The same for one vector, with sum = .. */
+/* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
+ * the second as the first has left it. */
 INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv)
 {
 #define EXCHANGE(at, count) exchange_panel(&x, &sum, rows, weights, 0, n, at, count, 1, 1)
     FOR_PANELS(nv, PANEL, EXCHANGE);
+}
+
+/* ---- several rows and many -------------------------------------------------------------
+ *
+ * The same for `size` <= TOGETHER vectors at once, each with its weights of the many: these are read, and written,
+ * once. Panels are as large as the registers of the processor allow. */
+
+#define SEVERAL(function, size, ...)              \
+    switch (size) {                               \
+    case 1: function(__VA_ARGS__, 1); break;      \
+    case 2: function(__VA_ARGS__, 2); break;      \
+    case 3: function(__VA_ARGS__, 3); break;      \
+    default: function(__VA_ARGS__, TOGETHER);     \
+    }
+
+/* sums[b] += sum_t weights[b stride + t] rows[t] and rows[t] += sum_b weights[b stride + t] xs[b] */
+INLINE void exchange_several(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
+                             int n, int nv, const int size)
+{
+    const int most = LANES == 16 ? 3 : 1;
+#define EXCHANGE_SEVERAL(at, count) exchange_panel(xs, sums, rows, weights, stride, n, at, count, size, 0)
+    FOR_PANELS(nv, most, EXCHANGE_SEVERAL);
+}
+
+INLINE void dots_several_panel(float *const *xs, float *const *rows, int n, float *out, int at, const int count,
+                               const int size)
+{
+    vec part[TOGETHER][PANEL];
+    EACH(b, size)
+        EACH(k, count)
+            part[b][k] = AT(xs[b], at + k);
+    for (int t = 0; t < n; t++) {
+        const float *row = rows[t];
+        vec sum[TOGETHER] = {{0}};
+        EACH(k, count) {
+            vec here = AT(row, at + k);
+            EACH(b, size)
+                sum[b] += part[b][k] * here;
+        }
+        quad four = totals(narrow(sum[0]), narrow(sum[1]), narrow(sum[2]), narrow(sum[3]));
+        quad *place = (quad *)(out + TOGETHER * t);
+        if (at)
+            four += *place;
+        *place = four;
+    }
+}
+
+/* out[TOGETHER t + b] = xs[b] . rows[t] */
+INLINE void dots_several(float *const *xs, float *const *rows, int n, int nv, float *out, const int size)
+{
+    const int most = LANES == 16 ? 4 : 2;
+#define DOTS_SEVERAL(at, count) dots_several_panel(xs, rows, n, out, at, count, size)
+    FOR_PANELS(nv, most, DOTS_SEVERAL);
+}
+
+INLINE void gather_several_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
+                                 const int count, const int size)
+{
+    vec sum[TOGETHER][PANEL] = {{{0}}};
+    for (int t = 0; t < n; t++) {
+        const float *row = rows[t];
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[b * stride + t]);
+        EACH(k, count) {
+            vec here = AT(row, at + k);
+            EACH(b, size)
+                sum[b][k] += weight[b] * here;
+        }
+    }
+    EACH(b, size)
+        EACH(k, count)
+            AT(xs[b], at + k) = sum[b][k];
+}
+
+/* xs[b] = sum_t weights[b stride + t] rows[t] */
+INLINE void gather_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
+                           const int size)
+{
+    const int most = LANES == 16 ? 4 : 2;
+#define GATHER_SEVERAL(at, count) gather_several_panel(xs, rows, weights, stride, n, at, count, size)
+    FOR_PANELS(nv, most, GATHER_SEVERAL);
+}
+
+INLINE void scatter_several_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
+                                  const int count, const int size)
+{
+    vec part[TOGETHER][PANEL];
+    EACH(b, size)
+        EACH(k, count)
+            part[b][k] = AT(xs[b], at + k);
+    for (int t = 0; t < n; t++) {
+        float *row = rows[t];
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[b * stride + t]);
+        EACH(k, count) {
+            vec sum = AT(row, at + k);
+            EACH(b, size)
+                sum += weight[b] * part[b][k];
+            AT(row, at + k) = sum;
+        }
+    }
+}
+
+/* rows[t] += sum_b weights[b stride + t] xs[b] */
+INLINE void scatter_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
+                            const int size)
+{
+    const int most = LANES == 16 ? 4 : 2;
+#define SCATTER_SEVERAL(at, count) scatter_several_panel(xs, rows, weights, stride, n, at, count, size)
+    FOR_PANELS(nv, most, SCATTER_SEVERAL);
 }
 
 /* row += x */
@@ -281,8 +389,7 @@ typedef struct {
     int middle;              /* where it stands among the words around the block */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
     float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad */
-    float **contexts;        /* (n_slots,) rows of W by slot */
-    float **logit_rows;      /* (n_slots,) rows of K by slot */
+    float **contexts;        /* (n_slots,) rows of W by slot; not set if the state is wide */
 } Example;
 
 typedef struct {
@@ -296,12 +403,18 @@ typedef struct {
     int n_targets, n_slots;  /* drawn + 1, 2 window */
     Example *block;          /* (shared_by,) the examples that share a tuple */
     int size, weighted;      /* how many there are, and for how many weights are set */
+    int wide;                /* the block meets the rows of its contexts at once */
+    float **around, **logits_around; /* rows of W and K of the words around the block */
+    int reach_first, reach_n; /* which of them are in its windows: that many from the first on */
+    float *shares_around;    /* (shared_by, n_around) the shares of the examples by place, 0 where there is none */
+    int n_around;            /* shared_by + n_slots, padded */
     float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
     float **targets;         /* (drawn + shared_by,) rows of O: the negatives, then the targets that a vector meets */
     float **hiddens, **grads; /* (shared_by,) those of the examples */
     float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
     quad *sums;              /* scratch of dots */
-    float *slope;            /* (n_slots,) scratch of learn_attention */
+    float *slopes;           /* (n_around, TOGETHER) scratch of learn_attention */
+    float *nowhere;          /* a row of zeros, for places without a word */
     int32_t *line;           /* (n_tokens,) what sub-sampling kept */
     ivec places;             /* 0, 1, .. LANES - 1 */
 } State;
@@ -333,7 +446,17 @@ INLINE void prefetch_row(const float *row, int nv)
         __builtin_prefetch(row + 16 * k, 1, 2);
 }
 
+/* Where the window of an example begins among the words around the block; it has n + 1 places with the target's. */
+INLINE int begins(const Example *x, int window) { return x->middle - window + x->first; }
+
 /* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
+
+/* K[w, slot] of the word w in a slot, or its one logit */
+INLINE float *logit_at(const State *s, const Example *x, int slot)
+{
+    const int window = s->p->window, place = x->middle - window + slot + (slot >= window);
+    return s->logits_around[place] + (s->p->word_slots ? slot : 0);
+}
 
 /* shares[i] = exp(e_i - max e) over the example's slots, e_i = K[w_i, i] + s[i];
  * returns the sum Z, so that the weight of slot i is a_i = shares[i] / Z. */
@@ -347,7 +470,7 @@ INLINE float attend(State *s, Example *x)
         int slot = x->first + i;
         float logit = p->use_slots ? slot_logits[slot] : 0.0f;
         if (p->word_stride)
-            logit += x->logit_rows[slot][p->word_slots ? slot : 0];
+            logit += *logit_at(s, x, slot);
         e[i] = logit > limit ? limit : logit < -limit ? -limit : logit;
         top = e[i] > top ? e[i] : top;
     }
@@ -368,41 +491,51 @@ INLINE float attend(State *s, Example *x)
     return z;
 }
 
-/* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. */
-INLINE void learn_attention(State *s, Example *x, const int nv)
+/* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. The products w_i . grad stand
+ * in slopes[stride i]; if the state is wide there is one for the target's own place, too. */
+INLINE void learn_logits(State *s, Example *x, const float *slopes, const int stride, const int nv)
 {
     const Hyper *p = s->p;
     float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
-    float *slope = s->slope, along[4];
-    dots(x->grad, x->contexts + x->first, s->sums, x->n, nv, slope);
+    float along[4];
     dots(x->grad, &x->hidden, s->sums, 1, nv, along);
     for (int i = 0; i < x->n; i++) {
-        int slot = x->first + i;
-        float delta = p->attention_rate * x->shares[i] * (slope[i] - along[0]);
+        int slot = x->first + i, skip = s->wide && slot >= p->window;
+        float delta = p->attention_rate * x->shares[i] * (slopes[stride * (i + skip)] - along[0]);
         if (p->word_stride)
-            x->logit_rows[slot][p->word_slots ? slot : 0] += delta;
+            *logit_at(s, x, slot) += delta;
         if (p->use_slots)
             slot_logits[slot] += delta;
     }
 }
 
-/* ---- one example ----------------------------------------------------------------------- */
-
-/* The hidden vector x of an example:
- *   skipgram, ssg   the row of its one context word
- *   cbow            the mean of the rows
- *   cbow-attn       their mean weighted by attention
- *   cwindow         the rows side by side, zeros where there is no word
- * and the factors with which its gradient goes back to the rows. */
-INLINE void compose(State *s, Example *x, const int nv)
+INLINE void learn_attention(State *s, const int nv)
 {
-    const Hyper *p = s->p;
-    if (p->model == MODEL_CWINDOW) {
-        memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
-        for (int i = x->first; i < x->first + x->n; i++)
-            memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
+    if (s->wide) {
+        for (int b = 0; b < s->size; b += TOGETHER) {
+            const int size = s->size - b;
+            SEVERAL(dots_several, size, s->grads + b, s->around + s->reach_first, s->reach_n, nv, s->slopes)
+            for (int i = 0; i < size && i < TOGETHER; i++) {
+                Example *x = &s->block[b + i];
+                int place = begins(x, s->p->window) - s->reach_first;
+                learn_logits(s, x, s->slopes + TOGETHER * place + i, TOGETHER, nv);
+            }
+        }
         return;
     }
+    for (Example *x = s->block; x < s->block + s->size; x++) {
+        dots(x->grad, x->contexts + x->first, s->sums, x->n, nv, s->slopes);
+        learn_logits(s, x, s->slopes, 1, nv);
+    }
+}
+
+/* ---- contexts -------------------------------------------------------------------------- */
+
+/* The factors by which the rows of a context make the hidden vector, and take its gradient: for cbow 1 / n each,
+ * for cbow-attn what attention gives. */
+INLINE void share(State *s, Example *x)
+{
+    const Hyper *p = s->p;
     float sum = (float)x->n;
     if (p->model == MODEL_CBOW_ATTN)
         sum = attend(s, x);
@@ -415,18 +548,77 @@ INLINE void compose(State *s, Example *x, const int nv)
         AT(x->steps, k) = AT(x->shares, k) * scale;
         AT(x->shares, k) *= inverse;
     }
-    gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
 }
 
-/* Takes the gradient of x back to the rows that it was composed of. */
-INLINE void spread(State *s, Example *x, const int nv)
+/* Windows of neighbours overlap: all of them from one pass over the rows that are in any. */
+INLINE void compose_wide(State *s, const int nv)
+{
+    const int window = s->p->window, n_around = s->n_around;
+    const Example *end = &s->block[s->size - 1];
+    s->reach_first = begins(s->block, window); /* windows begin and end in their order */
+    s->reach_n = begins(end, window) + end->n + 1 - s->reach_first;
+    float *shares = s->shares_around;
+    for (Example *x = s->block; x <= end; x++, shares += n_around) {
+        const int left = window - x->first;
+        for (int k = 0; k < n_around / LANES; k++)
+            AT(shares, k) = (vec){0};
+        memcpy(shares + x->middle - left, x->shares, (size_t)left * sizeof(float));
+        memcpy(shares + x->middle + 1, x->shares + left, (size_t)(x->n - left) * sizeof(float));
+    }
+    for (int b = 0; b < s->size; b += TOGETHER)
+        SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + s->reach_first,
+                s->shares_around + b * n_around + s->reach_first, n_around, s->reach_n, nv)
+}
+
+INLINE void spread_wide(State *s, const int nv)
+{
+    const int n_around = s->n_around;
+    for (int b = 0; b < s->size; b += TOGETHER) {
+        for (int i = b; s->p->word2vec_update && i < s->size && i < b + TOGETHER; i++)
+            for (int k = 0; k < nv; k++)
+                AT(s->grads[i], k) *= (float)s->block[i].n;
+        SEVERAL(scatter_several, s->size - b, s->grads + b, s->around + s->reach_first,
+                s->shares_around + b * n_around + s->reach_first, n_around, s->reach_n, nv)
+    }
+}
+
+/* The hidden vectors x of the block:
+ *   skipgram, ssg   the row of its one context word
+ *   cbow            the mean of the rows
+ *   cbow-attn       their mean weighted by attention
+ *   cwindow         the rows side by side, zeros where there is no word */
+INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
-    if (p->model == MODEL_CWINDOW)
-        for (int i = x->first; i < x->first + x->n; i++)
-            add(x->contexts[i], x->grad + i * p->width, nv);
+    for (Example *x = s->block; x < s->block + s->size; x++) {
+        if (p->model == MODEL_CWINDOW) {
+            memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
+            for (int i = x->first; i < x->first + x->n; i++)
+                memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
+            continue;
+        }
+        share(s, x);
+        if (!s->wide)
+            gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
+    }
+    if (s->wide)
+        compose_wide(s, nv);
+}
+
+/* Takes the gradients of x back to the rows that it was composed of. */
+INLINE void spread(State *s, const int nv)
+{
+    const Hyper *p = s->p;
+    if (s->wide)
+        spread_wide(s, nv);
     else
-        scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
+        for (Example *x = s->block; x < s->block + s->size; x++) {
+            if (p->model == MODEL_CWINDOW)
+                for (int i = x->first; i < x->first + x->n; i++)
+                    add(x->contexts[i], x->grad + i * p->width, nv);
+            else
+                scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
+        }
 }
 
 /* ---- the step -------------------------------------------------------------------------- */
@@ -459,23 +651,14 @@ INLINE void next_tuple(State *s)
 /* Gradients and steps of several examples: first each and its target, then TOGETHER at a time and the negatives. */
 INLINE void exchange_block(State *s, const int nv)
 {
-    const int size = s->size, drawn = s->p->drawn, n_targets = s->n_targets;
-    for (int b = 0; b < size; b++) {
-        Example *x = &s->block[b];
-        float *row = output_row(s, x->target, 0);
-        exchange(x->hidden, x->grad, &row, s->logits + b * n_targets + drawn, 1, nv);
-        s->hiddens[b] = x->hidden;
-        s->grads[b] = x->grad;
+    const int drawn = s->p->drawn, n_targets = s->n_targets;
+    for (int b = 0; b < s->size; b++) {
+        float *row = output_row(s, s->block[b].target, 0);
+        exchange(s->hiddens[b], s->grads[b], &row, s->logits + b * n_targets + drawn, 1, nv);
     }
-    for (int b = 0; b < size; b += TOGETHER) {
-        float **xs = s->hiddens + b, **sums = s->grads + b, *weights = s->logits + b * n_targets;
-        switch (size - b) {
-        case 1: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 1); break;
-        case 2: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 2); break;
-        case 3: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, 3); break;
-        default: exchange_several(xs, sums, s->targets, weights, n_targets, drawn, nv, TOGETHER);
-        }
-    }
+    for (int b = 0; b < s->size; b += TOGETHER)
+        SEVERAL(exchange_several, s->size - b, s->hiddens + b, s->grads + b, s->targets, s->logits + b * n_targets,
+                n_targets, drawn, nv)
 }
 
 /* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
@@ -499,8 +682,7 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
                 clashes++;
             }
     }
-    for (int b = 0; b < size; b++)
-        compose(s, &s->block[b], in_nv);
+    compose(s, in_nv);
     for (int b = 0; b < size; b++) {
         s->targets[drawn] = output_row(s, s->block[b].target, band);
         if (!p->skip_dots)
@@ -512,26 +694,21 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     else
         exchange_block(s, nv);
     if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
-        for (int b = 0; b < size; b++)
-            learn_attention(s, &s->block[b], in_nv);
-    for (int b = 0; b < size; b++) {
-        spread(s, &s->block[b], in_nv);
+        learn_attention(s, in_nv);
+    spread(s, in_nv);
+    for (int b = 0; b < size; b++)
         s->contexts += s->block[b].n;
-    }
     s->examples += size;
     if (clashes)
         s->weighted = 0;
     next_tuple(s);
 }
 
-/* Where the window of an example begins among the words around the block; it has n + 1 places with the target's. */
-INLINE int begins(const Example *x, int window) { return x->middle - window + x->first; }
-
 /* The same for skip-gram, for one word of the text around the block after the other: each is the one vector that
  * meets the targets it is a context of and, with the weight of all of these together, the negatives:
  *     L_j = sum_c -log s(O_c W_j) + sum_t m_tj w -log s(-O_t W_j)
- * with m_tj the targets c of the word j that are not the negative t itself. rows are those of the words. */
-INLINE void train_pairs(State *s, float **rows, const int nv)
+ * with m_tj the targets c of the word j that are not the negative t itself. */
+INLINE void train_pairs(State *s, const int nv)
 {
     const Hyper *p = s->p;
     const Example *block = s->block;
@@ -572,11 +749,11 @@ INLINE void train_pairs(State *s, float **rows, const int nv)
                 if (negatives[t] == block[b].target && block[b].middle != j)
                     s->weights[t] -= p->negative_weight;
         if (!p->skip_dots)
-            dots(rows[j], s->targets, s->sums, n, nv, s->logits);
+            dots(s->around[j], s->targets, s->sums, n, nv, s->logits);
         s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n);
         float *grad = block[0].grad;
-        exchange(rows[j], grad, s->targets, s->logits, n, nv);
-        add(rows[j], grad, nv);
+        exchange(s->around[j], grad, s->targets, s->logits, n, nv);
+        add(s->around[j], grad, nv);
         s->examples += own;
         s->contexts += own;
     }
@@ -666,10 +843,10 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
     const int window = p->window, size = p->shared_by, distance = size < AHEAD ? AHEAD : size;
     const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
     for (int64_t j = -window; j < n + window; j++) {
-        int32_t word = j < 0 || j >= n || tokens[j] < 0 ? 0 : tokens[j];
-        s->rows[j + window] = input_row(s, word);
+        const int none = j < 0 || j >= n || tokens[j] < 0;
+        s->rows[j + window] = none ? s->nowhere : input_row(s, tokens[j]);
         if (p->word_stride)
-            s->logit_rows[j + window] = logit_row(s, word);
+            s->logit_rows[j + window] = none ? s->nowhere : logit_row(s, tokens[j]);
     }
     int64_t begin = 0, end = -1, merged = 0; /* the line is tokens[begin .. end) */
 
@@ -680,6 +857,8 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
             reach = 1 + (int)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
         s->alpha = p->alpha_begin + slope * (float)from;
         s->size = 0;
+        s->around = s->rows + from;
+        s->logits_around = s->logit_rows + from;
         for (int64_t i = from; i < to; i++) {
             prefetch_token(s, tokens, i + distance, n, nv, out_nv);
             if (tokens[i] < 0) {
@@ -698,21 +877,14 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
             x->first = window - left; /* slots are the places around the target, left to right: 0 .. 2 window - 1 */
             x->n = left + right;
             float **around = s->rows + i;
-            for (int slot = 0; slot < window; slot++) {
+            for (int slot = 0; slot < window && !s->wide; slot++) {
                 x->contexts[slot] = around[slot];
                 x->contexts[window + slot] = around[window + 1 + slot];
-            }
-            if (p->word_stride) {
-                around = s->logit_rows + i;
-                for (int slot = 0; slot < window; slot++) {
-                    x->logit_rows[slot] = around[slot];
-                    x->logit_rows[window + slot] = around[window + 1 + slot];
-                }
             }
             s->size++;
         }
         if (s->size && together)
-            train_pairs(s, s->rows + from, nv);
+            train_pairs(s, nv);
         else if (s->size) {
             Example *block = s->block;
             const int steps = pairs ? s->size : 1; /* one for all, or one for each position .. */
@@ -757,6 +929,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     const uintptr_t begin = arena;
     const size_t size = (size_t)s->p->shared_by, targets = (size_t)s->n_targets, slots = (size_t)s->n_slots;
     const size_t width = (size_t)s->p->out_width;
+    const size_t around = (size_t)s->n_around;
     const size_t tokens = (size_t)s->task->n_tokens, met = targets + size; /* by one vector */
     s->block = take(&arena, size, sizeof(Example));
     s->logits = take(&arena, size * targets, sizeof(float));
@@ -768,7 +941,9 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->rows = take(&arena, tokens + slots, sizeof(float *));
     s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
     s->sums = take(&arena, slots > met ? slots : met, sizeof(quad));
-    s->slope = take(&arena, slots, sizeof(float));
+    s->slopes = take(&arena, TOGETHER * around, sizeof(float));
+    s->nowhere = take(&arena, width, sizeof(float));
+    s->shares_around = take(&arena, size * around, sizeof(float));
     s->line = take(&arena, tokens, sizeof(int32_t));
     for (size_t b = 0; b < size; b++) {
         Example x = {0};
@@ -777,9 +952,11 @@ static size_t lay_out(State *s, uintptr_t arena)
         x.shares = take(&arena, slots, sizeof(float));
         x.steps = take(&arena, slots, sizeof(float));
         x.contexts = take(&arena, slots, sizeof(float *));
-        x.logit_rows = take(&arena, slots, sizeof(float *));
-        if (begin)
+        if (begin) {
             s->block[b] = x;
+            s->hiddens[b] = x.hidden;
+            s->grads[b] = x.grad;
+        }
     }
     return arena - begin;
 }
@@ -790,6 +967,8 @@ int TRAIN(const Task *task)
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_targets = 1 + p->drawn;
     s.n_slots = 2 * p->window;
+    s.n_around = (p->shared_by + s.n_slots + LANES - 1) / LANES * LANES;
+    s.wide = p->shared_by > 1 && p->window >= WIDE && (p->model == MODEL_CBOW || p->model == MODEL_CBOW_ATTN);
     for (int k = 0; k < LANES; k++)
         s.places[k] = k;
 
