@@ -413,6 +413,7 @@ typedef struct {
     float **hiddens, **grads; /* (shared_by,) those of the examples */
     float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
     quad *sums;              /* scratch of dots */
+    float *slot_logits;      /* (n_slots,) s before the step of the block */
     float *slopes;           /* (n_around, TOGETHER) scratch of learn_attention */
     float *nowhere;          /* a row of zeros, for places without a word */
     int32_t *line;           /* (n_tokens,) what sub-sampling kept */
@@ -436,6 +437,11 @@ INLINE float *logit_row(const State *s, int32_t word)
     return row_of(&s->task->word_logits, word, s->p->n_private);
 }
 
+INLINE float *slot_logits(const State *s)
+{
+    return s->p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
+}
+
 /* Into the second cache level: the first has too few buffers for what is on its way from memory, and an
  * instruction that waits for one of them holds up all others. */
 INLINE void prefetch_row(const float *row, int nv)
@@ -451,34 +457,56 @@ INLINE int begins(const Example *x, int window) { return x->middle - window + x-
 
 /* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
 
-/* K[w, slot] of the word w in a slot, or its one logit */
-INLINE float *logit_at(const State *s, const Example *x, int slot)
+/* The contexts of an example are the n words to the left of the target, then those to its right. */
+typedef struct {
+    float **rows;            /* of K */
+    int i, slot, n;          /* the first of them is context i, in this slot */
+} Side;
+
+INLINE Side side_of(const State *s, const Example *x, int right)
 {
-    const int window = s->p->window, place = x->middle - window + slot + (slot >= window);
-    return s->logits_around[place] + (s->p->word_slots ? slot : 0);
+    const int window = s->p->window, left = window - x->first;
+    if (right)
+        return (Side){s->logits_around + x->middle + 1, left, window, x->n - left};
+    return (Side){s->logits_around + x->middle - left, 0, x->first, left};
 }
 
-/* shares[i] = exp(e_i - max e) over the example's slots, e_i = K[w_i, i] + s[i];
+/* shares[i] = K[w_i, i] */
+INLINE void look_up(const State *s, Example *x)
+{
+    const int columns = s->p->word_slots;
+    for (int right = 0; right < 2; right++) {
+        const Side side = side_of(s, x, right);
+        for (int k = 0; k < side.n; k++)
+            x->shares[side.i + k] = side.rows[k][columns * (side.slot + k)];
+    }
+}
+
+/* shares[i] = exp(e_i - max e) over the example's slots, e_i = K[w_i, i] + s[i], from what was looked up;
  * returns the sum Z, so that the weight of slot i is a_i = shares[i] / Z. */
 INLINE float attend(State *s, Example *x)
 {
     const Hyper *p = s->p;
-    const float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
-    const float limit = p->attention_clip;
-    float *e = x->shares, top = -limit;
-    for (int i = 0; i < x->n; i++) {
-        int slot = x->first + i;
-        float logit = p->use_slots ? slot_logits[slot] : 0.0f;
-        if (p->word_stride)
-            logit += *logit_at(s, x, slot);
-        e[i] = logit > limit ? limit : logit < -limit ? -limit : logit;
-        top = e[i] > top ? e[i] : top;
-    }
-    for (int i = x->n; i < VECTORS(x->n) * LANES; i++)
-        e[i] = top - 200.0f; /* exp of it is 0 beside the 1 of the largest */
-    vec sum = {0}, squares = {0};
+    const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
+    vec most = low, sum = {0}, squares = {0};
     for (int k = 0; k < VECTORS(x->n); k++) {
-        vec share = exp_negative(AT(e, k) - top);
+        vec e = {0}, slots;
+        if (p->word_stride)
+            e = AT(x->shares, k);
+        if (p->use_slots) {
+            memcpy(&slots, s->slot_logits + x->first + k * LANES, sizeof slots); /* not aligned */
+            e += slots;
+        }
+        e = larger(low, choose(e > high, high, e));
+        e = choose(s->places + k * LANES < x->n, e, low);
+        most = larger(most, e);
+        AT(x->shares, k) = e;
+    }
+    float top = most[0];
+    for (int k = 1; k < LANES; k++)
+        top = most[k] > top ? most[k] : top;
+    for (int k = 0; k < VECTORS(x->n); k++) {
+        vec share = choose(s->places + k * LANES < x->n, exp_negative(AT(x->shares, k) - top), (vec){0});
         AT(x->shares, k) = share;
         sum += share;
         squares += share * share;
@@ -496,16 +524,19 @@ INLINE float attend(State *s, Example *x)
 INLINE void learn_logits(State *s, Example *x, const float *slopes, const int stride, const int nv)
 {
     const Hyper *p = s->p;
-    float *slot_logits = p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
-    float along[4];
+    const int columns = p->word_slots;
+    float *slots = slot_logits(s), along[4];
     dots(x->grad, &x->hidden, s->sums, 1, nv, along);
-    for (int i = 0; i < x->n; i++) {
-        int slot = x->first + i, skip = s->wide && slot >= p->window;
-        float delta = p->attention_rate * x->shares[i] * (slopes[stride * (i + skip)] - along[0]);
-        if (p->word_stride)
-            *logit_at(s, x, slot) += delta;
-        if (p->use_slots)
-            slot_logits[slot] += delta;
+    for (int right = 0; right < 2; right++) {
+        const Side side = side_of(s, x, right);
+        const float *slope = slopes + stride * (side.i + (right & s->wide)), *shares = x->shares + side.i;
+        for (int k = 0; k < side.n; k++) {
+            float delta = p->attention_rate * shares[k] * (slope[stride * k] - along[0]);
+            if (p->word_stride)
+                side.rows[k][columns * (side.slot + k)] += delta;
+            if (p->use_slots)
+                slots[side.slot + k] += delta;
+        }
     }
 }
 
@@ -590,6 +621,11 @@ INLINE void spread_wide(State *s, const int nv)
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
+    if (p->use_slots)
+        memcpy(s->slot_logits, slot_logits(s), (size_t)s->n_slots * sizeof(float));
+    if (p->word_stride) /* for all, as what is written one by one is not soon to be read as a vector */
+        for (Example *x = s->block; x < s->block + s->size; x++)
+            look_up(s, x);
     for (Example *x = s->block; x < s->block + s->size; x++) {
         if (p->model == MODEL_CWINDOW) {
             memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
@@ -941,6 +977,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->rows = take(&arena, tokens + slots, sizeof(float *));
     s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
     s->sums = take(&arena, slots > met ? slots : met, sizeof(quad));
+    s->slot_logits = take(&arena, slots, sizeof(float));
     s->slopes = take(&arena, TOGETHER * around, sizeof(float));
     s->nowhere = take(&arena, width, sizeof(float));
     s->shares_around = take(&arena, size * around, sizeof(float));
