@@ -206,6 +206,7 @@ def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, 
         {"d": 48, "window": 3, "drawn": 19, **{name: shared[name] for name in shared if name != "drawn"}},
         # words and negatives come again and again: at a higher rate the sum of a block's steps overshoots
         {"d": 7, "window": 20, "n_words": 9, "spread": 0.4, "alpha": (0.001, 2e-4), **shared},
+        {"d": 140, "window": 9, "shrink": True, **(shared and {**shared, "shared_by": 3})},
     ]
     for setting, sampled in product(settings, (False, True)):
         problem = Problem(model, update, kind, **setting)
@@ -219,11 +220,11 @@ def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, 
             assert_same_training(problem.train(isa, tokens), twin)
 
 
-@pytest.mark.parametrize("shared_by", [1, 4])
+@pytest.mark.parametrize(("shared_by", "window"), [(1, 5), (4, 5), (4, 10)])
 @pytest.mark.parametrize("model", MODELS)
-def test_compiled_loop_agrees_with_its_twin_on_10000_tokens(model: str, shared_by: int) -> None:
+def test_compiled_loop_agrees_with_its_twin_on_10000_tokens(model: str, shared_by: int, window: int) -> None:
     update = "word2vec" if model in ("cbow", "cbow-attn") else "exact"
-    problem = Problem(model, update, d=50, n_words=2_000, shared_by=shared_by)
+    problem = Problem(model, update, d=50, n_words=2_000, shared_by=shared_by, window=window)
     problem.keep = np.minimum(2**32 * 0.05 / np.sqrt(problem.share), 2**32 - 1).astype(np.uint32)
     tokens = problem.text([25] * 384)
     twin = problem.train("twin", tokens)
