@@ -15,15 +15,22 @@ RARE = 8_192
 BURST = 2
 """Draws of a rare word that come close together, so that its row is fetched from memory once for them."""
 
-SPREAD = 1_024
-"""Draws within which a burst lies: far enough apart to meet other contexts, near enough for the cache."""
+NEAR = 1 << 20
+"""Bytes of the rows within whose draws a burst lies: far enough apart to meet other contexts, near enough for
+the second cache level to hold the row."""
 
 PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
 
 
 def noise_pool(
-    counts: np.ndarray, drawn: int, *, ns_exponent: float = 0.75, draws: int = POOL_DRAWS, seed: int = 1
+    counts: np.ndarray,
+    drawn: int,
+    *,
+    ns_exponent: float = 0.75,
+    row_bytes: int = 448,
+    draws: int = POOL_DRAWS,
+    seed: int = 1,
 ) -> np.ndarray:
     """Draw tuples of negatives from the smoothed unigram distribution (Mikolov et al. 2013, section 2.2).
 
@@ -39,6 +46,8 @@ def noise_pool(
         Negatives per tuple.
     ns_exponent : float, default 0.75
         Power of the frequencies.
+    row_bytes : int
+        Bytes of a row that a negative is met in.
     draws : int
         About how many words the pool holds.
     seed : int
@@ -56,11 +65,11 @@ def noise_pool(
     upto = np.floor(ends + rng.random()).astype(np.int64)
     upto[-1] = n_tuples * drawn
     times = np.diff(upto, prepend=0)
-    return _in_order(times, rng).reshape(n_tuples, drawn)
+    return _in_order(times, NEAR // row_bytes + 1, rng).reshape(n_tuples, drawn)
 
 
-def _in_order(times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return each word as many times as it comes, in the order of the draws."""
+def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.ndarray:
+    """Return each word as many times as it comes, in the order of the draws; bursts lie within ``spread``."""
     total = int(times.sum())
     draws = np.empty(total, dtype=np.int64)
     ends = np.cumsum(times)
@@ -74,7 +83,7 @@ def _in_order(times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         burst = nth // np.repeat(in_burst, n)
         place = burst + rng.random(bursts.sum())[burst + np.repeat(np.cumsum(bursts) - bursts, n)]
         place *= np.repeat(total / np.maximum(bursts, 1), n)
-        place += rng.integers(0, SPREAD, len(place)) * np.repeat(in_burst > 1, n)
+        place += rng.integers(0, spread, len(place)) * np.repeat(in_burst > 1, n)
         # place << 32 | word: sorting these sorts the words by their places
         words = np.repeat(np.arange(first, last), n)
         draws[ends[last - 1] - n.sum() : ends[last - 1]] = place.astype(np.int64) % total << 32 | words

@@ -24,7 +24,7 @@ from wordvec_ca.config import TrainConfig
 from wordvec_ca.docstrings import docstrings
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, STATS, _sgns, aligned_zeros, padded, sgns_numba
 from wordvec_ca.kernels import pool as pool_module
-from wordvec_ca.kernels.pool import RARE, SPREAD, noise_pool
+from wordvec_ca.kernels.pool import NEAR, RARE, noise_pool
 from wordvec_ca.trainer import keep_thresholds
 from wordvec_ca.training import train
 from wordvec_ca.vocab import Vocab
@@ -770,7 +770,8 @@ def test_negatives_are_shuffled() -> None:
 
 
 def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
-    pool = noise_pool(10**8 // np.arange(1, 100_001), 9, draws=1_000_000).ravel()
+    pool = noise_pool(10**8 // np.arange(1, 100_001), 9, row_bytes=1_024, draws=1_000_000).ravel()
+    spread = NEAR // 1_024
     _, times = np.unique(pool, return_counts=True)
     rare = times * RARE < pool.size
     order = np.argsort(pool, kind="stable")  # the places of a word's draws, in order
@@ -778,9 +779,9 @@ def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
     slack = 3_000  # a draw's rank is its place but for chance
     for word in np.flatnonzero(rare & (times % 2 == 0))[:500]:
         places = order[begins[word] : begins[word] + times[word]]
-        if places[-1] - places[0] < pool.size - 2 * SPREAD:  # no burst goes over the end
-            assert (np.diff(places)[::2] < SPREAD + slack).all()
-            assert (np.diff(places)[1::2] <= 2 * 2 * pool.size / times[word] + SPREAD + slack).all()
+        if places[-1] - places[0] < pool.size - 2 * spread:  # no burst goes over the end
+            assert (np.diff(places)[::2] < spread + slack).all()
+            assert (np.diff(places)[1::2] <= 2 * 2 * pool.size / times[word] + spread + slack).all()
     for word in np.flatnonzero(~rare):
         gaps = np.diff(order[begins[word] : begins[word] + times[word]])
         assert gaps.max() <= 2 * pool.size / times[word] + slack

@@ -489,8 +489,8 @@ def test_how_many_targets_share_how_many_negatives() -> None:
         assert config.resolved() == config
         return config.sharing()
 
-    assert sharing() == (4, 9)
-    assert sharing(negative=10) == (4, 18)
+    assert sharing() == (4, 10)
+    assert sharing(negative=10) == (4, 20)
     assert sharing(model="cbow-attn", negative=10) == (4, 16)
     assert sharing(model="skipgram", negatives="shared") == (8, 8)
     assert sharing(model="skipgram", negatives="shared", shared_by=2) == (2, 6)

@@ -35,7 +35,7 @@ SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
 """Neighbouring targets that share a draw of negatives, unless ``shared_by`` says otherwise; not for ssg
 and cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
 
-LARGER_DRAW = {"cbow": 0.4, "cbow-attn": 0.3, "skipgram": 0.2}
+LARGER_DRAW = {"cbow": 0.5, "cbow-attn": 0.3, "skipgram": 0.2}
 """By this share of ``negative`` a draw is larger each time that twice as many targets share it; its weight
 makes up for that. With fewer the loss on held-out text suffers (docs/decisions/)."""
 

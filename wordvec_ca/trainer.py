@@ -143,6 +143,7 @@ class Trainer:
             model.vocab.counts,
             int(self.hyper["drawn"][0]),
             ns_exponent=config.ns_exponent,
+            row_bytes=4 * int(self.hyper["out_width"][0]),
             draws=max(50_000, min(POOL_DRAWS, len(tokens))),
             seed=config.seed,
         )
