@@ -16,8 +16,10 @@ BURST = 2
 """Draws of a rare word that come close together, so that its row is fetched from memory once for them."""
 
 NEAR = 1 << 20
-"""Bytes of the rows within whose draws a burst lies: far enough apart to meet other contexts, near enough for
-the second cache level to hold the row."""
+"""Bytes of the rows within whose draws a burst lies: near enough for the row to be still in the cache."""
+
+APART = 128
+"""Tuples within which a burst lies at least: far enough apart to meet other contexts."""
 
 PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
@@ -36,7 +38,7 @@ def noise_pool(
 
     The number of times that a word stands in the pool is its expectation, rounded up or down at
     random, and they lie evenly over the pool, each at a random place of its part; those of a rare
-    word in bursts (docs/decisions/011). A word may stand twice in a tuple; it then counts twice.
+    word in bursts (docs/decisions/012). A word may stand twice in a tuple; it then counts twice.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def noise_pool(
     upto = np.floor(ends + rng.random()).astype(np.int64)
     upto[-1] = n_tuples * drawn
     times = np.diff(upto, prepend=0)
-    return _in_order(times, NEAR // row_bytes + 1, rng).reshape(n_tuples, drawn)
+    return _in_order(times, max(NEAR // row_bytes, APART * drawn), rng).reshape(n_tuples, drawn)
 
 
 def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.ndarray:
@@ -83,6 +85,9 @@ def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.nd
         burst = nth // np.repeat(in_burst, n)
         place = burst + rng.random(bursts.sum())[burst + np.repeat(np.cumsum(bursts) - bursts, n)]
         place *= np.repeat(total / np.maximum(bursts, 1), n)
+        place += np.repeat(
+            rng.random(len(n)) * total, n
+        )  # a last burst may be smaller: not at the end for all
         place += rng.integers(0, spread, len(place)) * np.repeat(in_burst > 1, n)
         # place << 32 | word: sorting these sorts the words by their places
         words = np.repeat(np.arange(first, last), n)

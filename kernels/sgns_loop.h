@@ -598,7 +598,7 @@ INLINE void compose_wide(State *s, const int nv)
     }
     for (int b = 0; b < s->size; b += TOGETHER)
         SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + s->reach_first,
-                s->shares_around + b * n_around + s->reach_first, n_around, s->reach_n, nv)
+                s->shares_around + (size_t)b * n_around + s->reach_first, n_around, s->reach_n, nv)
 }
 
 INLINE void spread_wide(State *s, const int nv)
@@ -609,7 +609,7 @@ INLINE void spread_wide(State *s, const int nv)
             for (int k = 0; k < nv; k++)
                 AT(s->grads[i], k) *= (float)s->block[i].n;
         SEVERAL(scatter_several, s->size - b, s->grads + b, s->around + s->reach_first,
-                s->shares_around + b * n_around + s->reach_first, n_around, s->reach_n, nv)
+                s->shares_around + (size_t)b * n_around + s->reach_first, n_around, s->reach_n, nv)
     }
 }
 
@@ -621,9 +621,9 @@ INLINE void spread_wide(State *s, const int nv)
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
-    if (p->use_slots)
+    if (p->model == MODEL_CBOW_ATTN && p->use_slots)
         memcpy(s->slot_logits, slot_logits(s), (size_t)s->n_slots * sizeof(float));
-    if (p->word_stride) /* for all, as what is written one by one is not soon to be read as a vector */
+    if (p->model == MODEL_CBOW_ATTN && p->word_stride) /* for all, as what is written one by one is not soon to be read as a vector */
         for (Example *x = s->block; x < s->block + s->size; x++)
             look_up(s, x);
     for (Example *x = s->block; x < s->block + s->size; x++) {
@@ -698,8 +698,8 @@ INLINE void exchange_block(State *s, const int nv)
 }
 
 /* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
- * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple or is a
- * target too, is met as the first time has left it. */
+ * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple, is a
+ * target too, or is met by more than TOGETHER examples, is met as the first time has left it. */
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;

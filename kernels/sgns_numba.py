@@ -212,8 +212,8 @@ def train_block(
     """Take one negative-sampling step of the block's examples.
 
     Each example meets its own target, and all meet one tuple of negatives. Logits are those before
-    the step. A row that is met again, as it stands twice in the tuple or is a target too, is met as
-    the first time has left it.
+    the step. A row that is met again, as it stands twice in the tuple, is a target too, or is met by
+    more than TOGETHER examples, is met as the first time has left it.
     """
     cursor = np.int64(rng[1])
     negatives, drawn = pool[cursor], p.drawn

@@ -770,22 +770,32 @@ def test_negatives_are_shuffled() -> None:
 
 
 def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
-    pool = noise_pool(10**8 // np.arange(1, 100_001), 9, row_bytes=1_024, draws=1_000_000).ravel()
+    pool = noise_pool(10**8 // np.arange(1, 100_001), 4, row_bytes=1_024, draws=1_000_000).ravel()
     spread = NEAR // 1_024
     _, times = np.unique(pool, return_counts=True)
     rare = times * RARE < pool.size
     order = np.argsort(pool, kind="stable")  # the places of a word's draws, in order
     begins = np.cumsum(times) - times
     slack = 3_000  # a draw's rank is its place but for chance
-    for word in np.flatnonzero(rare & (times % 2 == 0))[:500]:
-        places = order[begins[word] : begins[word] + times[word]]
-        if places[-1] - places[0] < pool.size - 2 * spread:  # no burst goes over the end
-            assert (np.diff(places)[::2] < spread + slack).all()
-            assert (np.diff(places)[1::2] <= 2 * 2 * pool.size / times[word] + spread + slack).all()
+    near = expected = 0
+    for word in np.flatnonzero(rare)[:500]:
+        gaps = np.diff(order[begins[word] : begins[word] + times[word]])
+        assert gaps.max() <= 4 * pool.size / times[word] + 2 * spread + slack
+        near += np.count_nonzero(gaps < spread + slack)
+        expected += times[word] // 2
+    assert near >= 0.97 * expected
     for word in np.flatnonzero(~rare):
         gaps = np.diff(order[begins[word] : begins[word] + times[word]])
         assert gaps.max() <= 2 * pool.size / times[word] + slack
     assert 0.3 < times[rare].sum() / pool.size < 0.9
+
+
+@pytest.mark.parametrize("odd", [3, 5])
+def test_every_part_of_the_pool_has_as_many_draws_of_rare_words(odd: int) -> None:
+    pool = noise_pool(10**7 // np.arange(1, 60_001), 5, draws=500_000).ravel()
+    times = np.bincount(pool)
+    found = np.array([np.count_nonzero(times[part] == odd) for part in np.array_split(pool, 10)])
+    assert np.abs(found / found.mean() - 1).max() < 0.06
 
 
 def test_a_pool_made_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:

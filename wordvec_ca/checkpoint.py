@@ -34,8 +34,8 @@ from wordvec_ca.npy_stream import read_npy_header
 if TYPE_CHECKING:
     from wordvec_ca.model import EmbeddingModel
 
-CHECKPOINT_FORMAT = 1
-"""Raised whenever an older program could not go on from a newer file."""
+CHECKPOINT_FORMAT = 2
+"""Raised whenever another program could not go on as this one would: 2 has another order of negatives."""
 
 LARGEST_STATE = 1 << 28
 """Bytes of state.json above which a file is no checkpoint of ours."""

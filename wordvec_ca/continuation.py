@@ -45,7 +45,9 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None}
     if changes.get("cbow_update", former.cbow_update) != former.cbow_update:
         fresh |= {"alpha": None, "attention_alpha": None}
-    if changes.get("negatives", former.negatives) != former.negatives:
+    if any(
+        changes.get(name, getattr(former, name)) != getattr(former, name) for name in ("model", "negatives")
+    ):
         fresh |= {"shared_by": None}
     config = dataclasses.replace(former, **{**fresh, **changes})
     _check_same_shape(former, config, directory)
