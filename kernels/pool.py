@@ -85,9 +85,8 @@ def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.nd
         burst = nth // np.repeat(in_burst, n)
         place = burst + rng.random(bursts.sum())[burst + np.repeat(np.cumsum(bursts) - bursts, n)]
         place *= np.repeat(total / np.maximum(bursts, 1), n)
-        place += np.repeat(
-            rng.random(len(n)) * total, n
-        )  # a last burst may be smaller: not at the end for all
+        # a word's last burst may be smaller: not at the end of the pool for all
+        place += np.repeat(rng.random(len(n)) * total, n)
         place += rng.integers(0, spread, len(place)) * np.repeat(in_burst > 1, n)
         # place << 32 | word: sorting these sorts the words by their places
         words = np.repeat(np.arange(first, last), n)

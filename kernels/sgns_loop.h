@@ -22,6 +22,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
+#define SMALL_PANEL (LANES == 16 ? 4 : 2) /* the same for several vectors: AVX-512 has twice the registers */
 #define TOGETHER 4      /* vectors that meet rows in one pass */
 #define WIDE 8          /* from this window on a block meets the rows of its contexts in one pass */
 #define AHEAD 2         /* examples between asking the memory for a row and using it */
@@ -167,45 +168,58 @@ INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, 
     }
 }
 
-INLINE void gather_panel(float *x, float *const *rows, const float *weights, int n, int at, const int count)
+INLINE void gather_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
+                         const int count, const int size)
 {
-    vec sum[PANEL];
-    EACH(k, count)
-        sum[k] = (vec){0};
+    vec sum[TOGETHER][PANEL] = {{{0}}};
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
-        vec weight = broadcast(weights[t]);
-        EACH(k, count)
-            sum[k] += weight * AT(row, at + k);
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[b * stride + t]);
+        EACH(k, count) {
+            vec here = AT(row, at + k);
+            EACH(b, size)
+                sum[b][k] += weight[b] * here;
+        }
     }
-    EACH(k, count)
-        AT(x, at + k) = sum[k];
+    EACH(b, size)
+        EACH(k, count)
+            AT(xs[b], at + k) = sum[b][k];
 }
 
 /* x = sum_t weights[t] rows[t] */
 INLINE void gather(float *x, float *const *rows, const float *weights, int n, int nv)
 {
-#define GATHER(at, count) gather_panel(x, rows, weights, n, at, count)
+#define GATHER(at, count) gather_panel(&x, rows, weights, 0, n, at, count, 1)
     FOR_PANELS(nv, PANEL, GATHER);
 }
 
-INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
+INLINE void scatter_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
+                          const int count, const int size)
 {
-    vec part[PANEL];
-    EACH(k, count)
-        part[k] = AT(x, at + k);
+    vec part[TOGETHER][PANEL];
+    EACH(b, size)
+        EACH(k, count)
+            part[b][k] = AT(xs[b], at + k);
     for (int t = 0; t < n; t++) { /* in order: a word may stand twice in the window */
         float *row = rows[t];
-        vec weight = broadcast(weights[t]);
-        EACH(k, count)
-            AT(row, at + k) += weight * part[k];
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[b * stride + t]);
+        EACH(k, count) {
+            vec sum = AT(row, at + k);
+            EACH(b, size)
+                sum += weight[b] * part[b][k];
+            AT(row, at + k) = sum;
+        }
     }
 }
 
 /* rows[t] += weights[t] x */
-INLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
+INLINE void scatter(float *x, float *const *rows, const float *weights, int n, int nv)
 {
-#define SCATTER(at, count) scatter_panel(x, rows, weights, n, at, count)
+#define SCATTER(at, count) scatter_panel(&x, rows, weights, 0, n, at, count, 1)
     FOR_PANELS(nv, PANEL, SCATTER);
 }
 
@@ -248,7 +262,7 @@ INLINE void exchange(float *x, float *sum, float *const *rows, const float *weig
 /* ---- several rows and many -------------------------------------------------------------
  *
  * The same for `size` <= TOGETHER vectors at once, each with its weights of the many: these are read, and written,
- * once. Panels are as large as the registers of the processor allow. */
+ * once. */
 
 #define SEVERAL(function, size, ...)              \
     switch (size) {                               \
@@ -293,68 +307,24 @@ INLINE void dots_several_panel(float *const *xs, float *const *rows, int n, floa
 /* out[TOGETHER t + b] = xs[b] . rows[t] */
 INLINE void dots_several(float *const *xs, float *const *rows, int n, int nv, float *out, const int size)
 {
-    const int most = LANES == 16 ? 4 : 2;
 #define DOTS_SEVERAL(at, count) dots_several_panel(xs, rows, n, out, at, count, size)
-    FOR_PANELS(nv, most, DOTS_SEVERAL);
-}
-
-INLINE void gather_several_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
-                                 const int count, const int size)
-{
-    vec sum[TOGETHER][PANEL] = {{{0}}};
-    for (int t = 0; t < n; t++) {
-        const float *row = rows[t];
-        vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[b * stride + t]);
-        EACH(k, count) {
-            vec here = AT(row, at + k);
-            EACH(b, size)
-                sum[b][k] += weight[b] * here;
-        }
-    }
-    EACH(b, size)
-        EACH(k, count)
-            AT(xs[b], at + k) = sum[b][k];
+    FOR_PANELS(nv, SMALL_PANEL, DOTS_SEVERAL);
 }
 
 /* xs[b] = sum_t weights[b stride + t] rows[t] */
 INLINE void gather_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
                            const int size)
 {
-    const int most = LANES == 16 ? 4 : 2;
-#define GATHER_SEVERAL(at, count) gather_several_panel(xs, rows, weights, stride, n, at, count, size)
-    FOR_PANELS(nv, most, GATHER_SEVERAL);
-}
-
-INLINE void scatter_several_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
-                                  const int count, const int size)
-{
-    vec part[TOGETHER][PANEL];
-    EACH(b, size)
-        EACH(k, count)
-            part[b][k] = AT(xs[b], at + k);
-    for (int t = 0; t < n; t++) {
-        float *row = rows[t];
-        vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[b * stride + t]);
-        EACH(k, count) {
-            vec sum = AT(row, at + k);
-            EACH(b, size)
-                sum += weight[b] * part[b][k];
-            AT(row, at + k) = sum;
-        }
-    }
+#define GATHER_SEVERAL(at, count) gather_panel(xs, rows, weights, stride, n, at, count, size)
+    FOR_PANELS(nv, SMALL_PANEL, GATHER_SEVERAL);
 }
 
 /* rows[t] += sum_b weights[b stride + t] xs[b] */
 INLINE void scatter_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
                             const int size)
 {
-    const int most = LANES == 16 ? 4 : 2;
-#define SCATTER_SEVERAL(at, count) scatter_several_panel(xs, rows, weights, stride, n, at, count, size)
-    FOR_PANELS(nv, most, SCATTER_SEVERAL);
+#define SCATTER_SEVERAL(at, count) scatter_panel(xs, rows, weights, stride, n, at, count, size)
+    FOR_PANELS(nv, SMALL_PANEL, SCATTER_SEVERAL);
 }
 
 /* row += x */
@@ -623,7 +593,8 @@ INLINE void compose(State *s, const int nv)
     const Hyper *p = s->p;
     if (p->model == MODEL_CBOW_ATTN && p->use_slots)
         memcpy(s->slot_logits, slot_logits(s), (size_t)s->n_slots * sizeof(float));
-    if (p->model == MODEL_CBOW_ATTN && p->word_stride) /* for all, as what is written one by one is not soon to be read as a vector */
+    /* for all first: what is written one by one is not soon to be read as a vector */
+    if (p->model == MODEL_CBOW_ATTN && p->word_stride)
         for (Example *x = s->block; x < s->block + s->size; x++)
             look_up(s, x);
     for (Example *x = s->block; x < s->block + s->size; x++) {

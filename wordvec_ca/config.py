@@ -43,6 +43,7 @@ SHARING = ("cbow", "cbow-attn")
 """Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
 
 MOST_SHARED = 64
+"""More targets than this that share a draw are taken for a typing error."""
 
 ATTENTION_KINDS = ("full", "position", "word")
 CBOW_UPDATES = ("exact", "word2vec")

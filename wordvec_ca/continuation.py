@@ -25,7 +25,7 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
 
     The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
     (``field``, ``count_memory``, ``workers``) is not inherited, and neither are learning rates if the step
-    of ``cbow_update`` becomes another.
+    of ``cbow_update`` becomes another, nor ``shared_by`` if the model or ``negatives`` does.
 
     Parameters
     ----------
