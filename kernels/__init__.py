@@ -25,7 +25,7 @@ HYPER_DTYPE = np.dtype(
         ("window", np.int32),  # context words on each side
         ("shrink_windows", np.int32),  # 1: each window is uniform on 1 .. window
         ("drawn", np.int32),  # negatives per tuple
-        ("shared_by", np.int32),  # consecutive positions in the text that share a tuple of negatives
+        ("shared_by", np.int32),  # consecutive positions that share a tuple of negatives; 1 for ssg, cwindow
         ("negative_weight", np.float32),  # weight of a negative's loss: negatives wanted / drawn
         ("alpha_begin", np.float32),  # learning rate at the first token of the chunk
         ("alpha_end", np.float32),  # learning rate after the last token of the chunk

@@ -118,6 +118,7 @@ def train_chunk(
         not 0 <= p.model <= MODEL_CBOW_ATTN
         or not 1 <= p.window <= LARGEST
         or not 1 <= p.shared_by <= LARGEST
+        or (p.shared_by > 1 and p.model in (MODEL_SSG, MODEL_CWINDOW))
         or not 0 <= p.n_private <= n_words
         or p.width < 16
         or p.width % 16

@@ -24,9 +24,8 @@
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
 #define SMALL_PANEL (LANES == 16 ? 4 : 2) /* the same for several vectors: AVX-512 has twice the registers */
 #define TOGETHER 4      /* vectors that meet rows in one pass */
-#define WIDE 8          /* from this window on a block meets the rows of its contexts in one pass */
 #define AHEAD 2         /* examples between asking the memory for a row and using it */
-#define LINES_AHEAD 20  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
+#define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
 
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
@@ -359,7 +358,7 @@ typedef struct {
     int middle;              /* where it stands among the words around the block */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
     float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad */
-    float **contexts;        /* (n_slots,) rows of W by slot; not set if the state is wide */
+    float **contexts;        /* (n_slots,) rows of W by slot; not set for several examples */
 } Example;
 
 typedef struct {
@@ -373,7 +372,7 @@ typedef struct {
     int n_targets, n_slots;  /* drawn + 1, 2 window */
     Example *block;          /* (shared_by,) the examples that share a tuple */
     int size, weighted;      /* how many there are, and for how many weights are set */
-    int wide;                /* the block meets the rows of its contexts at once */
+    int several;             /* examples may share a tuple: they meet its rows, and their contexts', in one pass */
     float **around, **logits_around; /* rows of W and K of the words around the block */
     int reach_first, reach_n; /* which of them are in its windows: that many from the first on */
     float *shares_around;    /* (shared_by, n_around) the shares of the examples by place, 0 where there is none */
@@ -490,7 +489,7 @@ INLINE float attend(State *s, Example *x)
 }
 
 /* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. The products w_i . grad stand
- * in slopes[stride i]; if the state is wide there is one for the target's own place, too. */
+ * in slopes[stride i]; for several examples there is one for the target's own place, too. */
 INLINE void learn_logits(State *s, Example *x, const float *slopes, const int stride, const int nv)
 {
     const Hyper *p = s->p;
@@ -499,7 +498,7 @@ INLINE void learn_logits(State *s, Example *x, const float *slopes, const int st
     dots(x->grad, &x->hidden, s->sums, 1, nv, along);
     for (int right = 0; right < 2; right++) {
         const Side side = side_of(s, x, right);
-        const float *slope = slopes + stride * (side.i + (right & s->wide)), *shares = x->shares + side.i;
+        const float *slope = slopes + stride * (side.i + (right & s->several)), *shares = x->shares + side.i;
         for (int k = 0; k < side.n; k++) {
             float delta = p->attention_rate * shares[k] * (slope[stride * k] - along[0]);
             if (p->word_stride)
@@ -512,21 +511,19 @@ INLINE void learn_logits(State *s, Example *x, const float *slopes, const int st
 
 INLINE void learn_attention(State *s, const int nv)
 {
-    if (s->wide) {
-        for (int b = 0; b < s->size; b += TOGETHER) {
-            const int size = s->size - b;
-            SEVERAL(dots_several, size, s->grads + b, s->around + s->reach_first, s->reach_n, nv, s->slopes)
-            for (int i = 0; i < size && i < TOGETHER; i++) {
-                Example *x = &s->block[b + i];
-                int place = begins(x, s->p->window) - s->reach_first;
-                learn_logits(s, x, s->slopes + TOGETHER * place + i, TOGETHER, nv);
-            }
-        }
-        return;
-    }
-    for (Example *x = s->block; x < s->block + s->size; x++) {
+    Example *x = s->block;
+    if (!s->several) {
         dots(x->grad, x->contexts + x->first, s->sums, x->n, nv, s->slopes);
         learn_logits(s, x, s->slopes, 1, nv);
+        return;
+    }
+    for (int b = 0; b < s->size; b += TOGETHER) {
+        const int size = s->size - b;
+        SEVERAL(dots_several, size, s->grads + b, s->around + s->reach_first, s->reach_n, nv, s->slopes)
+        for (int i = 0; i < size && i < TOGETHER; i++, x++) {
+            int place = begins(x, s->p->window) - s->reach_first;
+            learn_logits(s, x, s->slopes + TOGETHER * place + i, TOGETHER, nv);
+        }
     }
 }
 
@@ -551,27 +548,37 @@ INLINE void share(State *s, Example *x)
     }
 }
 
+/* The shares of an example by place around the block, 0 where it has none: for cbow all alike, else what share() gave. */
+INLINE void place_shares(const State *s, const Example *x, float *shares)
+{
+    const int window = s->p->window, first = begins(x, window), left = window - x->first;
+    const int alike = s->p->model == MODEL_CBOW;
+    const vec each = broadcast(alike ? 1.0f / (float)x->n : 0.0f);
+    for (int k = 0; k < s->n_around / LANES; k++) {
+        ivec place = s->places + k * LANES;
+        AT(shares, k) = choose((place >= first) & (place <= first + x->n) & (place != x->middle), each, (vec){0});
+    }
+    if (alike)
+        return;
+    memcpy(shares + first, x->shares, (size_t)left * sizeof(float));
+    memcpy(shares + x->middle + 1, x->shares + left, (size_t)(x->n - left) * sizeof(float));
+}
+
 /* Windows of neighbours overlap: all of them from one pass over the rows that are in any. */
-INLINE void compose_wide(State *s, const int nv)
+INLINE void compose_several(State *s, const int nv)
 {
     const int window = s->p->window, n_around = s->n_around;
     const Example *end = &s->block[s->size - 1];
     s->reach_first = begins(s->block, window); /* windows begin and end in their order */
     s->reach_n = begins(end, window) + end->n + 1 - s->reach_first;
-    float *shares = s->shares_around;
-    for (Example *x = s->block; x <= end; x++, shares += n_around) {
-        const int left = window - x->first;
-        for (int k = 0; k < n_around / LANES; k++)
-            AT(shares, k) = (vec){0};
-        memcpy(shares + x->middle - left, x->shares, (size_t)left * sizeof(float));
-        memcpy(shares + x->middle + 1, x->shares + left, (size_t)(x->n - left) * sizeof(float));
-    }
+    for (int b = 0; b < s->size; b++)
+        place_shares(s, &s->block[b], s->shares_around + (size_t)b * n_around);
     for (int b = 0; b < s->size; b += TOGETHER)
         SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + s->reach_first,
                 s->shares_around + (size_t)b * n_around + s->reach_first, n_around, s->reach_n, nv)
 }
 
-INLINE void spread_wide(State *s, const int nv)
+INLINE void spread_several(State *s, const int nv)
 {
     const int n_around = s->n_around;
     for (int b = 0; b < s->size; b += TOGETHER) {
@@ -597,35 +604,33 @@ INLINE void compose(State *s, const int nv)
     if (p->model == MODEL_CBOW_ATTN && p->word_stride)
         for (Example *x = s->block; x < s->block + s->size; x++)
             look_up(s, x);
-    for (Example *x = s->block; x < s->block + s->size; x++) {
-        if (p->model == MODEL_CWINDOW) {
-            memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
-            for (int i = x->first; i < x->first + x->n; i++)
-                memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
-            continue;
-        }
-        share(s, x);
-        if (!s->wide)
-            gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
+    Example *x = s->block;
+    if (p->model == MODEL_CWINDOW) {
+        memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
+        for (int i = x->first; i < x->first + x->n; i++)
+            memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
+        return;
     }
-    if (s->wide)
-        compose_wide(s, nv);
+    if (!s->several || p->model == MODEL_CBOW_ATTN)
+        for (int b = 0; b < s->size; b++)
+            share(s, x + b);
+    if (s->several)
+        compose_several(s, nv);
+    else
+        gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
 }
 
 /* Takes the gradients of x back to the rows that it was composed of. */
 INLINE void spread(State *s, const int nv)
 {
-    const Hyper *p = s->p;
-    if (s->wide)
-        spread_wide(s, nv);
+    Example *x = s->block;
+    if (s->several)
+        spread_several(s, nv);
+    else if (s->p->model == MODEL_CWINDOW)
+        for (int i = x->first; i < x->first + x->n; i++)
+            add(x->contexts[i], x->grad + i * s->p->width, nv);
     else
-        for (Example *x = s->block; x < s->block + s->size; x++) {
-            if (p->model == MODEL_CWINDOW)
-                for (int i = x->first; i < x->first + x->n; i++)
-                    add(x->contexts[i], x->grad + i * p->width, nv);
-            else
-                scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
-        }
+        scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
 }
 
 /* ---- the step -------------------------------------------------------------------------- */
@@ -884,7 +889,7 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
             x->first = window - left; /* slots are the places around the target, left to right: 0 .. 2 window - 1 */
             x->n = left + right;
             float **around = s->rows + i;
-            for (int slot = 0; slot < window && !s->wide; slot++) {
+            for (int slot = 0; slot < window && !s->several; slot++) {
                 x->contexts[slot] = around[slot];
                 x->contexts[window + slot] = around[window + 1 + slot];
             }
@@ -976,7 +981,7 @@ int TRAIN(const Task *task)
     s.n_targets = 1 + p->drawn;
     s.n_slots = 2 * p->window;
     s.n_around = (p->shared_by + s.n_slots + LANES - 1) / LANES * LANES;
-    s.wide = p->shared_by > 1 && p->window >= WIDE && (p->model == MODEL_CBOW || p->model == MODEL_CBOW_ATTN);
+    s.several = p->shared_by > 1;
     for (int k = 0; k < LANES; k++)
         s.places[k] = k;
 

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordvec_ca.chunks import Chunks
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.docstrings import docstrings
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, STATS, _sgns, aligned_zeros, padded, sgns_numba
 from wordvec_ca.kernels import pool as pool_module
@@ -47,6 +47,11 @@ VARIANTS = [
 ]
 PAIRWISE = ("skipgram", "ssg")
 EXACT_VARIANTS = [variant for variant in VARIANTS if variant[1] == "exact"]
+
+
+def sharing(numbers: list[int], variants: list[tuple[str, str, str]]) -> list[tuple[str, str, str, int]]:
+    """Return each variant with the numbers of positions that share negatives, 1 for models that cannot."""
+    return [(*v, n) for v in variants for n in numbers if n == 1 or v[0] in SHARED_BY]
 
 
 @dataclass
@@ -195,11 +200,10 @@ LINES = [1, 2, 60, 0, 5, 1, 300, 3, 3, 41, 7, 2]
 """Lengths of lines: empty, single words, shorter and longer than any window and block."""
 
 
-@pytest.mark.parametrize("sharing", ["exact", "shared"])
-@pytest.mark.parametrize(("model", "update", "kind"), VARIANTS)
-def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, sharing: str) -> None:
+@pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 8], VARIANTS))
+def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, shared_by: int) -> None:
     shared: dict[str, Any] = (
-        {"shared_by": 8, "drawn": 7, "negative_weight": 5 / 7} if sharing == "shared" else {}
+        {"shared_by": shared_by, "drawn": 7, "negative_weight": 5 / 7} if shared_by > 1 else {}
     )
     settings: list[dict[str, Any]] = [
         {"d": 20, "window": 5, "shrink": True, **shared},
@@ -220,11 +224,14 @@ def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, 
             assert_same_training(problem.train(isa, tokens), twin)
 
 
-@pytest.mark.parametrize(("shared_by", "window"), [(1, 5), (4, 5), (4, 10)])
-@pytest.mark.parametrize("model", MODELS)
-def test_compiled_loop_agrees_with_its_twin_on_10000_tokens(model: str, shared_by: int, window: int) -> None:
-    update = "word2vec" if model in ("cbow", "cbow-attn") else "exact"
-    problem = Problem(model, update, d=50, n_words=2_000, shared_by=shared_by, window=window)
+@pytest.mark.parametrize("window", [1, 5, 10])
+@pytest.mark.parametrize(
+    ("model", "update", "kind", "shared_by"), sharing([1, 4], [v for v in VARIANTS if v[2] == "full"])
+)
+def test_compiled_loop_agrees_with_its_twin_on_10000_tokens(
+    model: str, update: str, kind: str, shared_by: int, window: int
+) -> None:
+    problem = Problem(model, update, kind, d=50, n_words=2_000, shared_by=shared_by, window=window)
     problem.keep = np.minimum(2**32 * 0.05 / np.sqrt(problem.share), 2**32 - 1).astype(np.uint32)
     tokens = problem.text([25] * 384)
     twin = problem.train("twin", tokens)
@@ -363,8 +370,7 @@ def first_order_update(problem: Problem, tokens: np.ndarray) -> np.ndarray:
 GRADIENT_LINES = [[4], [1, 2, 6], [9, 1], [3, 5, 0, 2], [7], [2, 2]]
 
 
-@pytest.mark.parametrize("shared_by", [1, 3, 100])
-@pytest.mark.parametrize(("model", "update", "kind"), EXACT_VARIANTS)
+@pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 3, 100], EXACT_VARIANTS))
 def test_updates_are_the_gradient(model: str, update: str, kind: str, shared_by: int) -> None:
     for trial, lengths in enumerate(GRADIENT_LINES):
         problem = Problem(
@@ -429,8 +435,7 @@ def test_skipgram_steps_from_one_context_word_to_the_next() -> None:
     np.testing.assert_allclose(trained.outputs.reshape(expected.outputs.shape), expected.outputs, atol=1e-7)
 
 
-@pytest.mark.parametrize("shared_by", [1, 8])
-@pytest.mark.parametrize(("model", "update", "kind"), VARIANTS)
+@pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 8], VARIANTS))
 def test_float32_updates_are_those_of_float64(model: str, update: str, kind: str, shared_by: int) -> None:
     problem = Problem(
         model, update, kind, d=19, n_words=12, window=4, drawn=18, spread=0.7, shared_by=shared_by
@@ -445,11 +450,11 @@ def test_float32_updates_are_those_of_float64(model: str, update: str, kind: str
             assert np.abs(ours - theirs).max() <= 1e-4 * change
 
 
-@pytest.mark.parametrize(("model", "update", "kind"), VARIANTS)
-def test_loss_is_the_sum_over_the_examples(model: str, update: str, kind: str) -> None:
+@pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 5], VARIANTS))
+def test_loss_is_the_sum_over_the_examples(model: str, update: str, kind: str, shared_by: int) -> None:
     problem = Problem(model, update, kind, d=19, n_words=12, window=4, drawn=6, spread=0.7, alpha=(0.0, 0.0))
-    problem.shared_by, problem.negative_weight = 5, 0.5
-    problem.hyper["shared_by"], problem.hyper["negative_weight"] = 5, 0.5
+    problem.shared_by, problem.negative_weight = shared_by, 0.5
+    problem.hyper["shared_by"], problem.hyper["negative_weight"] = shared_by, 0.5
     tokens = problem.text([17, 1, 4, 30])
     arrays = (problem.inputs, problem.outputs, problem.word_logits, problem.slot_logits)
     expected = plain_loss(problem, tokens, tuple(array[None] for array in arrays))[0]
@@ -1008,6 +1013,13 @@ def test_hyper_parameters_that_do_not_fit_are_a_value_error(model: str) -> None:
             _sgns.train_chunk(**arguments)
         for array, was in zip(arguments["shared"], before, strict=True):
             np.testing.assert_array_equal(array, was)
+
+
+@pytest.mark.parametrize("model", sorted(set(MODELS) - set(SHARED_BY)))
+def test_ssg_and_cwindow_share_no_negatives(model: str) -> None:
+    problem = Problem(model, shared_by=2)
+    with pytest.raises(ValueError, match="do not fit"):
+        _sgns.train_chunk(**call(problem, problem.text([20, 30])))
 
 
 @pytest.mark.parametrize("word", [50, 2**31 - 1])
