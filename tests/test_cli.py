@@ -433,7 +433,7 @@ def test_existing_output_needs_overwrite(cawv: Run, here: Path, text: Path) -> N
     assert cawv("train", text, *QUICK).out == "model\n"
     before = tree(here)
     outcome = cawv("train", text, *QUICK, "--seed", "2")
-    assert outcome.code == 1
+    assert outcome.code == 2
     says(outcome, "'model' exists", "--overwrite")
     assert tree(here) == before
     # a run that fails later than the first look leaves the old model too

@@ -103,7 +103,7 @@ def test_words_keep_their_own_counts(tmp_path):
 def test_reembed_refuses(tmp_path, model, cawv):
     corpus = write(tmp_path / "text.txt", text())
     cawv("reembed", model, corpus, "-o", tmp_path / "out")
-    assert "exists already" in cawv("reembed", model, corpus, "-o", tmp_path / "out", code=1).err
+    assert "exists already" in cawv("reembed", model, corpus, "-o", tmp_path / "out", code=2).err
     cawv("reembed", model, corpus, "-o", tmp_path / "out", "--overwrite", "-q", "--scale", 2)
     assert "> 0" in cawv("reembed", model, corpus, "-o", tmp_path / "o", "--scale", 0, code=2).err
     strange = write(tmp_path / "strange.txt", ["Wörter", "anderer", "Sprache"])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     if target.is_dir():
         raise DataError(f"cannot write {target}: it is a folder; give the name of a file")
     if target.exists() and not overwrite:
-        raise DataError(f"{target} exists; choose another name or allow overwriting (--overwrite)")
+        raise OutputExistsError(f"{target} exists; choose another name or allow overwriting (--overwrite)")
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
     temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(4)}.tmp"

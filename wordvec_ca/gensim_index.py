@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.atomic_file import atomic_file, sync_folder
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vector_table import VectorTable, row_blocks
 
@@ -136,7 +136,7 @@ def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = Fal
     if not is_model_directory(folder):
         raise DataError(f"{folder} is not a model directory; give the output file with -o")
     if (folder / INDEX).exists() and not overwrite:
-        raise DataError(f"{folder / INDEX} exists; allow overwriting (--overwrite) to write it again")
+        raise OutputExistsError(f"{folder / INDEX} exists; allow overwriting (--overwrite) to write it again")
     table = read_model_directory(folder)
     return write_gensim_index(folder, table.words, table.counts)
 
@@ -158,7 +158,9 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
         if existing.is_dir():
             raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
         if existing.exists() and not overwrite:
-            raise DataError(f"{existing} exists; choose another name or allow overwriting (--overwrite)")
+            raise OutputExistsError(
+                f"{existing} exists; choose another name or allow overwriting (--overwrite)"
+            )
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:

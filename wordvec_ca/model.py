@@ -16,7 +16,7 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.config import TrainConfig
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.gensim_index import gensim_is_installed, write_gensim_index
 from wordvec_ca.history import History
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, aligned_zeros, padded
@@ -360,7 +360,7 @@ def check_output(
         raise DataError(f"cannot write a model to {name}: give a directory of its own")
     if target.exists():
         if not overwrite:
-            raise DataError(f"{name} exists already: choose another --output or give --overwrite")
+            raise OutputExistsError(f"{name} exists already: choose another --output or give --overwrite")
         if not target.is_dir():
             raise DataError(f"{name} exists and is not a model directory: it is not overwritten")
         others = sorted(path.name for path in target.iterdir() if path.name not in files)

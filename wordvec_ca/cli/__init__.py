@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import click
 
 from wordvec_ca._version import __version__
+from wordvec_ca.errors import OutputExistsError
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -105,7 +106,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         if debug:
             raise
         _say(f"Error: {describe_error(error)}")
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, OutputExistsError) else 1)
 
 
 def describe_error(error: Exception) -> str:
