@@ -41,6 +41,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca import kernels
+from wordvec_ca.atomic_file import atomic_file
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import EncodedCorpus, count_corpus, encode_corpus, tokenize
 from wordvec_ca.model import EmbeddingModel
@@ -110,17 +111,13 @@ def prepare(corpus: str, into: Path, words: int) -> Text:
     tokens, vocab = into / f"{name}.{words}.txt", into / f"{name}.vocab.tsv"
     if not (tokens.exists() and vocab.exists()):
         count_corpus([corpus])[0].prune(5).save(vocab)
-        n, partial_file = 0, tokens.with_suffix(".partial")
-        with (
-            xopen(corpus, "rt", encoding="utf-8") as source,
-            open(partial_file, "w", encoding="utf-8") as out,
-        ):
+        n = 0
+        with xopen(corpus, "rt", encoding="utf-8") as source, atomic_file(tokens) as out:
             for line in source:
-                out.write(" ".join(tokenize(line)) + "\n")
+                out.write((" ".join(tokenize(line)) + "\n").encode())
                 n += len(line.split())
                 if n >= words:
                     break
-        partial_file.replace(tokens)
     return Text(tokens, vocab, sum(len(line.split()) for line in open(tokens, encoding="utf-8")))
 
 

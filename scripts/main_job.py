@@ -86,12 +86,11 @@ def write_tokens(corpus: str, path: Path) -> None:
     """Write the tokens that our runs see, split by spaces."""
     from xopen import xopen
 
+    from wordvec_ca.atomic_file import atomic_file
     from wordvec_ca.corpus import tokenize
 
-    partial = path.with_suffix(".partial")
-    with xopen(corpus, "rt", encoding="utf-8") as source, open(partial, "w", encoding="utf-8") as out:
-        out.writelines(" ".join(tokenize(line)) + "\n" for line in source)
-    partial.replace(path)
+    with xopen(corpus, "rt", encoding="utf-8") as source, atomic_file(path) as out:
+        out.writelines((" ".join(tokenize(line)) + "\n").encode() for line in source)
 
 
 def main() -> int:

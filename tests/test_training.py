@@ -23,7 +23,7 @@ from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.model import EmbeddingModel, n_parameters
 from wordvec_ca.progress import Progress
 from wordvec_ca.trainer import Schedule, Trainer, keep_thresholds
-from wordvec_ca.training import train
+from wordvec_ca.training import resume, train
 from wordvec_ca.vocab import Vocab
 
 KINDS = [{"model": model} for model in MODELS if model != "cbow-attn"]
@@ -166,6 +166,14 @@ def test_callbacks_receive_frozen_records_in_order() -> None:
     assert ends[-1].alpha == pytest.approx(model.config.min_alpha)
     with pytest.raises(dataclasses.FrozenInstanceError):
         records[0].loss = 0.0  # type: ignore[misc]
+
+
+def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_path: Path) -> None:
+    for wrong, hint in (({"config": {"epochs": 3}}, "TrainConfig"), ({"callbacks": print}, "list")):
+        with pytest.raises(TypeError, match=hint):
+            train(tmp_path / "not-there.txt", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="list"):
+        resume(tmp_path / "not-there", callbacks=print)  # type: ignore[arg-type]
 
 
 def test_callback_stops_the_run_and_the_model_is_saved(tmp_path: Path) -> None:

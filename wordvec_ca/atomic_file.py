@@ -35,7 +35,9 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     Raises
     ------
     DataError
-        ``path`` is a folder, its folder does not exist, or it exists and ``overwrite`` is false.
+        ``path`` is a folder, or its folder does not exist.
+    OutputExistsError
+        ``path`` exists and ``overwrite`` is false.
     OSError
         The disk is full or the folder not writable; the message names ``path``.
     """

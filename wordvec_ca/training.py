@@ -112,7 +112,12 @@ def train(
         If the corpus cannot be used, the output cannot be written, or training diverged.
     ValueError
         If an option is outside its limits.
+    TypeError
+        If ``config`` or ``callbacks`` are something else.
     """
+    if not isinstance(config, TrainConfig | None):
+        raise TypeError(f"config is a {type(config).__name__}; give a TrainConfig, as TrainConfig(epochs=3)")
+    callbacks = _listed(callbacks)
     if continue_from is not None:
         if vocab is not None or init_vectors is not None:
             raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
@@ -227,6 +232,7 @@ def resume(
         An option is outside its limits.
     """
     started = time.time()
+    callbacks = _listed(callbacks)
     with ExitStack() as cleanup:
         run = cleanup.enter_context(UnfinishedRun.open(directory))
         request = run.request
@@ -278,6 +284,12 @@ def _begin(
         first = first or first_vectors(init_vectors, model.config.vector_size)
         return [{"at": 0.0, **begin_from_vectors(model, first, init_vectors)}]
     return []
+
+
+def _listed(callbacks: Sequence[Callback]) -> list[Callback]:
+    if callable(callbacks):  # it would show only after the corpus was read
+        raise TypeError("callbacks is a callable; give a list of them, as callbacks=[show]")
+    return list(callbacks)
 
 
 def _changed(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
