@@ -259,10 +259,16 @@ class TrainConfig:
         assert config.window is not None
         return config.window + 1 if config.shrink_windows else 2 * config.window
 
-    def takes_small_steps(self) -> bool:
-        """Say whether the learning rate is one that is usual for the larger step of word2vec."""
+    def doubt(self) -> str | None:
+        """Return a warning for who brings a learning rate that is usual for the larger step of word2vec."""
         exact = self.model in AVERAGING and self.cbow_update == "exact"
-        return exact and self.contexts() > 3 and 0 < (self.alpha or 0) <= 0.05
+        if not (exact and self.contexts() > 3 and 0 < (self.alpha or 0) <= 0.05):
+            return None
+        return (
+            f"alpha is {self.alpha:g}: that is a rate for word2vec's step; the exact step of {self.model} is "
+            "as many times smaller as the window has words, and wants about 0.2. Leave --alpha out, or add "
+            "--cbow-update word2vec"
+        )
 
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,8 @@ def plan(
     Nothing is written. Parameters and errors as in ``train``.
     """
     config = config.resolved()
+    if continue_from is None and (doubt := config.doubt()):
+        warnings.warn(doubt, stacklevel=2)
     given = vocab is not None or continue_from is not None
     words, stats = count_corpus(
         corpus,

@@ -123,8 +123,8 @@ def train(
             raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
         config = config or continued_config(continue_from, {})
     config = (config or TrainConfig()).resolved()
-    if continue_from is None and config.takes_small_steps():
-        warnings.warn(_small_steps(config), stacklevel=2)
+    if continue_from is None and (doubt := config.doubt()):
+        warnings.warn(doubt, stacklevel=2)
     kernels.load(config.backend)  # fails at once if it cannot run here
     interval = parse_interval(checkpoint_every)
     if output is not None:
@@ -488,15 +488,6 @@ def _record(trainer: Trainer, encoded: EncodedCorpus, started: float, *, interru
         else None,
         "platform": {"python": sys.version.split()[0], "numpy": np.__version__, "system": sys.platform},
     }
-
-
-def _small_steps(config: TrainConfig) -> str:
-    """Return a warning for who brings a learning rate from another program."""
-    return (
-        f"alpha is {config.alpha:g}: that is a rate for word2vec's step; the exact step of {config.model} is "
-        "as many times smaller as the window has words, and wants about 0.2. Leave --alpha out, or add "
-        "--cbow-update word2vec"
-    )
 
 
 def _nothing_predicted(config: TrainConfig) -> str:
