@@ -1,8 +1,8 @@
 /* One training loop for five models, compiled once per instruction set.
  *
  * Before including: LANES, the floats per vector, and TRAIN, the name of the door.
- * The readable twin of every function, same name and same order of draws, is in
- * sgns_numba.py; the equations are in docs/models.md.
+ * The readable twin, with the same order of draws and the same names for what both
+ * have, is in sgns_numba.py; the equations are in docs/models.md.
  *
  * All five models do the same thing at each example:
  *
@@ -357,7 +357,7 @@ typedef struct {
     int first, n;            /* from the n context words in the slots first, first + 1, .. */
     int middle;              /* where it stands among the words around the block */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
-    float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad */
+    float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad, not used for several examples */
     float **contexts;        /* (n_slots,) rows of W by slot; not set for several examples */
 } Example;
 
@@ -372,9 +372,8 @@ typedef struct {
     int n_targets, n_slots;  /* drawn + 1, 2 window */
     Example *block;          /* (shared_by,) the examples that share a tuple */
     int size, weighted;      /* how many there are, and for how many weights are set */
-    int several;             /* examples may share a tuple: they meet its rows, and their contexts', in one pass */
+    int several;             /* examples may share a tuple: they meet its rows and those of their contexts in one pass */
     float **around, **logits_around; /* rows of W and K of the words around the block */
-    int reach_first, reach_n; /* which of them are in its windows: that many from the first on */
     float *shares_around;    /* (shared_by, n_around) the shares of the examples by place, 0 where there is none */
     int n_around;            /* shared_by + n_slots, padded */
     float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
@@ -423,6 +422,18 @@ INLINE void prefetch_row(const float *row, int nv)
 
 /* Where the window of an example begins among the words around the block; it has n + 1 places with the target's. */
 INLINE int begins(const Example *x, int window) { return x->middle - window + x->first; }
+
+/* The places around the block that are in the windows of the examples b .. b + TOGETHER - 1: n from the first on. */
+typedef struct {
+    int first, n;
+} Reach;
+
+INLINE Reach reach_of(const State *s, int b)
+{
+    const int window = s->p->window, last = b + TOGETHER < s->size ? b + TOGETHER - 1 : s->size - 1;
+    const int first = begins(&s->block[b], window); /* windows begin and end in their order */
+    return (Reach){first, begins(&s->block[last], window) + s->block[last].n + 1 - first};
+}
 
 /* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
 
@@ -519,9 +530,10 @@ INLINE void learn_attention(State *s, const int nv)
     }
     for (int b = 0; b < s->size; b += TOGETHER) {
         const int size = s->size - b;
-        SEVERAL(dots_several, size, s->grads + b, s->around + s->reach_first, s->reach_n, nv, s->slopes)
+        const Reach reach = reach_of(s, b);
+        SEVERAL(dots_several, size, s->grads + b, s->around + reach.first, reach.n, nv, s->slopes)
         for (int i = 0; i < size && i < TOGETHER; i++, x++) {
-            int place = begins(x, s->p->window) - s->reach_first;
+            int place = begins(x, s->p->window) - reach.first;
             learn_logits(s, x, s->slopes + TOGETHER * place + i, TOGETHER, nv);
         }
     }
@@ -564,29 +576,30 @@ INLINE void place_shares(const State *s, const Example *x, float *shares)
     memcpy(shares + x->middle + 1, x->shares + left, (size_t)(x->n - left) * sizeof(float));
 }
 
-/* Windows of neighbours overlap: all of them from one pass over the rows that are in any. */
+/* Windows of neighbours overlap: those of TOGETHER examples from one pass over the rows that are in any. A row that
+ * diverged reaches them all, as 0 times infinity is no number. */
 INLINE void compose_several(State *s, const int nv)
 {
-    const int window = s->p->window, n_around = s->n_around;
-    const Example *end = &s->block[s->size - 1];
-    s->reach_first = begins(s->block, window); /* windows begin and end in their order */
-    s->reach_n = begins(end, window) + end->n + 1 - s->reach_first;
+    const int n_around = s->n_around;
     for (int b = 0; b < s->size; b++)
         place_shares(s, &s->block[b], s->shares_around + (size_t)b * n_around);
-    for (int b = 0; b < s->size; b += TOGETHER)
-        SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + s->reach_first,
-                s->shares_around + (size_t)b * n_around + s->reach_first, n_around, s->reach_n, nv)
+    for (int b = 0; b < s->size; b += TOGETHER) {
+        const Reach reach = reach_of(s, b);
+        SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + reach.first,
+                s->shares_around + (size_t)b * n_around + reach.first, n_around, reach.n, nv)
+    }
 }
 
 INLINE void spread_several(State *s, const int nv)
 {
     const int n_around = s->n_around;
     for (int b = 0; b < s->size; b += TOGETHER) {
+        const Reach reach = reach_of(s, b);
         for (int i = b; s->p->word2vec_update && i < s->size && i < b + TOGETHER; i++)
             for (int k = 0; k < nv; k++)
                 AT(s->grads[i], k) *= (float)s->block[i].n;
-        SEVERAL(scatter_several, s->size - b, s->grads + b, s->around + s->reach_first,
-                s->shares_around + (size_t)b * n_around + s->reach_first, n_around, s->reach_n, nv)
+        SEVERAL(scatter_several, s->size - b, s->grads + b, s->around + reach.first,
+                s->shares_around + (size_t)b * n_around + reach.first, n_around, reach.n, nv)
     }
 }
 
@@ -898,17 +911,11 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
         if (s->size && together)
             train_pairs(s, nv);
         else if (s->size) {
-            Example *block = s->block;
-            const int steps = pairs ? s->size : 1; /* one for all, or one for each position .. */
-            s->size = pairs ? 1 : s->size;
-            for (; s->block < block + steps; s->block++) {
-                const int last = pairs ? s->block->first + s->block->n - 1 : 0; /* .. and context word */
-                s->block->n = pairs ? 1 : s->block->n;
-                do
-                    train_block(s, nv, out_nv);
-                while (s->block->first++ < last);
-            }
-            s->block = block;
+            Example *x = s->block;
+            const int steps = pairs ? x->n : 1; /* one for all, or one for each context word */
+            x->n = pairs ? 1 : x->n;
+            for (int step = 0; step < steps; step++, x->first++)
+                train_block(s, nv, out_nv);
         }
         if (to - merged >= p->merge_every) {
             merge(s->task);

@@ -1,9 +1,9 @@
 """The training loop again, to be read: specification, test oracle and second backend.
 
-Function for function the same as ``sgns_loop.h``, with the same draws in the same order, in
-plain loops over arrays of any float type. With float64 arrays it serves the gradient checks.
-It differs from the compiled loop in what only speed needs: no prefetching, no padding, and no
-private rows for several threads.
+The same as ``sgns_loop.h``, with the same draws in the same order, in plain loops over arrays of
+any float type. With float64 arrays it serves the gradient checks. It differs from the compiled
+loop in what only speed needs: no prefetching, no padding, contexts met one example at a time, and
+no private rows for several threads.
 
 Models and equations: docs/models.md. Sources: Mikolov et al. 2013 (cbow, skipgram), Ling et al.
 2015a (ssg, cwindow), Ling et al. 2015, equations 2 and 3 (cbow-attn), Irsoy et al. 2021 (the
@@ -436,8 +436,11 @@ def train_chunk(
     Raises
     ------
     ValueError
-        If a token is no word of the vocabulary, or private rows are asked of this backend.
+        If a token is no word of the vocabulary, or private rows are asked of this backend, or a model is to
+        share negatives that cannot.
     """
+    if hyper["shared_by"][0] > 1 and hyper["model"][0] in (SSG, CWINDOW):
+        raise ValueError("ssg and cwindow share no negatives: set shared_by to 1")
     if hyper["n_private"][0]:
         raise ValueError("the numba backend has no private rows: set n_private to 0")
     if len(tokens) and tokens.max() >= len(shared[0]):

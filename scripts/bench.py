@@ -195,10 +195,14 @@ class Process:
 
     def __call__(self) -> float:
         """Measure once."""
+        seconds = 0.0
         if not self._more:  # as many epochs as take long enough, with a margin for noise
             self._more = 1
-            self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(self._seconds(), 0.05))))
-        return self._more * self._n_tokens / self._seconds()
+            seconds = self._seconds()
+            self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(seconds, 0.05))))
+        if seconds == 0.0 or self._more > 1:
+            seconds = self._seconds()
+        return self._more * self._n_tokens / seconds
 
     def _seconds(self) -> float:
         longer, shorter = self._command(self._fewest + self._more), self._command(self._fewest)
@@ -281,6 +285,7 @@ class Bench:
         self.text = prepare(options.corpus, options.into, options.words)
         self.encoded = self._encode(self.text.slice)
         self.records: list[dict[str, Any]] = []
+        self._started = time.monotonic()
 
     def _encode(self, path: Path) -> EncodedCorpus:
         return encode_corpus(path, tokenizer="whitespace", lowercase=False, vocab=self.text.vocab, workers=1,
@@ -308,8 +313,27 @@ class Bench:
                 "ratio": median(values) / median(base), "goal": goal, "floor": floor,
                 "speeds": values, "speeds_against": base,
             }  # fmt: skip
-            self.records.append(record)
-            print(table_line(record), file=sys.stderr, flush=True)
+            self.keep(record)
+
+    def keep(self, record: dict[str, Any]) -> None:
+        """Show a measurement, and write the record and the table of all so far: a bench may be cut short."""
+        self.records.append(record)
+        print(table_line(record), file=sys.stderr, flush=True)
+        everything = {
+            "command": sys.argv, "minutes": self.minutes(), "processor": processor(), "isa": kernels.isa(),
+            "python": platform.python_version(), "tokens": self.text.n_tokens, "measurements": self.records,
+        }  # fmt: skip
+        for name, content in (("bench.json", json.dumps(everything, indent=1)), ("bench.md", self.table())):
+            with atomic_file(self.options.into / name) as file:
+                file.write(f"{content}\n".encode())
+
+    def minutes(self) -> float:
+        """Return how long it has taken."""
+        return (time.monotonic() - self._started) / 60
+
+    def table(self) -> str:
+        """Return all measurements as a table."""
+        return "\n".join([HEAD, *map(table_line, self.records)])
 
     def peers(self) -> None:
         """Measure whole processes."""
@@ -401,8 +425,7 @@ class Bench:
                 "unit": "MB/CPU s", "speed": median(found), "speed_against": None, "ratio": median(found),
                 "goal": None, "floor": floor, "speeds": found,
             }  # fmt: skip
-            self.records.append(record)
-            print(table_line(record), file=sys.stderr, flush=True)
+            self.keep(record)
 
     def run(self) -> None:
         """Run the parts asked for."""
@@ -455,24 +478,16 @@ def main() -> None:
     if unknown:
         parser.error(f"--parts: no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     options.into.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=options.into) as folder:
         bench = Bench(options, Path(folder))
         bench.run()
         bench.encoded.close()
-    lines = [HEAD, *map(table_line, bench.records)]
-    record = {
-        "command": sys.argv, "minutes": (time.monotonic() - started) / 60, "processor": _processor(),
-        "isa": kernels.isa(), "python": platform.python_version(), "tokens": bench.text.n_tokens,
-        "measurements": bench.records,
-    }  # fmt: skip
-    (options.into / "bench.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    (options.into / "bench.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
-    print(f"\n{record['minutes']:.1f} minutes; {record['processor']}, {record['isa']}", file=sys.stderr)
+    print(bench.table())
+    print(f"\n{bench.minutes():.1f} minutes; {processor()}, {kernels.isa()}", file=sys.stderr)
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of the processor."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))

@@ -380,7 +380,7 @@ BAD_PLACES = [
     (("-o", "c.txt/deep/model"), 1),
     (("-o", "c.txt", "--overwrite"), 1),
     (("-o", "folder", "--overwrite"), 1),
-    (("-o", "folder"), 1),
+    (("-o", "folder"), 2),
     (("-o", "/"), 1),
     (("-o", "model", "--cache-dir", "c.txt/cache"), 1),
     (("-o", "model", "--cache-dir", "c.txt"), 1),

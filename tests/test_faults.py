@@ -84,7 +84,7 @@ def test_killed_run_is_resumed_bit_for_bit(here: Path) -> None:
     process.communicate()
     assert not (here / "model").exists()
     again = cawv("train", "c.txt", *QUICK, *LONG)
-    assert again.returncode == 1
+    assert again.returncode == 2
     assert "unfinished run" in again.stderr
     assert "cawv train --resume model continues it" in again.stderr
     done = cawv("train", "--resume", "model", "--quiet")

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordvec_ca.chunks import Chunks
-from wordvec_ca.config import SHARED_BY, TrainConfig
+from wordvec_ca.config import AVERAGING, SHARED_BY, TrainConfig
 from wordvec_ca.docstrings import docstrings
 from wordvec_ca.kernels import HYPER_DTYPE, MODELS, STATS, _sgns, aligned_zeros, padded, sgns_numba
 from wordvec_ca.kernels import pool as pool_module
@@ -398,7 +398,7 @@ def test_updates_are_the_gradient(model: str, update: str, kind: str, shared_by:
             assert error <= 1e-6 * np.abs(gradient).max(), (name, trial, error)
 
 
-@pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] not in PAIRWISE])
+@pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] in AVERAGING])
 def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, kind: str) -> None:
     # all rows of O are different: one that is met again is met as the first time has left it
     problem = Problem(
@@ -914,8 +914,9 @@ def test_a_callback_that_fails_leaves_no_thread_behind(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("backend", [*ISAS, "twin"])
 @pytest.mark.parametrize("name", ["inputs", "outputs", "word_logits", "slot_logits"])
-def test_parameters_that_are_not_numbers_show_in_the_loss(name: str, backend: str) -> None:
-    problem = Problem("cbow-attn", spread=0.5)
+@pytest.mark.parametrize("shared_by", [1, 4])
+def test_parameters_that_are_not_numbers_show_in_the_loss(shared_by: int, name: str, backend: str) -> None:
+    problem = Problem("cbow-attn", spread=0.5, shared_by=shared_by)
     getattr(problem, name)[:] = np.nan
     assert np.isnan(problem.train(backend, problem.text([20, 30])).loss)
 
@@ -1018,8 +1019,11 @@ def test_hyper_parameters_that_do_not_fit_are_a_value_error(model: str) -> None:
 @pytest.mark.parametrize("model", sorted(set(MODELS) - set(SHARED_BY)))
 def test_ssg_and_cwindow_share_no_negatives(model: str) -> None:
     problem = Problem(model, shared_by=2)
+    arguments = call(problem, problem.text([20, 30]))
     with pytest.raises(ValueError, match="do not fit"):
-        _sgns.train_chunk(**call(problem, problem.text([20, 30])))
+        _sgns.train_chunk(**arguments)
+    with pytest.raises(ValueError, match="share no negatives"):
+        problem.train("twin", arguments["tokens"])
 
 
 @pytest.mark.parametrize("word", [50, 2**31 - 1])

@@ -169,7 +169,12 @@ def test_callbacks_receive_frozen_records_in_order() -> None:
 
 
 def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_path: Path) -> None:
-    for wrong, hint in (({"config": {"epochs": 3}}, "TrainConfig"), ({"callbacks": print}, "list")):
+    unlike = (
+        ({"config": {"epochs": 3}}, "TrainConfig"),
+        ({"callbacks": print}, "list"),
+        ({"callbacks": [None]}, "list"),
+    )
+    for wrong, hint in unlike:
         with pytest.raises(TypeError, match=hint):
             train(tmp_path / "not-there.txt", **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="list"):

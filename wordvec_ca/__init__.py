@@ -9,7 +9,7 @@ from wordvec_ca._version import __version__
 
 if TYPE_CHECKING:
     from wordvec_ca.config import TrainConfig
-    from wordvec_ca.errors import DataError
+    from wordvec_ca.errors import DataError, OutputExistsError
     from wordvec_ca.keyedvectors import KeyedVectors
     from wordvec_ca.model import EmbeddingModel
     from wordvec_ca.progress import Progress
@@ -23,6 +23,7 @@ _HOMES = {
     "DataError": "errors",
     "EmbeddingModel": "model",
     "KeyedVectors": "keyedvectors",
+    "OutputExistsError": "errors",
     "Progress": "progress",
     "SearchIndex": "search",
     "SentenceVectorizer": "sentences",
@@ -37,6 +38,7 @@ __all__ = [
     "DataError",
     "EmbeddingModel",
     "KeyedVectors",
+    "OutputExistsError",
     "Progress",
     "SearchIndex",
     "SentenceVectorizer",

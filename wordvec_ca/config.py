@@ -120,7 +120,8 @@ class TrainConfig:
         neighbouring targets share a somewhat larger draw: for skipgram more than three times as fast, at a
         small loss (docs/decisions/).
     shared_by : int, optional
-        How many targets share a draw; 4, for skipgram 8. With fewer it loses less and is slower.
+        How many targets share a draw; 4, for skipgram 8. With fewer it loses less; cbow and cbow-attn are
+        hardly faster with more than 4.
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -260,7 +261,7 @@ class TrainConfig:
         return config.window + 1 if config.shrink_windows else 2 * config.window
 
     def doubt(self) -> str | None:
-        """Return a warning for who brings a learning rate that is usual for the larger step of word2vec."""
+        """Return a warning for who brings a rate that is usual for the larger step of word2vec, else None."""
         exact = self.model in AVERAGING and self.cbow_update == "exact"
         if not (exact and self.contexts() > 3 and 0 < (self.alpha or 0) <= 0.05):
             return None
@@ -305,3 +306,9 @@ class TrainConfig:
         if isinstance(workers, int) and workers > most:
             fields = {**fields, "workers": most}
         return cls(**fields)
+
+
+def check_type(config: object) -> None:
+    """Raise a TypeError if this is no ``TrainConfig``: a dictionary, most likely."""
+    if not isinstance(config, TrainConfig):
+        raise TypeError(f"config is {config!r}; give a TrainConfig, as TrainConfig(epochs=3)")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import TrainConfig, check_type
 from wordvec_ca.continuation import joint_vocab
 from wordvec_ca.corpus import Corpus, CorpusStats, Progress, count_corpus
 from wordvec_ca.model import EmbeddingModel, machine_memory, memory_bytes, n_parameters, saved_bytes
@@ -72,6 +72,7 @@ def plan(
 
     Nothing is written. Parameters and errors as in ``train``.
     """
+    check_type(config)
     config = config.resolved()
     if continue_from is None and (doubt := config.doubt()):
         warnings.warn(doubt, stacklevel=2)

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -23,7 +23,7 @@ import numpy as np
 from wordvec_ca import kernels
 from wordvec_ca.checkpoint import DEFAULT_INTERVAL, State, parse_interval
 from wordvec_ca.collapse import CollapseWatch
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import TrainConfig, check_type
 from wordvec_ca.continuation import (
     begin_from_model,
     begin_from_vectors,
@@ -112,11 +112,13 @@ def train(
         If the corpus cannot be used, the output cannot be written, or training diverged.
     ValueError
         If an option is outside its limits.
+    OutputExistsError
+        If the output, or an unfinished run of that name, exists.
     TypeError
-        If ``config`` or ``callbacks`` are something else.
+        If ``config`` is no ``TrainConfig``, or ``callbacks`` no sequence of callables.
     """
-    if not isinstance(config, TrainConfig | None):
-        raise TypeError(f"config is a {type(config).__name__}; give a TrainConfig, as TrainConfig(epochs=3)")
+    if config is not None:
+        check_type(config)
     callbacks = _listed(callbacks)
     if continue_from is not None:
         if vocab is not None or init_vectors is not None:
@@ -230,6 +232,8 @@ def resume(
         would not be that of one run.
     ValueError
         An option is outside its limits.
+    TypeError
+        ``callbacks`` is no sequence of callables.
     """
     started = time.time()
     callbacks = _listed(callbacks)
@@ -287,9 +291,10 @@ def _begin(
 
 
 def _listed(callbacks: Sequence[Callback]) -> list[Callback]:
-    if callable(callbacks):  # it would show only after the corpus was read
-        raise TypeError("callbacks is a callable; give a list of them, as callbacks=[show]")
-    return list(callbacks)
+    """Return a list of the callbacks; something else would show only after the corpus was read."""
+    if not isinstance(callbacks, Iterable) or not all(map(callable, found := list(callbacks))):
+        raise TypeError(f"callbacks is {callbacks!r}; give a list of callables, as callbacks=[show]")
+    return found
 
 
 def _changed(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:

@@ -35,7 +35,7 @@ from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import Corpus, EncodedCorpus, encode_corpus, stream_corpus
 from wordvec_ca.divergence import TrainingDiverged
 from wordvec_ca.encoding import Progress
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.model import clear_scraps, read_record
 from wordvec_ca.vocab import Vocab
 
@@ -507,7 +507,7 @@ def _make_way(folder: Path, target: Path, overwrite: bool) -> None:
         with contextlib.suppress(DataError):
             state = checkpoints.newest_state()
             done = f", {state.fraction:.1%} done" if state else ""
-        raise DataError(
+        raise OutputExistsError(
             f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {_shown(target)} continues "
             "it; --overwrite drops it and starts anew"
         )

@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 import click
 
 from wordvec_ca._version import __version__
-from wordvec_ca.errors import OutputExistsError
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -105,6 +104,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except Exception as error:
         if debug:
             raise
+        from wordvec_ca.errors import OutputExistsError
+
         _say(f"Error: {describe_error(error)}")
         sys.exit(2 if isinstance(error, OutputExistsError) else 1)
 

@@ -66,7 +66,7 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--shared-by",
     type=int,
-    help="Neighbouring targets that share negatives: more are faster.  [default: 4, for skipgram 8]",
+    help="Neighbouring targets that share negatives: fewer lose less.  [default: 4, for skipgram 8]",
 )
 @click.option(
     "--sample",
