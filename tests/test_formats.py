@@ -604,7 +604,7 @@ def test_export_command(tmp_path, capsys):
     code, err = run(["export", tmp_path / "v.txt", "-o", tmp_path / "v.bin"], capsys)
     assert code == 0
     assert "Wrote 2 vectors of size 3" in err
-    assert run(["export", model, "-o", tmp_path / "v.bin", "--skip-unwritable"], capsys)[0] == 1
+    assert run(["export", model, "-o", tmp_path / "v.bin", "--skip-unwritable"], capsys)[0] == 2
     assert run(["export", model, "-o", tmp_path / "v.projector"], capsys)[0] == 0
     assert (tmp_path / "v.projector" / "metadata.tsv").read_text() == "word\tcount\na\t3\nb c\t2\nd\t1\n"
     for wrong in (["-o", "v.unknown"], [], ["-o", "x.bin", "--format", "nonsense"], ["-f", "gensim"]):

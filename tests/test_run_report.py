@@ -184,7 +184,7 @@ def test_the_command(trained: Path, tmp_path: Path, capsys: Any) -> None:
     assert "<!DOCTYPE html>" in run(trained, "-o", "-")[1]
     assert run(trained, "-o", tmp_path / "page.html")[0] == 0
     code, _, message = run(trained, "-o", tmp_path / "page.html")
-    assert code == 1
+    assert code == 2
     assert "--overwrite" in message
     model = EmbeddingModel.load(trained)
     model.save(trained, overwrite=True)  # a report within does not protect a model
