@@ -14,7 +14,6 @@ cdef extern from "sgns.h" nogil:
         int32_t shrink_windows
         int32_t drawn
         int32_t shared_by
-        float negative_weight
         float alpha_begin
         float alpha_end
         int32_t word2vec_update
@@ -57,7 +56,7 @@ cdef extern from "sgns.h" nogil:
 
 N_STATS = STATS
 cdef enum:
-    LARGEST = 1 << 16  # window and block: far above what anybody wants, far below what overflows
+    LARGEST = 1 << 16  # window and shared_by: far above what anybody wants, far below what overflows
 
 
 def isas() -> tuple:

@@ -12,9 +12,6 @@ POOL_DRAWS = 4_000_000
 RARE = 8_192
 """A word that comes less often than once in so many draws is rare: by then its row has left the cache."""
 
-BURST = 2
-"""Draws of a rare word that come close together, so that its row is fetched from memory once for them."""
-
 NEAR = 1 << 20
 """Bytes of the rows within whose draws a burst lies: near enough for the row to be still in the cache."""
 
@@ -30,6 +27,7 @@ def noise_pool(
     drawn: int,
     *,
     ns_exponent: float = 0.75,
+    burst: int = 1,
     row_bytes: int = 448,
     draws: int = POOL_DRAWS,
     seed: int = 1,
@@ -38,7 +36,8 @@ def noise_pool(
 
     The number of times that a word stands in the pool is its expectation, rounded up or down at
     random, and they lie evenly over the pool, each at a random place of its part; those of a rare
-    word in bursts (docs/decisions/012). A word may stand twice in a tuple; it then counts twice.
+    word in bursts, if that is wanted (docs/decisions/012). A word may stand twice in a tuple; it then
+    counts twice.
 
     Parameters
     ----------
@@ -48,6 +47,8 @@ def noise_pool(
         Negatives per tuple.
     ns_exponent : float, default 0.75
         Power of the frequencies.
+    burst : int
+        Draws of a rare word that come close together, so that its row is fetched from memory once for them.
     row_bytes : int
         Bytes of a row that a negative is met in.
     draws : int
@@ -67,10 +68,11 @@ def noise_pool(
     upto = np.floor(ends + rng.random()).astype(np.int64)
     upto[-1] = n_tuples * drawn
     times = np.diff(upto, prepend=0)
-    return _in_order(times, max(NEAR // row_bytes, APART * drawn), rng).reshape(n_tuples, drawn)
+    spread = max(NEAR // row_bytes, APART * drawn)
+    return _in_order(times, burst, spread, rng).reshape(n_tuples, drawn)
 
 
-def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.ndarray:
+def _in_order(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
     """Return each word as many times as it comes, in the order of the draws; bursts lie within ``spread``."""
     total = int(times.sum())
     draws = np.empty(total, dtype=np.int64)
@@ -78,12 +80,12 @@ def _in_order(times: np.ndarray, spread: int, rng: np.random.Generator) -> np.nd
     cuts = np.searchsorted(ends, np.arange(0, total, PIECE))
     for first, last in pairwise(np.unique([0, *cuts, len(times)])):
         n = times[first:last]
-        in_burst = np.where(n * RARE < total, BURST, 1)
+        in_burst = np.where(n * RARE < total, burst, 1)
         bursts = -(-n // in_burst)
         # each draw: which of its word's it is, the burst it belongs to, and where in the pool that is
         nth = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-        burst = nth // np.repeat(in_burst, n)
-        place = burst + rng.random(bursts.sum())[burst + np.repeat(np.cumsum(bursts) - bursts, n)]
+        which = nth // np.repeat(in_burst, n)
+        place = which + rng.random(bursts.sum())[which + np.repeat(np.cumsum(bursts) - bursts, n)]
         place *= np.repeat(total / np.maximum(bursts, 1), n)
         # a word's last burst may be smaller: not at the end of the pool for all
         place += np.repeat(rng.random(len(n)) * total, n)

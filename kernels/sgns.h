@@ -23,7 +23,6 @@ typedef struct {
     int32_t shrink_windows;
     int32_t drawn;
     int32_t shared_by;
-    float negative_weight;
     float alpha_begin;
     float alpha_end;
     int32_t word2vec_update;

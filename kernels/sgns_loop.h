@@ -22,9 +22,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
-#define SMALL_PANEL (LANES == 16 ? 4 : 2) /* the same for several vectors: AVX-512 has twice the registers */
-#define TOGETHER 4      /* vectors that meet rows in one pass */
-#define AHEAD 2         /* examples between asking the memory for a row and using it */
+#define TOGETHER 4      /* examples that meet their negatives in one pass */
+#define TILE (LANES == 16 ? 5 : 2)       /* rows whose products with TOGETHER vectors stay in registers */
+#define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
+#define AHEAD 2         /* targets, or draws, between asking the memory for a row and using it */
 #define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
 
@@ -70,10 +71,10 @@ INLINE vec exp_negative(vec x)
     return (p * r * r + r + 1.0f) * (vec)((n + 127) << 23);
 }
 
-/* log(1 + e) for 0 <= e <= 1, absolute error 2e-8: 2 artanh(e / (2 + e)) as a series. */
-INLINE vec log_one_plus(vec e)
+/* log(1 + e) for 0 <= e <= 1, from s = e / (2 + e), absolute error 2e-8: 2 artanh(s) as a series. */
+INLINE vec log_one_plus(vec s)
 {
-    vec s = e / (e + 2.0f), q = s * s;
+    vec q = s * s;
     vec p = broadcast(2.0f / 13.0f);
     p = p * q + 2.0f / 11.0f;
     p = p * q + 2.0f / 9.0f;
@@ -127,7 +128,25 @@ INLINE float total(vec x)
         }                                                  \
     } while (0)
 
-INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, int at, const int count)
+#if LANES == 16
+#define BY_QUADS(a, b, c, d) \
+    (ivec){a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, d + 12}
+#elif LANES == 8
+#define BY_QUADS(a, b, c, d) (ivec){a, b, c, d, a + 4, b + 4, c + 4, d + 4}
+#else
+#define BY_QUADS(a, b, c, d) (ivec){a, b, c, d}
+#endif
+
+INLINE quad totals(vec a, vec b, vec c, vec d) /* of each */
+{
+    const ivec low = BY_QUADS(0, LANES, 1, LANES + 1), high = BY_QUADS(2, LANES + 2, 3, LANES + 3);
+    const ivec left = BY_QUADS(0, 1, LANES, LANES + 1), right = BY_QUADS(2, 3, LANES + 2, LANES + 3);
+    vec ab = __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, high);
+    vec cd = __builtin_shuffle(c, d, low) + __builtin_shuffle(c, d, high);
+    return narrow(__builtin_shuffle(ab, cd, left) + __builtin_shuffle(ab, cd, right));
+}
+
+INLINE void dots_panel(const float *x, float *const *rows, vec *sums, int n, int at, const int count)
 {
     vec part[PANEL];
     EACH(k, count)
@@ -141,23 +160,15 @@ INLINE void dots_panel(const float *x, float *const *rows, quad *sums, int n, in
             else
                 odd += part[k + 1] * AT(row, at + k + 1);
         }
-        quad sum = narrow(even + odd);
+        vec sum = even + odd;
         if (at)
             sum += sums[t];
         sums[t] = sum;
     }
 }
 
-INLINE quad totals(quad a, quad b, quad c, quad d) /* of each */
-{
-    typedef int32_t order __attribute__((vector_size(16)));
-    quad ab = __builtin_shuffle(a, b, (order){0, 4, 1, 5}) + __builtin_shuffle(a, b, (order){2, 6, 3, 7});
-    quad cd = __builtin_shuffle(c, d, (order){0, 4, 1, 5}) + __builtin_shuffle(c, d, (order){2, 6, 3, 7});
-    return __builtin_shuffle(ab, cd, (order){0, 1, 4, 5}) + __builtin_shuffle(ab, cd, (order){2, 3, 6, 7});
-}
-
-/* out[t] = x . rows[t]; sums is scratch for n quads, out may be written up to a multiple of 4 */
-INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, float *out)
+/* out[t] = x . rows[t]; sums is scratch for n vectors, out may be written up to a multiple of 4 */
+INLINE void dots(const float *x, float *const *rows, vec *sums, int n, int nv, float *out)
 {
 #define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
     FOR_PANELS(nv, PANEL, DOTS);
@@ -167,101 +178,80 @@ INLINE void dots(const float *x, float *const *rows, quad *sums, int n, int nv, 
     }
 }
 
-INLINE void gather_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
-                         const int count, const int size)
+INLINE void gather_panel(float *x, float *const *rows, const float *weights, int n, int at, const int count)
 {
-    vec sum[TOGETHER][PANEL] = {{{0}}};
+    vec sum[PANEL] = {{0}};
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
-        vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[b * stride + t]);
-        EACH(k, count) {
-            vec here = AT(row, at + k);
-            EACH(b, size)
-                sum[b][k] += weight[b] * here;
-        }
-    }
-    EACH(b, size)
+        vec weight = broadcast(weights[t]);
         EACH(k, count)
-            AT(xs[b], at + k) = sum[b][k];
+            sum[k] += weight * AT(row, at + k);
+    }
+    EACH(k, count)
+        AT(x, at + k) = sum[k];
 }
 
 /* x = sum_t weights[t] rows[t] */
 INLINE void gather(float *x, float *const *rows, const float *weights, int n, int nv)
 {
-#define GATHER(at, count) gather_panel(&x, rows, weights, 0, n, at, count, 1)
+#define GATHER(at, count) gather_panel(x, rows, weights, n, at, count)
     FOR_PANELS(nv, PANEL, GATHER);
 }
 
-INLINE void scatter_panel(float *const *xs, float *const *rows, const float *weights, int stride, int n, int at,
-                          const int count, const int size)
+INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
 {
-    vec part[TOGETHER][PANEL];
-    EACH(b, size)
-        EACH(k, count)
-            part[b][k] = AT(xs[b], at + k);
+    vec part[PANEL];
+    EACH(k, count)
+        part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) { /* in order: a word may stand twice in the window */
         float *row = rows[t];
-        vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[b * stride + t]);
-        EACH(k, count) {
-            vec sum = AT(row, at + k);
-            EACH(b, size)
-                sum += weight[b] * part[b][k];
-            AT(row, at + k) = sum;
-        }
+        vec weight = broadcast(weights[t]);
+        EACH(k, count)
+            AT(row, at + k) += weight * part[k];
     }
 }
 
 /* rows[t] += weights[t] x */
-INLINE void scatter(float *x, float *const *rows, const float *weights, int n, int nv)
+INLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int nv)
 {
-#define SCATTER(at, count) scatter_panel(&x, rows, weights, 0, n, at, count, 1)
+#define SCATTER(at, count) scatter_panel(x, rows, weights, n, at, count)
     FOR_PANELS(nv, PANEL, SCATTER);
 }
 
-INLINE void exchange_panel(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
-                           int n, int at, const int count, const int size, const int fresh)
+INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const float *weights, int n, int at,
+                           const int count)
 {
-    vec part[TOGETHER][PANEL], sum[TOGETHER][PANEL];
-    EACH(b, size)
-        EACH(k, count) {
-            part[b][k] = AT(xs[b], at + k);
-            sum[b][k] = fresh ? (vec){0} : AT(sums[b], at + k);
-        }
+    const vec before = broadcast(sum == x);
+    vec part[PANEL], sums[PANEL];
+    EACH(k, count) {
+        part[k] = AT(x, at + k);
+        sums[k] = before * part[k];
+    }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
-        vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[b * stride + t]);
+        vec weight = broadcast(weights[t]);
         EACH(k, count) {
-            vec old = AT(row, at + k), new = old;
-            EACH(b, size) {
-                sum[b][k] += weight[b] * old;
-                new += weight[b] * part[b][k];
-            }
-            AT(row, at + k) = new;
+            vec old = AT(row, at + k);
+            sums[k] += weight * old;
+            AT(row, at + k) = old + weight * part[k];
         }
     }
-    EACH(b, size)
-        EACH(k, count)
-            AT(sums[b], at + k) = sum[b][k];
+    EACH(k, count)
+        AT(sum, at + k) = sums[k];
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
- * the second as the first has left it. */
-INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv)
+ * the second as the first has left it. If the sum is x itself, it is added to x. */
+INLINE void exchange(const float *x, float *sum, float *const *rows, const float *weights, int n, int nv)
 {
-#define EXCHANGE(at, count) exchange_panel(&x, &sum, rows, weights, 0, n, at, count, 1, 1)
+#define EXCHANGE(at, count) exchange_panel(x, sum, rows, weights, n, at, count)
     FOR_PANELS(nv, PANEL, EXCHANGE);
 }
 
 /* ---- several rows and many -------------------------------------------------------------
  *
- * The same for `size` <= TOGETHER vectors at once, each with its weights of the many: these are read, and written,
- * once. */
+ * The same for `size` <= TOGETHER vectors at once, each with a row of its own besides the many. Of numbers for each
+ * pair, those of a row stand together: [t][b], TOGETHER in any case, and those of the own rows last. */
 
 #define SEVERAL(function, size, ...)              \
     switch (size) {                               \
@@ -271,59 +261,89 @@ INLINE void exchange(float *x, float *sum, float *const *rows, const float *weig
     default: function(__VA_ARGS__, TOGETHER);     \
     }
 
-/* sums[b] += sum_t weights[b stride + t] rows[t] and rows[t] += sum_b weights[b stride + t] xs[b] */
-INLINE void exchange_several(float *const *xs, float *const *sums, float *const *rows, const float *weights, int stride,
-                             int n, int nv, const int size)
+INLINE void dots_tile(float *const *xs, float *const *rows, float *out, int nv, const int size, const int count)
 {
-    const int most = LANES == 16 ? 3 : 1;
-#define EXCHANGE_SEVERAL(at, count) exchange_panel(xs, sums, rows, weights, stride, n, at, count, size, 0)
-    FOR_PANELS(nv, most, EXCHANGE_SEVERAL);
-}
-
-INLINE void dots_several_panel(float *const *xs, float *const *rows, int n, float *out, int at, const int count,
-                               const int size)
-{
-    vec part[TOGETHER][PANEL];
-    EACH(b, size)
-        EACH(k, count)
-            part[b][k] = AT(xs[b], at + k);
-    for (int t = 0; t < n; t++) {
-        const float *row = rows[t];
-        vec sum[TOGETHER] = {{0}};
-        EACH(k, count) {
-            vec here = AT(row, at + k);
+    vec sum[TILE][TOGETHER] = {{{0}}};
+    for (int k = 0; k < nv; k++) {
+        vec x[TOGETHER];
+        EACH(b, size)
+            x[b] = AT(xs[b], k);
+        EACH(t, count) {
+            vec here = AT(rows[t], k);
             EACH(b, size)
-                sum[b] += part[b][k] * here;
+                sum[t][b] += x[b] * here;
         }
-        quad four = totals(narrow(sum[0]), narrow(sum[1]), narrow(sum[2]), narrow(sum[3]));
-        quad *place = (quad *)(out + TOGETHER * t);
-        if (at)
-            four += *place;
-        *place = four;
+    }
+    EACH(t, count) {
+        quad four = totals(sum[t][0], sum[t][1], sum[t][2], sum[t][3]);
+        memcpy(out + TOGETHER * t, &four, sizeof four);
     }
 }
 
-/* out[TOGETHER t + b] = xs[b] . rows[t] */
-INLINE void dots_several(float *const *xs, float *const *rows, int n, int nv, float *out, const int size)
+/* out[t][b] = xs[b] . rows[t], out[n][b] = xs[b] . own[b] */
+INLINE void dots_several(float *const *xs, float *const *own, float *const *rows, int n, int nv, float *out,
+                         const int size)
 {
-#define DOTS_SEVERAL(at, count) dots_several_panel(xs, rows, n, out, at, count, size)
-    FOR_PANELS(nv, SMALL_PANEL, DOTS_SEVERAL);
+    int t = 0;
+    for (; t + TILE <= n; t += TILE, out += TILE * TOGETHER)
+        dots_tile(xs, rows + t, out, nv, size, TILE);
+    switch (n - t) {
+    case 4: if (TILE > 4) dots_tile(xs, rows + t, out, nv, size, 4); break;
+    case 3: if (TILE > 3) dots_tile(xs, rows + t, out, nv, size, 3); break;
+    case 2: if (TILE > 2) dots_tile(xs, rows + t, out, nv, size, 2); break;
+    case 1: if (TILE > 1) dots_tile(xs, rows + t, out, nv, size, 1); break;
+    }
+    vec sum[TOGETHER] = {{0}};
+    for (int k = 0; k < nv; k++)
+        EACH(b, size)
+            sum[b] += AT(xs[b], k) * AT(own[b], k);
+    quad four = totals(sum[0], sum[1], sum[2], sum[3]);
+    memcpy(out + TOGETHER * (n - t), &four, sizeof four);
 }
 
-/* xs[b] = sum_t weights[b stride + t] rows[t] */
-INLINE void gather_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
-                           const int size)
+INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *const *own, float *const *rows,
+                                   const float *weights, int n, int at, const int count, const int size)
 {
-#define GATHER_SEVERAL(at, count) gather_panel(xs, rows, weights, stride, n, at, count, size)
-    FOR_PANELS(nv, SMALL_PANEL, GATHER_SEVERAL);
+    vec part[TOGETHER][STEP_PANEL], sum[TOGETHER][STEP_PANEL];
+    EACH(b, size) {
+        const float *x = xs[b];
+        float *row = own[b];
+        const vec weight = broadcast(weights[TOGETHER * n + b]), before = broadcast(sums[b] == x);
+        EACH(k, count) {
+            vec old = AT(row, at + k);
+            part[b][k] = AT(x, at + k);
+            sum[b][k] = before * part[b][k] + weight * old;
+            AT(row, at + k) = old + weight * part[b][k];
+        }
+    }
+    for (int t = 0; t < n; t++) {
+        float *row = rows[t];
+        vec weight[TOGETHER];
+        EACH(b, size)
+            weight[b] = broadcast(weights[TOGETHER * t + b]);
+        EACH(k, count) {
+            vec old = AT(row, at + k), new = old;
+            EACH(b, size) {
+                sum[b][k] += weight[b] * old;
+                new += weight[b] * part[b][k];
+            }
+            AT(row, at + k) = new;
+        }
+    }
+    EACH(b, size) {
+        float *to = sums[b];
+        EACH(k, count)
+            AT(to, at + k) = sum[b][k];
+    }
 }
 
-/* rows[t] += sum_b weights[b stride + t] xs[b] */
-INLINE void scatter_several(float *const *xs, float *const *rows, const float *weights, int stride, int n, int nv,
-                            const int size)
+/* sums[b] = w[n][b] own[b] + sum_t w[t][b] rows[t]; own[b] += w[n][b] xs[b] and rows[t] += sum_b w[t][b] xs[b];
+ * where sums[b] is xs[b] itself, it is added to that. */
+INLINE void exchange_several(float *const *xs, float *const *sums, float *const *own, float *const *rows,
+                             const float *weights, int n, int nv, const int size)
 {
-#define SCATTER_SEVERAL(at, count) scatter_panel(xs, rows, weights, stride, n, at, count, size)
-    FOR_PANELS(nv, SMALL_PANEL, SCATTER_SEVERAL);
+#define EXCHANGE_SEVERAL(at, count) exchange_several_panel(xs, sums, own, rows, weights, n, at, count, size)
+    FOR_PANELS(nv, STEP_PANEL, EXCHANGE_SEVERAL);
 }
 
 /* row += x */
@@ -341,10 +361,11 @@ INLINE float coefficients(float *logits, const float *labels, const float *weigh
     for (int k = 0; k < VECTORS(n); k++) {
         vec z = AT(logits, k), label = AT(labels, k), weight = AT(weights, k);
         vec e = exp_negative(-magnitude(z));
-        vec near_one = 1.0f / (1.0f + e); /* sigmoid(|z|) */
+        vec one = 1.0f + e, two = 2.0f + e, both = 1.0f / (one * two); /* one division for two */
+        vec near_one = two * both; /* sigmoid(|z|) */
         vec sigmoid = choose(z > 0.0f, near_one, e * near_one);
         vec against = z * (1.0f - 2.0f * label);
-        loss += weight * (larger((vec){0}, against) + log_one_plus(e));
+        loss += weight * (larger((vec){0}, against) + log_one_plus(e * one * both));
         AT(logits, k) = alpha * weight * (label - sigmoid);
     }
     return total(loss);
@@ -352,14 +373,23 @@ INLINE float coefficients(float *logits, const float *labels, const float *weigh
 
 /* ---- what one call carries along ------------------------------------------------------- */
 
+/* One prediction: of a word from those around it. Places are counted in the text, slots in the window, from left to
+ * right: 0 .. 2 window - 1. */
 typedef struct {
     int32_t target;          /* the word to predict */
-    int first, n;            /* from the n context words in the slots first, first + 1, .. */
-    int middle;              /* where it stands among the words around the block */
+    int64_t place;           /* of the first context word; the others follow, but for the target */
+    int n_places, middle;    /* so many places, and which of them is the target's, if it is one of them */
+    int slot, n;             /* the slot of the first context word, and how many there are */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
-    float *shares, *steps;   /* (n_slots,) padded: x = sum shares W; W += steps grad, not used for several examples */
-    float **contexts;        /* (n_slots,) rows of W by slot; not set for several examples */
+    float *shares, *steps;   /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
 } Example;
+
+/* One of `shared_by` parts of the chunk, and where its reading stands. */
+typedef struct {
+    int64_t at, stop;        /* the place of the target; the part ends before `stop` */
+    int64_t begin, end;      /* of the line, as far as windows reach */
+    int64_t next, last;      /* context words that are still to come, for models that take one at a time */
+} Reader;
 
 typedef struct {
     const Hyper *p;
@@ -369,22 +399,21 @@ typedef struct {
     float alpha;
     double loss, concentration;
     int64_t examples, contexts, weighed;
-    int n_targets, n_slots;  /* drawn + 1, 2 window */
-    Example *block;          /* (shared_by,) the examples that share a tuple */
-    int size, weighted;      /* how many there are, and for how many weights are set */
-    int several;             /* examples may share a tuple: they meet its rows and those of their contexts in one pass */
-    float **around, **logits_around; /* rows of W and K of the words around the block */
-    float *shares_around;    /* (shared_by, n_around) the shares of the examples by place, 0 where there is none */
-    int n_around;            /* shared_by + n_slots, padded */
-    float *logits, *labels, *weights; /* (shared_by, n_targets), packed; a target after its negatives */
-    float **targets;         /* (drawn + shared_by,) rows of O: the negatives, then the targets that a vector meets */
-    float **hiddens, **grads; /* (shared_by,) those of the examples */
-    float **rows, **logit_rows; /* (n_slots / 2 + n_tokens + n_slots / 2,) rows of W and K of the text, padded */
-    quad *sums;              /* scratch of dots */
-    float *slot_logits;      /* (n_slots,) s before the step of the block */
-    float *slopes;           /* (n_around, TOGETHER) scratch of learn_attention */
-    float *nowhere;          /* a row of zeros, for places without a word */
-    int32_t *line;           /* (n_tokens,) what sub-sampling kept */
+    int n_targets;           /* drawn + 1 */
+    const int32_t *tokens;   /* (n_tokens,) what sub-sampling kept */
+    int64_t n_tokens, passed; /* and how many of them have been read */
+    Reader *readers;         /* (shared_by,) */
+    Example block[TOGETHER];
+    int size, weighted;      /* examples in the block, and for how many weights are set */
+    float *hiddens[TOGETHER], *grads[TOGETHER]; /* those of the examples */
+    float *own[TOGETHER];    /* rows of O: of the targets */
+    float **targets;         /* (n_targets,) rows of O: the negatives, and for one example its target */
+    float *logits, *labels, *weights; /* (n_targets,) or, for several, (n_targets, TOGETHER), padded */
+    float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
+    vec *sums;               /* scratch of dots */
+    float *slot_logits;      /* (2 window + 1,) s before the step of the block, by place around the target */
+    float *slopes;           /* (2 window + 1,) scratch of learn_attention */
+    int32_t *line;           /* (n_tokens,) where sub-sampling writes */
     ivec places;             /* 0, 1, .. LANES - 1 */
 } State;
 
@@ -420,35 +449,28 @@ INLINE void prefetch_row(const float *row, int nv)
         __builtin_prefetch(row + 16 * k, 1, 2);
 }
 
-/* Where the window of an example begins among the words around the block; it has n + 1 places with the target's. */
-INLINE int begins(const Example *x, int window) { return x->middle - window + x->first; }
+INLINE float **context_rows(const State *s, const Example *x) { return s->rows + x->place; }
 
-/* The places around the block that are in the windows of the examples b .. b + TOGETHER - 1: n from the first on. */
-typedef struct {
-    int first, n;
-} Reach;
+/* Whether the model predicts from one context word at a time. */
+INLINE int pairwise(const Hyper *p) { return p->model == MODEL_SKIPGRAM || p->model == MODEL_SSG; }
 
-INLINE Reach reach_of(const State *s, int b)
-{
-    const int window = s->p->window, last = b + TOGETHER < s->size ? b + TOGETHER - 1 : s->size - 1;
-    const int first = begins(&s->block[b], window); /* windows begin and end in their order */
-    return (Reach){first, begins(&s->block[last], window) + s->block[last].n + 1 - first};
-}
+/* The slot of the k-th place of an example, where that is not the target's. */
+INLINE int slot_of(const Example *x, int k) { return x->slot + k - (k > x->middle); }
 
 /* ---- attention (Ling et al. 2015, eq. 2-3) --------------------------------------------- */
 
-/* The contexts of an example are the n words to the left of the target, then those to its right. */
+/* Of the places of an example those before the target, or those after it. */
 typedef struct {
     float **rows;            /* of K */
-    int i, slot, n;          /* the first of them is context i, in this slot */
+    int first, slot, n;      /* the first of them, and its slot */
 } Side;
 
 INLINE Side side_of(const State *s, const Example *x, int right)
 {
-    const int window = s->p->window, left = window - x->first;
+    float **rows = s->logit_rows + x->place;
     if (right)
-        return (Side){s->logits_around + x->middle + 1, left, window, x->n - left};
-    return (Side){s->logits_around + x->middle - left, 0, x->first, left};
+        return (Side){rows + x->middle + 1, x->middle + 1, s->p->window, x->n_places - x->middle - 1};
+    return (Side){rows, 0, x->slot, x->middle};
 }
 
 /* shares[i] = K[w_i, i] */
@@ -458,35 +480,37 @@ INLINE void look_up(const State *s, Example *x)
     for (int right = 0; right < 2; right++) {
         const Side side = side_of(s, x, right);
         for (int k = 0; k < side.n; k++)
-            x->shares[side.i + k] = side.rows[k][columns * (side.slot + k)];
+            x->shares[side.first + k] = side.rows[k][columns * (side.slot + k)];
     }
 }
 
-/* shares[i] = exp(e_i - max e) over the example's slots, e_i = K[w_i, i] + s[i], from what was looked up;
- * returns the sum Z, so that the weight of slot i is a_i = shares[i] / Z. */
+/* shares[i] = exp(e_i - max e) over the places of the example but for the target's, e_i = K[w_i, i] + s[i], from what
+ * was looked up; returns the sum Z, so that the weight of place i is a_i = shares[i] / Z. */
 INLINE float attend(State *s, Example *x)
 {
     const Hyper *p = s->p;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec most = low, sum = {0}, squares = {0};
-    for (int k = 0; k < VECTORS(x->n); k++) {
+    for (int k = 0; k < VECTORS(x->n_places); k++) {
         vec e = {0}, slots;
         if (p->word_stride)
             e = AT(x->shares, k);
         if (p->use_slots) {
-            memcpy(&slots, s->slot_logits + x->first + k * LANES, sizeof slots); /* not aligned */
+            memcpy(&slots, s->slot_logits + x->slot + k * LANES, sizeof slots); /* not aligned */
             e += slots;
         }
+        ivec place = s->places + k * LANES;
         e = larger(low, choose(e > high, high, e));
-        e = choose(s->places + k * LANES < x->n, e, low);
+        e = choose((place < x->n_places) & (place != x->middle), e, low);
         most = larger(most, e);
         AT(x->shares, k) = e;
     }
     float top = most[0];
     for (int k = 1; k < LANES; k++)
         top = most[k] > top ? most[k] : top;
-    for (int k = 0; k < VECTORS(x->n); k++) {
-        vec share = choose(s->places + k * LANES < x->n, exp_negative(AT(x->shares, k) - top), (vec){0});
+    for (int k = 0; k < VECTORS(x->n_places); k++) {
+        ivec place = s->places + k * LANES;
+        vec share = choose((place < x->n_places) & (place != x->middle), exp_negative(AT(x->shares, k) - top), (vec){0});
         AT(x->shares, k) = share;
         sum += share;
         squares += share * share;
@@ -499,42 +523,22 @@ INLINE float attend(State *s, Example *x)
     return z;
 }
 
-/* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. The products w_i . grad stand
- * in slopes[stride i]; for several examples there is one for the target's own place, too. */
-INLINE void learn_logits(State *s, Example *x, const float *slopes, const int stride, const int nv)
+/* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. */
+INLINE void learn_attention(State *s, Example *x, const int nv)
 {
     const Hyper *p = s->p;
     const int columns = p->word_slots;
     float *slots = slot_logits(s), along[4];
+    dots(x->grad, context_rows(s, x), s->sums, x->n_places, nv, s->slopes);
     dots(x->grad, &x->hidden, s->sums, 1, nv, along);
     for (int right = 0; right < 2; right++) {
         const Side side = side_of(s, x, right);
-        const float *slope = slopes + stride * (side.i + (right & s->several)), *shares = x->shares + side.i;
         for (int k = 0; k < side.n; k++) {
-            float delta = p->attention_rate * shares[k] * (slope[stride * k] - along[0]);
+            float delta = p->attention_rate * x->shares[side.first + k] * (s->slopes[side.first + k] - along[0]);
             if (p->word_stride)
                 side.rows[k][columns * (side.slot + k)] += delta;
             if (p->use_slots)
                 slots[side.slot + k] += delta;
-        }
-    }
-}
-
-INLINE void learn_attention(State *s, const int nv)
-{
-    Example *x = s->block;
-    if (!s->several) {
-        dots(x->grad, x->contexts + x->first, s->sums, x->n, nv, s->slopes);
-        learn_logits(s, x, s->slopes, 1, nv);
-        return;
-    }
-    for (int b = 0; b < s->size; b += TOGETHER) {
-        const int size = s->size - b;
-        const Reach reach = reach_of(s, b);
-        SEVERAL(dots_several, size, s->grads + b, s->around + reach.first, reach.n, nv, s->slopes)
-        for (int i = 0; i < size && i < TOGETHER; i++, x++) {
-            int place = begins(x, s->p->window) - reach.first;
-            learn_logits(s, x, s->slopes + TOGETHER * place + i, TOGETHER, nv);
         }
     }
 }
@@ -550,60 +554,18 @@ INLINE void share(State *s, Example *x)
     if (p->model == MODEL_CBOW_ATTN)
         sum = attend(s, x);
     else
-        for (int k = 0; k < VECTORS(x->n); k++)
-            AT(x->shares, k) = broadcast(1.0f);
+        for (int k = 0; k < VECTORS(x->n_places); k++)
+            AT(x->shares, k) = choose(s->places + k * LANES == x->middle, (vec){0}, broadcast(1.0f));
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself */
     float inverse = 1.0f / sum, scale = p->word2vec_update ? (float)x->n / sum : inverse;
-    for (int k = 0; k < VECTORS(x->n); k++) {
+    for (int k = 0; k < VECTORS(x->n_places); k++) {
         AT(x->steps, k) = AT(x->shares, k) * scale;
         AT(x->shares, k) *= inverse;
     }
 }
 
-/* The shares of an example by place around the block, 0 where it has none: for cbow all alike, else what share() gave. */
-INLINE void place_shares(const State *s, const Example *x, float *shares)
-{
-    const int window = s->p->window, first = begins(x, window), left = window - x->first;
-    const int alike = s->p->model == MODEL_CBOW;
-    const vec each = broadcast(alike ? 1.0f / (float)x->n : 0.0f);
-    for (int k = 0; k < s->n_around / LANES; k++) {
-        ivec place = s->places + k * LANES;
-        AT(shares, k) = choose((place >= first) & (place <= first + x->n) & (place != x->middle), each, (vec){0});
-    }
-    if (alike)
-        return;
-    memcpy(shares + first, x->shares, (size_t)left * sizeof(float));
-    memcpy(shares + x->middle + 1, x->shares + left, (size_t)(x->n - left) * sizeof(float));
-}
-
-/* Windows of neighbours overlap: those of TOGETHER examples from one pass over the rows that are in any. A row that
- * diverged reaches them all, as 0 times infinity is no number. */
-INLINE void compose_several(State *s, const int nv)
-{
-    const int n_around = s->n_around;
-    for (int b = 0; b < s->size; b++)
-        place_shares(s, &s->block[b], s->shares_around + (size_t)b * n_around);
-    for (int b = 0; b < s->size; b += TOGETHER) {
-        const Reach reach = reach_of(s, b);
-        SEVERAL(gather_several, s->size - b, s->hiddens + b, s->around + reach.first,
-                s->shares_around + (size_t)b * n_around + reach.first, n_around, reach.n, nv)
-    }
-}
-
-INLINE void spread_several(State *s, const int nv)
-{
-    const int n_around = s->n_around;
-    for (int b = 0; b < s->size; b += TOGETHER) {
-        const Reach reach = reach_of(s, b);
-        for (int i = b; s->p->word2vec_update && i < s->size && i < b + TOGETHER; i++)
-            for (int k = 0; k < nv; k++)
-                AT(s->grads[i], k) *= (float)s->block[i].n;
-        SEVERAL(scatter_several, s->size - b, s->grads + b, s->around + reach.first,
-                s->shares_around + (size_t)b * n_around + reach.first, n_around, reach.n, nv)
-    }
-}
-
-/* The hidden vectors x of the block:
+/* The hidden vector x of each example of the block, from rows of places of which the target's own counts nothing (but
+ * for one that diverged, as 0 times infinity is no number):
  *   skipgram, ssg   the row of its one context word
  *   cbow            the mean of the rows
  *   cbow-attn       their mean weighted by attention
@@ -611,39 +573,57 @@ INLINE void spread_several(State *s, const int nv)
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
-    if (p->model == MODEL_CBOW_ATTN && p->use_slots)
-        memcpy(s->slot_logits, slot_logits(s), (size_t)s->n_slots * sizeof(float));
-    /* for all first: what is written one by one is not soon to be read as a vector */
-    if (p->model == MODEL_CBOW_ATTN && p->word_stride)
-        for (Example *x = s->block; x < s->block + s->size; x++)
-            look_up(s, x);
-    Example *x = s->block;
-    if (p->model == MODEL_CWINDOW) {
-        memset(x->hidden, 0, (size_t)p->out_width * sizeof(float));
-        for (int i = x->first; i < x->first + x->n; i++)
-            memcpy(x->hidden + i * p->width, x->contexts[i], (size_t)p->width * sizeof(float));
+    Example *const block = s->block, *const end = block + s->size;
+    if (pairwise(p)) {
+        for (int b = 0; b < s->size; b++) {
+            float *row = context_rows(s, &block[b])[0];
+            s->hiddens[b] = s->grads[b] = row; /* learns where it stands */
+            for (int c = 0; c < b; c++)
+                if (s->hiddens[c] == row) { /* unless that is in use */
+                    s->hiddens[b] = memcpy(block[b].hidden, row, (size_t)nv * sizeof(vec));
+                    s->grads[b] = block[b].grad;
+                }
+        }
         return;
     }
-    if (!s->several || p->model == MODEL_CBOW_ATTN)
-        for (int b = 0; b < s->size; b++)
-            share(s, x + b);
-    if (s->several)
-        compose_several(s, nv);
-    else
-        gather(x->hidden, x->contexts + x->first, x->shares, x->n, nv);
+    if (p->model == MODEL_CWINDOW) {
+        memset(block->hidden, 0, (size_t)p->out_width * sizeof(float));
+        for (int k = 0; k < block->n_places; k++)
+            if (k != block->middle)
+                memcpy(block->hidden + slot_of(block, k) * p->width, context_rows(s, block)[k],
+                       (size_t)p->width * sizeof(float));
+        return;
+    }
+    if (p->model == MODEL_CBOW_ATTN && p->use_slots) {
+        const size_t window = (size_t)p->window;
+        memcpy(s->slot_logits, slot_logits(s), window * sizeof(float));
+        memcpy(s->slot_logits + window + 1, slot_logits(s) + window, window * sizeof(float));
+    }
+    /* for all examples first: what is written number by number is not soon to be read as a vector */
+    if (p->model == MODEL_CBOW_ATTN && p->word_stride)
+        for (Example *x = block; x < end; x++)
+            look_up(s, x);
+    for (Example *x = block; x < end; x++)
+        share(s, x);
+    for (Example *x = block; x < end; x++)
+        gather(x->hidden, context_rows(s, x), x->shares, x->n_places, nv);
 }
 
 /* Takes the gradients of x back to the rows that it was composed of. */
 INLINE void spread(State *s, const int nv)
 {
-    Example *x = s->block;
-    if (s->several)
-        spread_several(s, nv);
-    else if (s->p->model == MODEL_CWINDOW)
-        for (int i = x->first; i < x->first + x->n; i++)
-            add(x->contexts[i], x->grad + i * s->p->width, nv);
-    else
-        scatter(x->grad, x->contexts + x->first, x->steps, x->n, nv);
+    for (Example *x = s->block; x < s->block + s->size; x++) {
+        float **rows = context_rows(s, x);
+        if (pairwise(s->p)) {
+            if (s->grads[x - s->block] == x->grad)
+                add(rows[0], x->grad, nv);
+        } else if (s->p->model == MODEL_CWINDOW) {
+            for (int k = 0; k < x->n_places; k++)
+                if (k != x->middle)
+                    add(rows[k], x->grad + slot_of(x, k) * s->p->width, nv);
+        } else
+            scatter(x->grad, rows, x->steps, x->n_places, nv);
+    }
 }
 
 /* ---- the step -------------------------------------------------------------------------- */
@@ -653,136 +633,74 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
     return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
 }
 
-/* Sets the labels and weights of the block's logits: 0 and the negatives' weight, 1 and 1 for targets. */
-static void weigh(State *s)
+/* Sets the labels and weights of the block's logits, [t][b]: 1 for targets, 0 for negatives; weight 0 for no example. */
+static void weigh(State *s, const int across)
 {
-    const int n = s->size * s->n_targets;
+    const int n = across * s->n_targets;
     for (int i = 0; i < n; i++) {
-        int positive = i % s->n_targets == s->p->drawn;
-        s->labels[i] = positive;
-        s->weights[i] = positive ? 1.0f : s->p->negative_weight;
+        s->labels[i] = i / across == s->p->drawn;
+        s->weights[i] = i % across < s->size;
     }
     for (int i = n; i < VECTORS(n) * LANES; i++)
         s->weights[i] = 0.0f;
     s->weighted = s->size;
 }
 
-INLINE void next_tuple(State *s)
-{
-    if (++s->cursor == s->task->n_tuples)
-        s->cursor = 0;
-}
-
-/* Gradients and steps of several examples: first each and its target, then TOGETHER at a time and the negatives. */
-INLINE void exchange_block(State *s, const int nv)
-{
-    const int drawn = s->p->drawn, n_targets = s->n_targets;
-    for (int b = 0; b < s->size; b++) {
-        float *row = output_row(s, s->block[b].target, 0);
-        exchange(s->hiddens[b], s->grads[b], &row, s->logits + b * n_targets + drawn, 1, nv);
-    }
-    for (int b = 0; b < s->size; b += TOGETHER)
-        SEVERAL(exchange_several, s->size - b, s->hiddens + b, s->grads + b, s->targets, s->logits + b * n_targets,
-                n_targets, drawn, nv)
-}
-
 /* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
- * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple, is a
- * target too, or is met by more than TOGETHER examples, is met as the first time has left it. */
+ * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple or is a
+ * target too, is met as the first time has left it. */
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets;
-    const int band = p->model == MODEL_SSG ? s->block[0].first : 0;
-    const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
+    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, across = size == 1 ? 1 : TOGETHER;
+    const int band = p->model == MODEL_SSG ? s->block[0].slot : 0;
+    const int32_t *negatives = tuple_at(s, s->cursor);
     int clashes = 0; /* negatives that are a target themselves, and then count nothing */
     if (s->weighted != size)
-        weigh(s);
+        weigh(s, across);
     for (int t = 0; t < drawn; t++) {
-        prefetch_row(output_row(s, later[t], band), nv);
         s->targets[t] = output_row(s, negatives[t], band);
         for (int b = 0; b < size; b++)
             if (negatives[t] == s->block[b].target) {
-                s->weights[b * n_targets + t] = 0.0f;
+                s->weights[t * across + b] = 0.0f;
                 clashes++;
             }
     }
+    for (int b = 0; b < size; b++)
+        s->own[b] = output_row(s, s->block[b].target, band);
+    s->targets[drawn] = s->own[0];
     compose(s, in_nv);
-    for (int b = 0; b < size; b++) {
-        s->targets[drawn] = output_row(s, s->block[b].target, band);
-        if (!p->skip_dots)
-            dots(s->block[b].hidden, s->targets, s->sums, n_targets, nv, s->logits + b * n_targets);
+    if (!p->skip_dots) {
+        if (size == 1)
+            dots(s->hiddens[0], s->targets, s->sums, n_targets, nv, s->logits);
+        else
+            SEVERAL(dots_several, size, s->hiddens, s->own, s->targets, drawn, nv, s->logits)
     }
-    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, size * n_targets);
+    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, across * n_targets);
     if (size == 1)
-        exchange(s->block->hidden, s->block->grad, s->targets, s->logits, n_targets, nv);
+        exchange(s->hiddens[0], s->grads[0], s->targets, s->logits, n_targets, nv);
     else
-        exchange_block(s, nv);
+        SEVERAL(exchange_several, size, s->hiddens, s->grads, s->own, s->targets, s->logits, drawn, nv)
     if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
-        learn_attention(s, in_nv);
+        for (int b = 0; b < size; b++)
+            learn_attention(s, &s->block[b], in_nv);
     spread(s, in_nv);
     for (int b = 0; b < size; b++)
         s->contexts += s->block[b].n;
     s->examples += size;
     if (clashes)
         s->weighted = 0;
-    next_tuple(s);
 }
 
-/* The same for skip-gram, for one word of the text around the block after the other: each is the one vector that
- * meets the targets it is a context of and, with the weight of all of these together, the negatives:
- *     L_j = sum_c -log s(O_c W_j) + sum_t m_tj w -log s(-O_t W_j)
- * with m_tj the targets c of the word j that are not the negative t itself. */
-INLINE void train_pairs(State *s, const int nv)
+INLINE void next_tuple(State *s, const int nv)
 {
-    const Hyper *p = s->p;
-    const Example *block = s->block;
-    const int size = s->size, drawn = p->drawn, window = p->window;
-    const int32_t *negatives = tuple_at(s, s->cursor), *later = tuple_at(s, s->cursor + AHEAD);
-    int clashes = 0; /* negatives that are a target themselves */
-    for (int t = 0; t < drawn; t++) {
-        prefetch_row(output_row(s, later[t], 0), nv);
-        s->targets[t] = output_row(s, negatives[t], 0);
-        for (int b = 0; b < size; b++)
-            clashes += negatives[t] == block[b].target;
-    }
-    const vec one = broadcast(1.0f);
-    for (int k = 0; k < VECTORS(drawn + size); k++)
-        AT(s->labels, k) = choose(s->places + k * LANES < drawn, (vec){0}, one);
-    /* block[first .. last) are the targets whose window reaches the word j: windows begin and end in their order */
-    int first = 0, last = 0;
-    for (int j = begins(block, window); first < size; j++) {
-        while (last < size && j >= begins(&block[last], window))
-            last++;
-        while (first < last && j > begins(&block[first], window) + block[first].n)
-            first++;
-        int n = drawn;
-        for (int b = first; b < last; b++) {
-            s->targets[n] = output_row(s, block[b].target, 0);
-            n += block[b].middle != j;
-        }
-        const int own = n - drawn;
-        if (own == 0)
-            continue;
-        const vec each = broadcast((float)own * p->negative_weight);
-        for (int k = 0; k < VECTORS(n); k++) {
-            ivec place = s->places + k * LANES;
-            AT(s->weights, k) = choose(place < drawn, each, choose(place < n, one, (vec){0}));
-        }
-        for (int t = 0; clashes && t < drawn; t++)
-            for (int b = first; b < last; b++)
-                if (negatives[t] == block[b].target && block[b].middle != j)
-                    s->weights[t] -= p->negative_weight;
-        if (!p->skip_dots)
-            dots(s->around[j], s->targets, s->sums, n, nv, s->logits);
-        s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n);
-        float *grad = block[0].grad;
-        exchange(s->around[j], grad, s->targets, s->logits, n, nv);
-        add(s->around[j], grad, nv);
-        s->examples += own;
-        s->contexts += own;
-    }
-    next_tuple(s);
+    if (++s->cursor == s->task->n_tuples)
+        s->cursor = 0;
+    const int32_t *later = tuple_at(s, s->cursor + AHEAD);
+    /* ssg goes from slot to slot; for all others there is one band */
+    const int band = (s->block[0].slot + 1 + AHEAD) % s->p->bands;
+    for (int t = 0; t < s->p->drawn; t++)
+        prefetch_row(output_row(s, later[t], band), nv);
 }
 
 /* ---- private rows ---------------------------------------------------------------------- */
@@ -843,86 +761,117 @@ static int64_t subsample(State *s, const int32_t **tokens)
 
 /* Asks for what the token i will need: its output row and, as it is then entering the
  * window of the words before it, the input row and logits of the token i + window. */
-INLINE void prefetch_token(const State *s, const int32_t *tokens, int64_t i, int64_t n, int nv, int out_nv)
+INLINE void prefetch_token(const State *s, int64_t i, int nv, int out_nv)
 {
     const Hyper *p = s->p;
-    if (i < n && tokens[i] >= 0)
-        prefetch_row(output_row(s, tokens[i], 0), out_nv);
+    if (i < s->n_tokens && s->tokens[i] >= 0)
+        prefetch_row(output_row(s, s->tokens[i], 0), out_nv);
     i += p->window;
-    if (i < n && tokens[i] >= 0) {
-        prefetch_row(input_row(s, tokens[i]), nv);
+    if (i < s->n_tokens && s->tokens[i] >= 0) {
+        prefetch_row(input_row(s, s->tokens[i]), nv);
         if (p->word_stride)
-            prefetch_row(logit_row(s, tokens[i]), p->word_stride / LANES);
+            prefetch_row(logit_row(s, s->tokens[i]), p->word_stride / LANES);
     }
 }
 
+/* A part of the text: its windows may reach over its ends, as far as the line goes. */
+INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
+{
+    int64_t begin = start;
+    while (begin > 0 && start - begin < s->p->window && s->tokens[begin - 1] >= 0)
+        begin--;
+    return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1};
+}
+
+/* Makes x the next example of a part of the text; returns 0 at its end. */
+INLINE int next_example(State *s, Reader *r, Example *x, const int nv, const int out_nv)
+{
+    const Hyper *p = s->p;
+    const int32_t *tokens = s->tokens;
+    const int64_t window = p->window;
+    while (r->next > r->last) {
+        const int64_t i = ++r->at;
+        if (i >= r->stop)
+            return 0;
+        s->passed++;
+        int64_t reach = window;
+        if (p->shrink_windows)
+            reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
+        prefetch_token(s, i + AHEAD, nv, out_nv);
+        if (tokens[i] < 0) {
+            r->begin = i + 1;
+            continue;
+        }
+        if (r->end <= i)
+            r->end = i + 1;
+        while (r->end < s->n_tokens && r->end <= i + window && tokens[r->end] >= 0)
+            r->end++;
+        const int64_t left = i - r->begin < reach ? i - r->begin : reach;
+        const int64_t right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
+        if (left + right == 0)
+            continue;
+        x->target = tokens[i];
+        x->place = i - left;
+        x->n_places = (int)(left + right + 1);
+        x->middle = (int)left;
+        x->slot = (int)(window - left);
+        x->n = (int)(left + right);
+        if (!pairwise(p))
+            return 1;
+        r->next = i - left;
+        r->last = i + right;
+        r->next += r->next == i;
+    }
+    x->target = tokens[r->at];
+    x->place = r->next;
+    x->n_places = x->n = 1;
+    x->middle = 1; /* not among them */
+    x->slot = (int)(r->next - r->at + window - (r->next > r->at));
+    r->next++;
+    r->next += r->next == r->at;
+    return 1;
+}
+
+/* Reads the text in `shared_by` parts at a time, an example of each after the other: those that share a tuple of
+ * negatives come from places far apart. They meet it TOGETHER at a time. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
-    const int32_t *tokens;
-    const int64_t n = subsample(s, &tokens);
+    const int n_readers = p->shared_by;
+    const int64_t n = s->n_tokens = subsample(s, &s->tokens);
     if (n < 0)
         return (int)n;
-    const int together = p->model == MODEL_SKIPGRAM && p->shared_by > 1;
-    const int pairs = !together && (p->model == MODEL_SKIPGRAM || p->model == MODEL_SSG);
-    const int window = p->window, size = p->shared_by, distance = size < AHEAD ? AHEAD : size;
-    const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
-    for (int64_t j = -window; j < n + window; j++) {
-        const int none = j < 0 || j >= n || tokens[j] < 0;
-        s->rows[j + window] = none ? s->nowhere : input_row(s, tokens[j]);
+    for (int64_t i = 0; i < n; i++) {
+        if (s->tokens[i] < 0)
+            continue;
+        s->rows[i] = input_row(s, s->tokens[i]);
         if (p->word_stride)
-            s->logit_rows[j + window] = none ? s->nowhere : logit_row(s, tokens[j]);
+            s->logit_rows[i] = logit_row(s, s->tokens[i]);
     }
-    int64_t begin = 0, end = -1, merged = 0; /* the line is tokens[begin .. end) */
-
-    for (int64_t from = 0; from < n; from += size) {
-        const int64_t to = from + size < n ? from + size : n;
-        int reach = window;
-        if (p->shrink_windows)
-            reach = 1 + (int)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
-        s->alpha = p->alpha_begin + slope * (float)from;
-        s->size = 0;
-        s->around = s->rows + from;
-        s->logits_around = s->logit_rows + from;
-        for (int64_t i = from; i < to; i++) {
-            prefetch_token(s, tokens, i + distance, n, nv, out_nv);
-            if (tokens[i] < 0) {
-                begin = i + 1;
+    for (int r = 0; r < n_readers; r++)
+        s->readers[r] = read_from(s, n * r / n_readers, n * (r + 1) / n_readers);
+    int64_t merged = 0;
+    const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
+    for (;;) {
+        int found = 0;
+        for (int r = 0; r < n_readers; r += TOGETHER) {
+            s->size = 0;
+            for (int k = r; k < n_readers && k < r + TOGETHER; k++)
+                s->size += next_example(s, &s->readers[k], &s->block[s->size], nv, out_nv);
+            if (s->size == 0)
                 continue;
-            }
-            if (end < begin)
-                for (end = i; end < n && tokens[end] >= 0; end++)
-                    ;
-            int left = (int)(i - begin < reach ? i - begin : reach), right = (int)(end - 1 - i < reach ? end - 1 - i : reach);
-            if (left + right == 0)
-                continue;
-            Example *x = &s->block[s->size];
-            x->target = tokens[i];
-            x->middle = (int)(i - from) + window;
-            x->first = window - left; /* slots are the places around the target, left to right: 0 .. 2 window - 1 */
-            x->n = left + right;
-            float **around = s->rows + i;
-            for (int slot = 0; slot < window && !s->several; slot++) {
-                x->contexts[slot] = around[slot];
-                x->contexts[window + slot] = around[window + 1 + slot];
-            }
-            s->size++;
+            found = 1;
+            s->alpha = p->alpha_begin + slope * (float)s->passed;
+            train_block(s, nv, out_nv);
         }
-        if (s->size && together)
-            train_pairs(s, nv);
-        else if (s->size) {
-            Example *x = s->block;
-            const int steps = pairs ? x->n : 1; /* one for all, or one for each context word */
-            x->n = pairs ? 1 : x->n;
-            for (int step = 0; step < steps; step++, x->first++)
-                train_block(s, nv, out_nv);
-        }
-        if (to - merged >= p->merge_every) {
+        if (!found)
+            return 0;
+        next_tuple(s, out_nv);
+        if (s->passed - merged >= p->merge_every) {
             merge(s->task);
-            merged = to;
+            merged = s->passed;
         }
     }
-    return 0;
 }
 
 /* The loop once more for each width that people use most, known to the compiler: rows then stay in registers. */
@@ -946,37 +895,25 @@ static void *take(uintptr_t *arena, size_t n, size_t size)
 static size_t lay_out(State *s, uintptr_t arena)
 {
     const uintptr_t begin = arena;
-    const size_t size = (size_t)s->p->shared_by, targets = (size_t)s->n_targets, slots = (size_t)s->n_slots;
-    const size_t width = (size_t)s->p->out_width;
-    const size_t around = (size_t)s->n_around;
-    const size_t tokens = (size_t)s->task->n_tokens, met = targets + size; /* by one vector */
-    s->block = take(&arena, size, sizeof(Example));
-    s->logits = take(&arena, size * targets, sizeof(float));
-    s->labels = take(&arena, size * targets, sizeof(float));
-    s->weights = take(&arena, size * targets, sizeof(float));
-    s->targets = take(&arena, met, sizeof(float *));
-    s->hiddens = take(&arena, size, sizeof(float *));
-    s->grads = take(&arena, size, sizeof(float *));
-    s->rows = take(&arena, tokens + slots, sizeof(float *));
-    s->logit_rows = take(&arena, s->p->word_stride ? tokens + slots : 0, sizeof(float *));
-    s->sums = take(&arena, slots > met ? slots : met, sizeof(quad));
-    s->slot_logits = take(&arena, slots, sizeof(float));
-    s->slopes = take(&arena, TOGETHER * around, sizeof(float));
-    s->nowhere = take(&arena, width, sizeof(float));
-    s->shares_around = take(&arena, size * around, sizeof(float));
+    const size_t targets = (size_t)s->n_targets, width = (size_t)s->p->out_width, tokens = (size_t)s->task->n_tokens;
+    const size_t around = 2 * (size_t)s->p->window + 1; /* places, with the target's */
+    s->readers = take(&arena, (size_t)s->p->shared_by, sizeof(Reader));
+    s->logits = take(&arena, TOGETHER * targets, sizeof(float));
+    s->labels = take(&arena, TOGETHER * targets, sizeof(float));
+    s->weights = take(&arena, TOGETHER * targets, sizeof(float));
+    s->targets = take(&arena, targets, sizeof(float *));
+    s->rows = take(&arena, tokens, sizeof(float *));
+    s->logit_rows = take(&arena, s->p->word_stride ? tokens : 0, sizeof(float *));
+    s->sums = take(&arena, 4 + (around > targets ? around : targets), sizeof(vec));
+    s->slot_logits = take(&arena, around, sizeof(float));
+    s->slopes = take(&arena, around, sizeof(float));
     s->line = take(&arena, tokens, sizeof(int32_t));
-    for (size_t b = 0; b < size; b++) {
-        Example x = {0};
-        x.hidden = take(&arena, width, sizeof(float));
-        x.grad = take(&arena, width, sizeof(float));
-        x.shares = take(&arena, slots, sizeof(float));
-        x.steps = take(&arena, slots, sizeof(float));
-        x.contexts = take(&arena, slots, sizeof(float *));
-        if (begin) {
-            s->block[b] = x;
-            s->hiddens[b] = x.hidden;
-            s->grads[b] = x.grad;
-        }
+    for (int b = 0; b < TOGETHER; b++) {
+        Example *x = &s->block[b];
+        x->hidden = s->hiddens[b] = take(&arena, width, sizeof(float));
+        x->grad = s->grads[b] = take(&arena, width, sizeof(float));
+        x->shares = take(&arena, around, sizeof(float));
+        x->steps = take(&arena, around, sizeof(float));
     }
     return arena - begin;
 }
@@ -986,9 +923,6 @@ int TRAIN(const Task *task)
     const Hyper *p = task->hyper;
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_targets = 1 + p->drawn;
-    s.n_slots = 2 * p->window;
-    s.n_around = (p->shared_by + s.n_slots + LANES - 1) / LANES * LANES;
-    s.several = p->shared_by > 1;
     for (int k = 0; k < LANES; k++)
         s.places[k] = k;
 

@@ -22,7 +22,7 @@ CBOW, SKIPGRAM, SSG, CWINDOW, CBOW_ATTN = range(5)
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
 
 TOGETHER = 4
-"""Examples that meet their negatives in one pass."""
+"""Examples, from places far apart in the text, that meet a tuple of negatives at once."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -40,17 +40,26 @@ class Parameters(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The examples that share a tuple of negatives; ``size`` of them are in use."""
+    """At most TOGETHER examples, each of another part of the text."""
 
-    targets: np.ndarray  # (shared_by,) the word to predict
-    first: np.ndarray  # (shared_by,) its context words stand in the slots first, first + 1, ..
-    n: np.ndarray  # (shared_by,) this many
-    words: np.ndarray  # (shared_by, 2 window) word by slot
-    hidden: np.ndarray  # (shared_by, out_width) x
-    grad: np.ndarray  # (shared_by, out_width) -alpha dL/dx
-    logits: np.ndarray  # (shared_by, drawn + 1) of the negatives, then of the target
-    shares: np.ndarray  # (shared_by, 2 window) x = sum shares[i] W_i
-    steps: np.ndarray  # (shared_by, 2 window) W_i += steps[i] grad
+    targets: np.ndarray  # (TOGETHER,) the word to predict
+    first: np.ndarray  # (TOGETHER,) its context words stand in the slots first, first + 1, ..
+    n: np.ndarray  # (TOGETHER,) this many
+    words: np.ndarray  # (TOGETHER, 2 window) word by slot
+    hidden: np.ndarray  # (TOGETHER, out_width) x
+    grad: np.ndarray  # (TOGETHER, out_width) -alpha dL/dx
+    logits: np.ndarray  # (TOGETHER, drawn + 1) of the negatives, then of the target
+    shares: np.ndarray  # (TOGETHER, 2 window) x = sum shares[i] W_i
+    steps: np.ndarray  # (TOGETHER, 2 window) W_i += steps[i] grad
+
+
+class Readers(NamedTuple):
+    """The parts of the text that are read side by side, and where the reading of each stands."""
+
+    at: np.ndarray  # (shared_by,) the place of the target
+    stop: np.ndarray  # (shared_by,) where the part ends
+    reach: np.ndarray  # (shared_by,) words of the window on each side
+    slot: np.ndarray  # (shared_by,) the next slot, for models that take one context word at a time
 
 
 @njit(nogil=True, cache=True)
@@ -80,30 +89,21 @@ def add(x: np.ndarray, weight: float, row: np.ndarray) -> None:
 
 
 @njit(nogil=True, cache=True)
-def coefficient(logit: float, label: bool, weight: float, alpha: float) -> tuple[float, float]:
-    """Return the loss weight * -log sigmoid(logit if label else -logit), and alpha times minus its slope."""
-    e = math.exp(-abs(logit))
-    sigmoid = 1.0 / (1.0 + e) if logit > 0.0 else e / (1.0 + e)
-    against = -logit if label else logit
-    loss = weight * (max(against, 0.0) + math.log1p(e))
-    return loss, alpha * weight * (label - sigmoid)
+def coefficients(logits: np.ndarray, ids: np.ndarray, target: int, alpha: float) -> float:
+    """Turn logits into g = alpha * (label - sigmoid(logit)), in place, and return the loss.
 
-
-@njit(nogil=True, cache=True)
-def coefficients(
-    logits: np.ndarray, ids: np.ndarray, target: int, negative_weight: float, alpha: float
-) -> float:
-    """Turn logits into g = alpha * weight * (label - sigmoid(logit)), in place, and return the loss.
-
-    The target stands last, with label and weight 1; the others have label 0 and the negatives'
-    weight, except that a negative that is the target itself counts nothing.
+    The target stands last, with label 1; the others have label 0, and count nothing if they are the
+    target itself. The loss is the sum of -log sigmoid(logit if label else -logit).
     """
     total = 0.0
     for t in range(len(logits)):
         positive = t == len(logits) - 1
-        weight = 1.0 if positive else 0.0 if ids[t] == target else negative_weight
-        loss, logits[t] = coefficient(logits[t], positive, weight, alpha)
-        total += loss
+        counts = positive or ids[t] != target
+        z = logits[t]
+        e = math.exp(-abs(z))
+        sigmoid = 1.0 / (1.0 + e) if z > 0.0 else e / (1.0 + e)
+        total += counts * (max(-z if positive else z, 0.0) + math.log1p(e))
+        logits[t] = alpha * counts * (positive - sigmoid)
     return total
 
 
@@ -212,8 +212,8 @@ def train_block(
     """Take one negative-sampling step of the block's examples.
 
     Each example meets its own target, and all meet one tuple of negatives. Logits are those before
-    the step. A row that is met again, as it stands twice in the tuple, is a target too, or is met by
-    more than TOGETHER examples, is met as the first time has left it.
+    the step. A row that is met again, as it stands twice in the tuple or is a target, too, is met as the
+    first time has left it.
     """
     cursor = np.int64(rng[1])
     negatives, drawn = pool[cursor], p.drawn
@@ -224,7 +224,7 @@ def train_block(
         for t in range(drawn):
             block.logits[b, t] = dot(block.hidden[b], output_row(p, params, negatives[t], band))
         block.logits[b, drawn] = dot(block.hidden[b], output_row(p, params, block.targets[b], band))
-        stats[LOSS] += coefficients(block.logits[b], negatives, block.targets[b], p.negative_weight, alpha)
+        stats[LOSS] += coefficients(block.logits[b], negatives, block.targets[b], alpha)
     block.grad[:size] = 0.0
     if size == 1:
         for t in range(drawn):
@@ -234,14 +234,12 @@ def train_block(
         row = output_row(p, params, block.targets[b], band)
         exchange(block.hidden[b], row, block.logits[b, drawn], block.grad[b])
     if size > 1:
-        for first in range(0, size, TOGETHER):
-            last = min(first + TOGETHER, size)
-            for t in range(drawn):
-                row = output_row(p, params, negatives[t], band)
-                for b in range(first, last):
-                    add(block.grad[b], block.logits[b, t], row)
-                for b in range(first, last):
-                    add(row, block.logits[b, t], block.hidden[b])
+        for t in range(drawn):
+            row = output_row(p, params, negatives[t], band)
+            for b in range(size):
+                add(block.grad[b], block.logits[b, t], row)
+            for b in range(size):
+                add(row, block.logits[b, t], block.hidden[b])
     if p.model == CBOW_ATTN and p.attention_rate != 0.0:
         for b in range(size):
             learn_attention(p, b, block, params)
@@ -249,58 +247,6 @@ def train_block(
         spread(p, b, block, params)
         stats[CONTEXTS] += block.n[b]
     stats[EXAMPLES] += size
-    rng[1] = np.uint64((cursor + 1) % len(pool))
-
-
-@njit(nogil=True, cache=True)
-def train_pairs(
-    p: Any,
-    start: int,
-    size: int,
-    alpha: float,
-    tokens: np.ndarray,
-    places: np.ndarray,
-    block: Block,
-    params: Parameters,
-    pool: np.ndarray,
-    rng: np.ndarray,
-    stats: np.ndarray,
-) -> None:
-    """Take the steps of skip-gram for a block, for one word of the text around it after the other.
-
-    Each is the vector that meets the targets it is a context of and, with the weight of all of these
-    together, the negatives. A negative does not count for a target that is the same word.
-    """
-    cursor = np.int64(rng[1])
-    negatives, drawn = pool[cursor], p.drawn
-    ids = np.empty(drawn + size, np.int64)
-    logits, weights = np.empty(drawn + size, params.inputs.dtype), np.empty(drawn + size)
-    ids[:drawn] = negatives
-    for j in range(max(0, start - p.window), min(len(tokens), start + p.shared_by + p.window)):
-        n = drawn
-        weights[:drawn] = 0.0
-        for b in range(size):
-            slot = j - places[b] + p.window - (j > places[b])
-            if j != places[b] and block.first[b] <= slot < block.first[b] + block.n[b]:
-                ids[n] = block.targets[b]
-                weights[n] = 1.0
-                n += 1
-                for t in range(drawn):
-                    weights[t] += p.negative_weight * (negatives[t] != block.targets[b])
-        if n == drawn:
-            continue
-        x, grad = params.inputs[tokens[j]], block.grad[0]
-        for t in range(n):
-            logits[t] = dot(x, params.outputs[ids[t]])
-        grad[:] = 0.0
-        for t in range(n):
-            loss, logits[t] = coefficient(logits[t], t >= drawn, weights[t], alpha)
-            stats[LOSS] += loss
-            exchange(x, params.outputs[ids[t]], logits[t], grad)
-        add(x, 1.0, grad)
-        stats[EXAMPLES] += n - drawn
-        stats[CONTEXTS] += n - drawn
-    rng[1] = np.uint64((cursor + 1) % len(pool))
 
 
 @njit(nogil=True, cache=True)
@@ -317,57 +263,75 @@ def subsample(tokens: np.ndarray, keep: np.ndarray, rng: np.ndarray, stats: np.n
 
 
 @njit(nogil=True, cache=True)
+def next_example(
+    p: Any, r: int, readers: Readers, tokens: np.ndarray, b: int, block: Block, rng: np.ndarray
+) -> tuple[bool, int]:
+    """Make block[b] the next example of part r; return whether there was one, and the tokens read for it."""
+    n, window, pairs = len(tokens), p.window, p.model in (SKIPGRAM, SSG)
+    read = 0
+    while True:
+        i = readers.at[r]
+        if readers.slot[r] >= 2 * window:  # on to the next target
+            i = readers.at[r] = i + 1
+            if i >= readers.stop[r]:
+                readers.at[r] = i - 1
+                return False, read
+            read += 1
+            readers.slot[r] = 0
+            readers.reach[r] = window
+            if p.shrink_windows:
+                readers.reach[r] = 1 + np.int64((draw(rng) * np.uint64(window)) >> S32)
+        left = right = 0
+        if tokens[i] >= 0:
+            while left < readers.reach[r] and i - left > 0 and tokens[i - left - 1] >= 0:
+                left += 1
+            while right < readers.reach[r] and i + right + 1 < n and tokens[i + right + 1] >= 0:
+                right += 1
+        # slots are the places around the target, left to right: 0 .. 2 window - 1
+        first, last = max(readers.slot[r], window - left), window + right
+        readers.slot[r] = first + 1 if pairs and first < last else 2 * window
+        if first < last:
+            break
+    block.targets[b], block.first[b] = tokens[i], first
+    block.n[b] = 1 if pairs else last - first
+    for slot in range(first, first + block.n[b]):
+        block.words[b, slot] = tokens[i + slot - window + (slot >= window)]
+    return True, read
+
+
+@njit(nogil=True, cache=True)
 def train_tokens(
     p: Any,
     tokens: np.ndarray,
+    readers: Readers,
     block: Block,
     params: Parameters,
     pool: np.ndarray,
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Go through the text, ``shared_by`` positions at a time."""
-    together = p.model == SKIPGRAM and p.shared_by > 1
-    pairs = p.model in (SKIPGRAM, SSG) and not together
-    n, window = len(tokens), p.window
-    places = np.empty(p.shared_by, np.int64)  # of the block's targets in the text
-    begin, end = 0, -1  # the line is tokens[begin .. end)
-    for start in range(0, n, p.shared_by):
-        reach = window
-        if p.shrink_windows:
-            reach = 1 + np.int64((draw(rng) * np.uint64(window)) >> S32)
-        alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * start
-        size = 0
-        for i in range(start, min(start + p.shared_by, n)):
-            if tokens[i] < 0:
-                begin = i + 1
-                continue
-            if end < begin:
-                end = i
-                while end < n and tokens[end] >= 0:
-                    end += 1
-            left, right = min(i - begin, reach), min(end - 1 - i, reach)
-            if left + right == 0:
-                continue
-            places[size] = i
-            block.targets[size] = tokens[i]
-            block.first[size] = window - left
-            block.n[size] = left + right
-            for j in range(i - left, i + right + 1):
-                if j != i:
-                    slot = j - i + window - (j > i)  # place in the window, left to right: 0 .. 2 window - 1
-                    block.words[size, slot] = tokens[j]
-            size += 1
-            if pairs:
-                block.n[0] = size = 1
-                for slot in range(window - left, window + right):
-                    block.first[0] = slot
-                    train_block(p, 1, alpha, block, params, pool, rng, stats)
-                size = 0
-        if size and together:
-            train_pairs(p, start, size, alpha, tokens, places, block, params, pool, rng, stats)
-        elif size:
-            train_block(p, size, alpha, block, params, pool, rng, stats)
+    """Read the text in ``shared_by`` parts at a time, an example of each after the other.
+
+    Those that share a tuple of negatives come from places far apart. They meet it TOGETHER at a time.
+    """
+    n, read, found = len(tokens), 0, True
+    for r in range(p.shared_by):
+        readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
+        readers.slot[r] = 2 * p.window
+    while found:
+        found = False
+        for first in range(0, p.shared_by, TOGETHER):
+            size = 0
+            for r in range(first, min(first + TOGETHER, p.shared_by)):
+                one, more = next_example(p, r, readers, tokens, size, block, rng)
+                size += one
+                read += more
+            if size:
+                found = True
+                alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
+                train_block(p, size, alpha, block, params, pool, rng, stats)
+        if found:
+            rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
 
 
 @njit(nogil=True, cache=True)
@@ -381,20 +345,26 @@ def _train_chunk(
     stats: np.ndarray,
 ) -> None:
     p = hyper[0]
-    size, slots = p.shared_by, 2 * p.window
-    dtype = params.inputs.dtype
+    slots, dtype = 2 * p.window, params.inputs.dtype
     block = Block(
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros((size, slots), np.int64),
-        np.zeros((size, p.out_width), dtype),
-        np.zeros((size, p.out_width), dtype),
-        np.zeros((size, p.drawn + 1), dtype),
-        np.zeros((size, slots), dtype),
-        np.zeros((size, slots), dtype),
+        np.zeros(TOGETHER, np.int64),
+        np.zeros(TOGETHER, np.int64),
+        np.zeros(TOGETHER, np.int64),
+        np.zeros((TOGETHER, slots), np.int64),
+        np.zeros((TOGETHER, p.out_width), dtype),
+        np.zeros((TOGETHER, p.out_width), dtype),
+        np.zeros((TOGETHER, p.drawn + 1), dtype),
+        np.zeros((TOGETHER, slots), dtype),
+        np.zeros((TOGETHER, slots), dtype),
     )
-    train_tokens(p, subsample(tokens, keep, rng, stats), block, params, pool, rng, stats)
+    readers = Readers(
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+    )
+    kept = subsample(tokens, keep, rng, stats)
+    train_tokens(p, kept, readers, block, params, pool, rng, stats)
 
 
 def train_chunk(

@@ -104,6 +104,8 @@ def learn(language: Language, **options: Any) -> EmbeddingModel:
         **options,
         "workers": 1,
     }
+    if options.get("negatives") == "shared":  # as on a long text
+        options["shared_by"] = SHARED_BY[options["model"]]
     text = {"window": WINDOW, "shrink_windows": False, "sample": 0, "min_count": 1, "tokenizer": "whitespace"}
     sentences = [[f"{word:04d}" for word in line] for line in language.lines.tolist()]
     return train(sentences, TrainConfig(**text, **options))
@@ -292,6 +294,7 @@ def train_middles(
         block.targets[0], block.first[0], block.n[0] = lines[i, 5], 0, 10
         block.words[0, :5], block.words[0, 5:] = lines[i, :5], lines[i, 6:]
         sgns_numba.train_block(hyper[0], 1, alphas[i], block, params, pool, rng, stats)
+        rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
 
 
 def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> EmbeddingModel:

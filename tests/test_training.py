@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca.chunks import parts
 from wordvec_ca.config import TrainConfig
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
@@ -336,7 +337,7 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
         text, TrainConfig(**kind, vector_size=9, epochs=2, workers=1, seed=5), output=tmp_path / "m"
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
-    may_be_none = ("max_final_vocab", "field", "count_memory", "phrases")
+    may_be_none = ("max_final_vocab", "field", "count_memory", "phrases", "shared_by")
     assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)
@@ -460,7 +461,7 @@ def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) 
 
 @pytest.mark.parametrize("window", [5, 20])
 def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: int) -> None:
-    """Steps of all predictions of a block at once diverge here."""
+    """Steps of all predictions that share a draw at once diverge here."""
     rng = np.random.default_rng(2)
     corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
     common = TrainConfig(
@@ -468,48 +469,46 @@ def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: in
         workers=1, min_count=1,
     )  # fmt: skip
     exact, shared = (
-        train(corpus[:1_800], dataclasses.replace(common, negatives=negatives), valid=corpus[1_800:]).record[
+        train(corpus[:1_800], dataclasses.replace(common, **options), valid=corpus[1_800:]).record[
             "valid_loss_by_epoch"
         ][-1]
-        for negatives in ("exact", "shared")
-    )
-    assert shared == pytest.approx(exact, rel=0.015)
-
-
-@pytest.mark.parametrize("window", [5, 20])
-@pytest.mark.parametrize("model", ["cbow", "cbow-attn"])
-def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, window: int) -> None:
-    """On few words without sub-sampling, where summed steps overshoot first."""
-    rng = np.random.default_rng(2)
-    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_400)]
-    common = TrainConfig(
-        model=model, window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
-    )
-    assert common.resolved().negatives == "shared"
-    exact, shared = (
-        train(corpus[:2_000], dataclasses.replace(common, negatives=negatives), valid=corpus[2_000:]).record[
-            "valid_loss_by_epoch"
-        ][-1]
-        for negatives in ("exact", "shared")
+        for options in ({"negatives": "exact"}, {"shared_by": 16})
     )
     assert shared == pytest.approx(exact, rel=0.002)
 
 
-def test_how_many_targets_share_how_many_negatives() -> None:
-    def sharing(**options: Any) -> tuple[int, int]:
-        config = TrainConfig(**options).resolved()
-        assert config.shared_by == config.sharing()[0]
-        assert config.resolved() == config
-        return config.sharing()
+@pytest.mark.parametrize("window", [5, 20])
+@pytest.mark.parametrize("model", ["cbow", "cbow-attn", "skipgram"])
+def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, window: int) -> None:
+    """On few words without sub-sampling, where summed steps overshoot first."""
+    rng = np.random.default_rng(2)
+    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(10_400)]
+    common = TrainConfig(
+        model=model, window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
+    )
+    assert common.resolved().negatives == "shared"
+    runs = [
+        train(corpus[:10_000], dataclasses.replace(common, negatives=negatives), valid=corpus[10_000:])
+        for negatives in ("exact", "shared")
+    ]
+    assert [run.record["kernel"]["shared_by"] for run in runs] == [1, 4]
+    exact, shared = (run.record["valid_loss_by_epoch"][-1] for run in runs)
+    assert shared == pytest.approx(exact, rel=0.002)
 
-    assert sharing() == (4, 10)
-    assert sharing(negative=10) == (4, 20)
-    assert sharing(model="cbow-attn", negative=10) == (4, 16)
-    assert sharing(model="skipgram", negatives="shared") == (8, 8)
-    assert sharing(model="skipgram", negatives="shared", shared_by=2) == (2, 6)
-    assert sharing(negative=1, shared_by=64) == (64, 4)
-    assert sharing(negatives="exact") == (1, 5)
-    assert sharing(model="skipgram") == sharing(model="ssg") == sharing(model="cwindow") == (1, 5)
-    assert sharing(negatives="exact", shared_by=1) == (1, 5)
+
+def test_how_many_predictions_share_negatives() -> None:
+    def sharing(n_tokens: int, **options: Any) -> int:
+        config = TrainConfig(**options).resolved()
+        assert config.resolved() == config
+        return parts(n_tokens, config)
+
+    for model, most in (("cbow", 4), ("cbow-attn", 4), ("skipgram", 16), ("ssg", 1), ("cwindow", 1)):
+        assert sharing(10**9, model=model) == most
+        assert sharing(100_000, model=model) == 1
+        assert sharing(10**9, model=model, negatives="exact") == 1
+    assert [sharing(n, model="skipgram") for n in (0, 10**5, 300_000, 10**6, 3 * 10**6)] == [1, 1, 2, 7, 16]
+    assert sharing(100, model="skipgram", shared_by=64) == 64  # as was asked for
+    assert sharing(10**9, negatives="exact", shared_by=1) == 1
+    assert 1 <= sharing(10**9, model="skipgram", window=100, vector_size=2_000) < 16  # a chunk is soon done
     with pytest.raises(ValueError, match="shared_by is 8"):
         TrainConfig(negatives="exact", shared_by=8)

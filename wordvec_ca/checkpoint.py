@@ -34,9 +34,9 @@ from wordvec_ca.npy_stream import read_npy_header
 if TYPE_CHECKING:
     from wordvec_ca.model import EmbeddingModel
 
-CHECKPOINT_FORMAT = 3
+CHECKPOINT_FORMAT = 4
 """Raised whenever another program could not go on as this one would: 2 has another order of negatives, 3 sums
-the contexts of a block in another order."""
+the contexts of a block in another order, 4 reads several parts of a chunk side by side."""
 
 LARGEST_STATE = 1 << 28
 """Bytes of state.json above which a file is no checkpoint of ours."""

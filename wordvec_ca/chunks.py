@@ -17,6 +17,9 @@ CHUNK_TOKENS = 32_768
 CHUNK_WORK = 5e8
 """Multiplications in a chunk, at most: half a second, so that Ctrl-C and checkpoints need not wait long."""
 
+SHARED_TOKENS = 128_000
+"""Tokens of the text for each prediction that shares negatives, at least, unless ``shared_by`` is given."""
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -147,6 +150,19 @@ def chunk_size(n_tokens: int, config: TrainConfig) -> int:
     """Return the tokens per chunk: a function of text and configuration, not of the number of workers."""
     affordable = int(CHUNK_WORK / multiplications(config))
     return max(100, min(affordable, max(1_000, min(CHUNK_TOKENS, n_tokens // 64))))
+
+
+def parts(n_tokens: int, config: TrainConfig) -> int:
+    """Return the parts of a chunk that are read side by side, to share negatives.
+
+    On a short text there are fewer, since what little is learnt of rare words suffers
+    (docs/decisions/), and where windows would overlap.
+    """
+    if config.shared_by is not None:
+        return config.sharing()
+    assert config.window is not None
+    apart = chunk_size(n_tokens, config) // (2 * config.window + 1)
+    return max(1, min(config.sharing(), n_tokens // SHARED_TOKENS, apart))
 
 
 def multiplications(config: TrainConfig) -> int:

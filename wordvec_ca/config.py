@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,16 +30,9 @@ PAIRWISE = ("skipgram", "ssg")
 AVERAGING = ("cbow", "cbow-attn")
 """Models whose hidden vector is a mean of context rows: they have the choice of ``cbow_update``."""
 
-SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 8}
-"""Neighbouring targets that share a draw of negatives, unless ``shared_by`` says otherwise; not for ssg
-and cwindow, whose rows of different places have nothing to share (docs/decisions/)."""
-
-LARGER_DRAW = {"cbow": 0.5, "cbow-attn": 0.3, "skipgram": 0.2}
-"""By this share of ``negative`` a draw is larger each time that twice as many targets share it; its weight
-makes up for that. With fewer the loss on held-out text suffers (docs/decisions/)."""
-
-SHARING = ("cbow", "cbow-attn")
-"""Models that share negatives by default, since they lose nothing by it (docs/decisions/)."""
+SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 16}
+"""Predictions, from places far apart in the text, that share a draw of negatives, unless ``shared_by`` says
+otherwise; not for ssg and cwindow (docs/decisions/)."""
 
 MOST_SHARED = 64
 """More targets than this that share a draw are taken for a typing error."""
@@ -116,12 +108,12 @@ class TrainConfig:
     attention_clip : float, default 10
         Logits are read as if within plus or minus this.
     negatives : {"exact", "shared"}, optional
-        ``exact`` draws negatives for each prediction; ``shared``, the default of cbow and cbow-attn, lets
-        neighbouring targets share a somewhat larger draw: for skipgram more than three times as fast, at a
-        small loss (docs/decisions/).
+        ``shared``, the default where there is a choice, that is, not for ssg and cwindow, lets predictions
+        from places far apart in the text share a draw; ``exact`` draws for each prediction anew, which is
+        slower and no better (docs/decisions/).
     shared_by : int, optional
-        How many targets share a draw; 4, for skipgram 8. With fewer it loses less; cbow and cbow-attn are
-        hardly faster with more than 4.
+        How many predictions share a draw; by default 4, for skipgram 16, and fewer if the text has less than
+        2 million words. With more, training is hardly faster, and a little worse on small vocabularies.
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}
@@ -243,16 +235,11 @@ class TrainConfig:
             workers=self.workers or usable_cpus(),
             attention_alpha=alpha if self.attention_alpha is None else self.attention_alpha,
             negatives=self._negatives(),
-            shared_by=self.sharing()[0],
         )
 
-    def sharing(self) -> tuple[int, int]:
-        """Return how many neighbouring targets share a draw of negatives, and how many are drawn."""
-        if self._negatives() == "exact":
-            return 1, self.negative
-        shared_by = self.shared_by or SHARED_BY[self.model]
-        factor = 1 + LARGER_DRAW[self.model] * math.log2(shared_by)
-        return shared_by, math.ceil(round(self.negative * factor, 6))
+    def sharing(self) -> int:
+        """Return how many predictions share a draw of negatives, if the text is long enough for it."""
+        return 1 if self._negatives() == "exact" else self.shared_by or SHARED_BY[self.model]
 
     def contexts(self) -> int:
         """Return the context words of a target, on average, in the middle of a line."""
@@ -274,7 +261,7 @@ class TrainConfig:
     def _negatives(self) -> str:
         if self.model not in SHARED_BY:
             return "exact"
-        return self.negatives or ("shared" if self.model in SHARING else "exact")
+        return self.negatives or "shared"
 
     def _default_alpha(self) -> float:
         if self.model in AVERAGING and self.cbow_update == "exact":

@@ -108,7 +108,6 @@ class EmbeddingModel:
         hyper["shrink_windows"] = c.shrink_windows
         hyper["drawn"] = c.negative
         hyper["shared_by"] = 1
-        hyper["negative_weight"] = 1.0
         hyper["word2vec_update"] = c.model in ("cbow", "cbow-attn") and c.cbow_update == "word2vec"
         if attends:
             hyper["word_stride"] = 0 if c.attention == "position" else self.word_logits.shape[1]

@@ -12,7 +12,7 @@ import numpy as np
 from wordvec_ca import kernels
 from wordvec_ca._version import __version__
 from wordvec_ca.checkpoint import State, tallies
-from wordvec_ca.chunks import CHUNK_TOKENS, Chunks, StreamedChunks, chunk_size, chunks_of
+from wordvec_ca.chunks import CHUNK_TOKENS, Chunks, StreamedChunks, chunk_size, chunks_of, parts
 from wordvec_ca.config import PAIRWISE, TrainConfig
 from wordvec_ca.corpus import EncodedCorpus
 from wordvec_ca.divergence import TrainingDiverged, divergence
@@ -135,14 +135,13 @@ class Trainer:
         self.schedule = Schedule(config, len(tokens))
         self.keep = keep_thresholds(model.vocab, config.sample)
         self.hyper = model.hyper()
-        shared_by, drawn = config.sharing()
-        self.hyper["shared_by"], self.hyper["drawn"] = shared_by, drawn
-        self.hyper["negative_weight"] = config.negative / drawn
+        self.hyper["shared_by"] = shared_by = parts(len(tokens), config)
         self._keep_rows_private()
         self.pool = noise_pool(
             model.vocab.counts,
-            int(self.hyper["drawn"][0]),
+            config.negative,
             ns_exponent=config.ns_exponent,
+            burst=2 if shared_by == 1 else 1,  # else a row that is fetched serves several anyway
             row_bytes=4 * int(self.hyper["out_width"][0]),
             draws=max(50_000, min(POOL_DRAWS, len(tokens))),
             seed=config.seed,

@@ -60,13 +60,13 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--negatives",
     type=click.Choice(["exact", "shared"]),
-    help="Own negatives for each prediction, or some shared by neighbours.  "
-    "[default: shared for cbow and cbow-attn, else exact]",
+    help="Own negatives for each prediction, or some shared by predictions from far apart.  "
+    "[default: shared, but exact for ssg and cwindow]",
 )
 @click.option(
     "--shared-by",
     type=int,
-    help="Neighbouring targets that share negatives: fewer lose less.  [default: 4, for skipgram 8]",
+    help="Predictions that share negatives.  [default: 4, for skipgram 16; on less than 2 M words fewer]",
 )
 @click.option(
     "--sample",
