@@ -25,10 +25,7 @@ HYPER_DTYPE = np.dtype(
         ("window", np.int32),  # context words on each side
         ("shrink_windows", np.int32),  # 1: each window is uniform on 1 .. window
         ("drawn", np.int32),  # negatives per tuple
-        (
-            "shared_by",
-            np.int32,
-        ),  # parts of the text read side by side, which share tuples of negatives; 1 for ssg, cwindow
+        ("shared_by", np.int32),  # parts of the text read side by side that share tuples; 1 for ssg, cwindow
         ("alpha_begin", np.float32),  # learning rate at the first token of the chunk
         ("alpha_end", np.float32),  # learning rate after the last token of the chunk
         ("word2vec_update", np.int32),  # 1: context rows move by n times their gradient, as in word2vec.c

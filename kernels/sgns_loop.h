@@ -222,11 +222,9 @@ INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const
                            const int count)
 {
     const vec before = broadcast(sum == x);
-    vec part[PANEL], sums[PANEL];
-    EACH(k, count) {
+    vec part[PANEL], sums[PANEL] = {{0}};
+    EACH(k, count)
         part[k] = AT(x, at + k);
-        sums[k] = before * part[k];
-    }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
@@ -237,7 +235,7 @@ INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const
         }
     }
     EACH(k, count)
-        AT(sum, at + k) = sums[k];
+        AT(sum, at + k) = before * part[k] + sums[k];
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
@@ -250,12 +248,11 @@ INLINE void exchange(const float *x, float *sum, float *const *rows, const float
 
 /* ---- several rows and many -------------------------------------------------------------
  *
- * The same for `size` <= TOGETHER vectors at once, each with a row of its own besides the many. Of numbers for each
+ * The same for `size` vectors at once, 2 to TOGETHER, each with a row of its own besides the many. Of numbers for each
  * pair, those of a row stand together: [t][b], TOGETHER in any case, and those of the own rows last. */
 
 #define SEVERAL(function, size, ...)              \
     switch (size) {                               \
-    case 1: function(__VA_ARGS__, 1); break;      \
     case 2: function(__VA_ARGS__, 2); break;      \
     case 3: function(__VA_ARGS__, 3); break;      \
     default: function(__VA_ARGS__, TOGETHER);     \
@@ -308,11 +305,11 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
     EACH(b, size) {
         const float *x = xs[b];
         float *row = own[b];
-        const vec weight = broadcast(weights[TOGETHER * n + b]), before = broadcast(sums[b] == x);
+        const vec weight = broadcast(weights[TOGETHER * n + b]);
         EACH(k, count) {
             vec old = AT(row, at + k);
             part[b][k] = AT(x, at + k);
-            sum[b][k] = before * part[b][k] + weight * old;
+            sum[b][k] = weight * old;
             AT(row, at + k) = old + weight * part[b][k];
         }
     }
@@ -332,8 +329,9 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
     }
     EACH(b, size) {
         float *to = sums[b];
+        const vec before = broadcast(to == xs[b]);
         EACH(k, count)
-            AT(to, at + k) = sum[b][k];
+            AT(to, at + k) = before * part[b][k] + sum[b][k];
     }
 }
 
@@ -378,7 +376,7 @@ INLINE float coefficients(float *logits, const float *labels, const float *weigh
 typedef struct {
     int32_t target;          /* the word to predict */
     int64_t place;           /* of the first context word; the others follow, but for the target */
-    int n_places, middle;    /* so many places, and which of them is the target's, if it is one of them */
+    int n_places, middle;    /* so many places, and which of them is the target's; not for one context word */
     int slot, n;             /* the slot of the first context word, and how many there are */
     float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
     float *shares, *steps;   /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
@@ -634,9 +632,9 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
 }
 
 /* Sets the labels and weights of the block's logits, [t][b]: 1 for targets, 0 for negatives; weight 0 for no example. */
-static void weigh(State *s, const int across)
+static void weigh(State *s)
 {
-    const int n = across * s->n_targets;
+    const int across = s->size == 1 ? 1 : TOGETHER, n = across * s->n_targets;
     for (int i = 0; i < n; i++) {
         s->labels[i] = i / across == s->p->drawn;
         s->weights[i] = i % across < s->size;
@@ -657,7 +655,7 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     const int32_t *negatives = tuple_at(s, s->cursor);
     int clashes = 0; /* negatives that are a target themselves, and then count nothing */
     if (s->weighted != size)
-        weigh(s, across);
+        weigh(s);
     for (int t = 0; t < drawn; t++) {
         s->targets[t] = output_row(s, negatives[t], band);
         for (int b = 0; b < size; b++)
@@ -810,22 +808,22 @@ INLINE int next_example(State *s, Reader *r, Example *x, const int nv, const int
         const int64_t right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
         if (left + right == 0)
             continue;
-        x->target = tokens[i];
-        x->place = i - left;
-        x->n_places = (int)(left + right + 1);
-        x->middle = (int)left;
-        x->slot = (int)(window - left);
-        x->n = (int)(left + right);
-        if (!pairwise(p))
+        if (!pairwise(p)) {
+            x->target = tokens[i];
+            x->place = i - left;
+            x->n_places = (int)(left + right + 1);
+            x->middle = (int)left;
+            x->slot = (int)(window - left);
+            x->n = (int)(left + right);
             return 1;
+        }
         r->next = i - left;
         r->last = i + right;
         r->next += r->next == i;
     }
     x->target = tokens[r->at];
     x->place = r->next;
-    x->n_places = x->n = 1;
-    x->middle = 1; /* not among them */
+    x->n = 1;
     x->slot = (int)(r->next - r->at + window - (r->next > r->at));
     r->next++;
     r->next += r->next == r->at;

@@ -2,8 +2,7 @@
 
 The same as ``sgns_loop.h``, with the same draws in the same order, in plain loops over arrays of
 any float type. With float64 arrays it serves the gradient checks. It differs from the compiled
-loop in what only speed needs: no prefetching, no padding, contexts met one example at a time, and
-no private rows for several threads.
+loop in what only speed needs: no prefetching, no padding, and no private rows for several threads.
 
 Models and equations: docs/models.md. Sources: Mikolov et al. 2013 (cbow, skipgram), Ling et al.
 2015a (ssg, cwindow), Ling et al. 2015, equations 2 and 3 (cbow-attn), Irsoy et al. 2021 (the

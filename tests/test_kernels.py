@@ -639,9 +639,11 @@ def test_cwindow_with_tied_slots_is_cbow_that_sums() -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize(("model", "update", "kind"), VARIANTS)
-def test_private_rows_of_one_thread_change_nothing(model: str, update: str, kind: str, isa: str) -> None:
-    setting: dict[str, Any] = {"d": 24, "n_words": 40, "window": 4, "spread": 0.4}
+@pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 6], VARIANTS))
+def test_private_rows_of_one_thread_change_nothing(
+    model: str, update: str, kind: str, shared_by: int, isa: str
+) -> None:
+    setting: dict[str, Any] = {"d": 24, "n_words": 40, "window": 4, "spread": 0.4, "shared_by": shared_by}
     whole = Problem(model, update, kind, **setting)
     tokens = whole.text([30, 1, 12, 40, 7])
     expected = whole.train(isa, tokens)
@@ -704,7 +706,7 @@ def test_two_workers_learn_what_one_learns(model: str, update: str, kind: str) -
     for workers in (1, 2):
         config = TrainConfig(
             model=model, cbow_update=update, attention=kind, window=5, vector_size=20, min_count=1, sample=0,
-            epochs=1, workers=workers, attention_warmup=0.1,
+            epochs=1, workers=workers, attention_warmup=0.1, shared_by=SHARED_BY.get(model),
         )  # fmt: skip
         results.append(train(corpus, config).record)
     one, two = results
@@ -723,7 +725,14 @@ def test_eight_workers_learn_what_one_learns(model: str) -> None:
     corpus = [[f"w{word}" for word in line] for line in words]
     losses = []
     for workers in (1, 8):  # merging every few thousand tokens ends here 5 % higher, or diverges
-        config = TrainConfig(model=model, vector_size=50, min_count=1, epochs=1, workers=workers)
+        config = TrainConfig(
+            model=model,
+            vector_size=50,
+            min_count=1,
+            epochs=1,
+            workers=workers,
+            shared_by=SHARED_BY.get(model),
+        )
         losses += train(corpus, config).record["loss_by_epoch"]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
@@ -807,9 +816,16 @@ def test_a_pool_made_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_vocabulary_of_few_words_trains(n_words: int) -> None:
     corpus = [[f"w{i % n_words}" for i in range(12)] for _ in range(50)]
     for model in MODELS:
-        found = train(
-            corpus, TrainConfig(model=model, window=3, vector_size=8, min_count=1, epochs=1, workers=1)
+        config = TrainConfig(
+            model=model,
+            window=3,
+            vector_size=8,
+            min_count=1,
+            epochs=1,
+            workers=1,
+            shared_by=SHARED_BY.get(model),
         )
+        found = train(corpus, config)
         assert np.isfinite(found.inputs).all()
         assert found.record["predictions"] > 0
 
@@ -856,7 +872,7 @@ def test_chunks_are_all_lines_once(lengths: list[int], size: int, open_end: int)
 FINGERPRINTS = """
 import hashlib
 import numpy as np
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.kernels import MODELS
 from wordvec_ca.training import train
 
@@ -865,7 +881,10 @@ def fingerprints():
     corpus = [[f"w{word}" for word in rng.zipf(1.4, 20) if word < 400] for _ in range(1_000)]
     found = {}
     for model in MODELS:
-        config = TrainConfig(model=model, window=5, vector_size=20, min_count=2, epochs=2, workers=1, seed=3)
+        config = TrainConfig(
+            model=model, window=5, vector_size=20, min_count=2, epochs=2, workers=1, seed=3,
+            shared_by=SHARED_BY.get(model),
+        )
         trained = train(corpus, config)
         parts = [array.tobytes() for array in trained.shared] + [repr(trained.vocab.words).encode()]
         found[model] = hashlib.sha256(b"".join(parts)).hexdigest()
@@ -1024,9 +1043,10 @@ def test_twin_refuses_words_outside_the_vocabulary(word: int) -> None:
 
 
 @pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("shared_by", [1, 9])
 @pytest.mark.parametrize("tokens", [[], [-1], [-1, -1, 3, -1], [7]])
-def test_text_without_any_context_changes_nothing(tokens: list[int], backend: str) -> None:
-    problem = Problem("cbow-attn", spread=0.5)
+def test_text_without_any_context_changes_nothing(tokens: list[int], shared_by: int, backend: str) -> None:
+    problem = Problem("cbow-attn", spread=0.5, shared_by=shared_by)
     trained = problem.train(backend, np.array(tokens, np.int32))
     for after, before in zip(trained.arrays, problem.arrays(np.float32), strict=True):
         np.testing.assert_array_equal(after, before)

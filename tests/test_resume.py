@@ -15,7 +15,7 @@ import pytest
 
 from wordvec_ca.checkpoint import Checkpoints, Interval, parse_interval, read_checkpoint, read_state
 from wordvec_ca.chunks import Chunks, chunk_size
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import MODELS
@@ -49,7 +49,10 @@ def sentences() -> list[list[str]]:
 
 def small(**options: Any) -> TrainConfig:
     """Return a configuration that is quick and reproducible."""
-    return TrainConfig(**{"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, **options})
+    model = options.get("model", "cbow")
+    shared_by = None if options.get("negatives") == "exact" else SHARED_BY.get(model)  # as on a long text
+    given = {"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, "shared_by": shared_by, **options}
+    return TrainConfig(**given)
 
 
 def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:

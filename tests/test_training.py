@@ -22,6 +22,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import MODELS
 from wordvec_ca.keyedvectors import KeyedVectors
 from wordvec_ca.model import EmbeddingModel, n_parameters
+from wordvec_ca.plan import measured_speed
 from wordvec_ca.progress import Progress
 from wordvec_ca.trainer import Schedule, Trainer, keep_thresholds
 from wordvec_ca.training import resume, train
@@ -494,6 +495,23 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
     assert [run.record["kernel"]["shared_by"] for run in runs] == [1, 4]
     exact, shared = (run.record["valid_loss_by_epoch"][-1] for run in runs)
     assert shared == pytest.approx(exact, rel=0.002)
+
+
+@pytest.mark.parametrize(("n_tokens", "expected"), [(100, 1), (10**7, 16)])
+def test_a_plan_times_the_loop_that_the_whole_text_will_have(
+    n_tokens: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    class Watched(Trainer):
+        def run(self, *arguments: Any) -> None:
+            seen.append(int(self.hyper["shared_by"][0]))
+            super().run(*arguments)
+
+    monkeypatch.setattr("wordvec_ca.plan.Trainer", Watched)
+    config = TrainConfig(model="skipgram", vector_size=8, workers=1).resolved()
+    assert measured_speed(config, Vocab(["a", "b", "c"], [30, 20, 10]), n_tokens, seconds=0) > 1
+    assert seen == [expected]
 
 
 def test_how_many_predictions_share_negatives() -> None:

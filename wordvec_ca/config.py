@@ -35,7 +35,7 @@ SHARED_BY = {"cbow": 4, "cbow-attn": 4, "skipgram": 16}
 otherwise; not for ssg and cwindow (docs/decisions/)."""
 
 MOST_SHARED = 64
-"""More targets than this that share a draw are taken for a typing error."""
+"""More predictions than this that share a draw are taken for a typing error."""
 
 ATTENTION_KINDS = ("full", "position", "word")
 CBOW_UPDATES = ("exact", "word2vec")
@@ -112,8 +112,8 @@ class TrainConfig:
         from places far apart in the text share a draw; ``exact`` draws for each prediction anew, which is
         slower and no better (docs/decisions/).
     shared_by : int, optional
-        How many predictions share a draw; by default 4, for skipgram 16, and fewer if the text has less than
-        2 million words. With more, training is hardly faster, and a little worse on small vocabularies.
+        How many predictions share a draw; by default 4, for skipgram 16, and fewer on a short text: one for
+        each 128,000 words. With more, training is hardly faster, and a little worse on small vocabularies.
     backend : {"cython", "numba"}
         Which implementation of the training loop.
     tokenizer : {"words", "whitespace"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wordvec_ca.chunks import parts
 from wordvec_ca.config import TrainConfig, check_type
 from wordvec_ca.continuation import joint_vocab
 from wordvec_ca.corpus import Corpus, CorpusStats, Progress, count_corpus
@@ -98,7 +99,7 @@ def plan(
         kept = sum(n for word, n in zip(found.words, found.counts.tolist(), strict=True) if word in words)
         stats = replace(stats, kept_tokens=kept)
     fits = memory_bytes(config, len(words)) <= machine_memory()
-    speed = measured_speed(config, words) if fits else None
+    speed = measured_speed(config, words, stats.kept_tokens + stats.lines) if fits else None
     return Plan(
         config=config,
         stats=stats,
@@ -112,8 +113,14 @@ def plan(
     )
 
 
-def measured_speed(config: TrainConfig, vocab: Vocab, *, seconds: float = 0.5) -> float:
-    """Return the words per second of the training loop on text drawn from the vocabulary's frequencies."""
+def measured_speed(config: TrainConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
+    """Return the words per second of the training loop on a text of that length, drawn by frequency."""
+    sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
+    config = (
+        replace(config, shared_by=sharing)
+        if sharing > 1
+        else replace(config, negatives="exact", shared_by=None)
+    )
     model = EmbeddingModel(replace(config, epochs=1_000_000), vocab)
     model.initialise()
     rng = np.random.default_rng(0)

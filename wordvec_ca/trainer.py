@@ -372,7 +372,7 @@ class Trainer:
         self.stopping = True
         fraction = self.schedule.fraction(self._position)
         also = f" or attention_alpha (now {self.config.attention_alpha:g})" if attends(self.config) else ""
-        if self.config.negatives == "shared":
+        if self.hyper["shared_by"][0] > 1:
             also += ", or draw exact negatives"
         return TrainingDiverged(
             f"training diverged: {fault} after {fraction:.1%} of the run. "

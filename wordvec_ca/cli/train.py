@@ -66,7 +66,8 @@ class ModelChoice(click.Choice[str]):
 @click.option(
     "--shared-by",
     type=int,
-    help="Predictions that share negatives.  [default: 4, for skipgram 16; on less than 2 M words fewer]",
+    help="Predictions that share negatives.  "
+    "[default: 4, for skipgram 16; at most one for each 128,000 words]",
 )
 @click.option(
     "--sample",
