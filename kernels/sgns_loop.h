@@ -111,13 +111,13 @@ INLINE float total(vec x)
 #define AT(pointer, k) (((vec *)(pointer))[k])
 #define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); k++)
 
-/* Calls panel(at, count) for the vectors at .. at + count - 1 of rows of nv vectors, at most `most` at a time. */
-#define FOR_PANELS(nv, most, panel)                        \
+/* Calls panel(at, count) for the items at .. at + count - 1 of n, at most `most` at a time. */
+#define FOR_PANELS(n, most, panel)                         \
     do {                                                   \
         int at_ = 0;                                       \
-        for (; at_ + (most) <= (nv); at_ += (most))        \
+        for (; at_ + (most) <= (n); at_ += (most))         \
             panel(at_, (most));                            \
-        switch ((nv) - at_) {                              \
+        switch ((n) - at_) {                               \
         case 7: if ((most) > 7) panel(at_, 7); break;      \
         case 6: if ((most) > 6) panel(at_, 6); break;      \
         case 5: if ((most) > 5) panel(at_, 5); break;      \
@@ -258,7 +258,7 @@ INLINE void exchange(const float *x, float *sum, float *const *rows, const float
     default: function(__VA_ARGS__, TOGETHER);     \
     }
 
-INLINE void dots_tile(float *const *xs, float *const *rows, float *out, int nv, const int size, const int count)
+INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, const int count, const int size)
 {
     vec sum[TILE][TOGETHER] = {{{0}}};
     for (int k = 0; k < nv; k++) {
@@ -281,21 +281,14 @@ INLINE void dots_tile(float *const *xs, float *const *rows, float *out, int nv, 
 INLINE void dots_several(float *const *xs, float *const *own, float *const *rows, int n, int nv, float *out,
                          const int size)
 {
-    int t = 0;
-    for (; t + TILE <= n; t += TILE, out += TILE * TOGETHER)
-        dots_tile(xs, rows + t, out, nv, size, TILE);
-    switch (n - t) {
-    case 4: if (TILE > 4) dots_tile(xs, rows + t, out, nv, size, 4); break;
-    case 3: if (TILE > 3) dots_tile(xs, rows + t, out, nv, size, 3); break;
-    case 2: if (TILE > 2) dots_tile(xs, rows + t, out, nv, size, 2); break;
-    case 1: if (TILE > 1) dots_tile(xs, rows + t, out, nv, size, 1); break;
-    }
+#define DOTS_TILE(at, count) dots_tile(xs, rows + (at), nv, out + TOGETHER * (at), count, size)
+    FOR_PANELS(n, TILE, DOTS_TILE);
     vec sum[TOGETHER] = {{0}};
     for (int k = 0; k < nv; k++)
         EACH(b, size)
             sum[b] += AT(xs[b], k) * AT(own[b], k);
     quad four = totals(sum[0], sum[1], sum[2], sum[3]);
-    memcpy(out + TOGETHER * (n - t), &four, sizeof four);
+    memcpy(out + TOGETHER * n, &four, sizeof four);
 }
 
 INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *const *own, float *const *rows,
@@ -403,7 +396,7 @@ typedef struct {
     Reader *readers;         /* (shared_by,) */
     Example block[TOGETHER];
     int size, weighted;      /* examples in the block, and for how many weights are set */
-    float *hiddens[TOGETHER], *grads[TOGETHER]; /* those of the examples */
+    float *hiddens[TOGETHER], *grads[TOGETHER]; /* those of the examples, or both the row of W that learns in place */
     float *own[TOGETHER];    /* rows of O: of the targets */
     float **targets;         /* (n_targets,) rows of O: the negatives, and for one example its target */
     float *logits, *labels, *weights; /* (n_targets,) or, for several, (n_targets, TOGETHER), padded */
@@ -631,13 +624,16 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
     return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
 }
 
+/* Logits of the block for each row: a lone example takes no more room than it needs. */
+INLINE int across(const State *s) { return s->size == 1 ? 1 : TOGETHER; }
+
 /* Sets the labels and weights of the block's logits, [t][b]: 1 for targets, 0 for negatives; weight 0 for no example. */
 static void weigh(State *s)
 {
-    const int across = s->size == 1 ? 1 : TOGETHER, n = across * s->n_targets;
+    const int each = across(s), n = each * s->n_targets;
     for (int i = 0; i < n; i++) {
-        s->labels[i] = i / across == s->p->drawn;
-        s->weights[i] = i % across < s->size;
+        s->labels[i] = i / each == s->p->drawn;
+        s->weights[i] = i % each < s->size;
     }
     for (int i = n; i < VECTORS(n) * LANES; i++)
         s->weights[i] = 0.0f;
@@ -650,7 +646,7 @@ static void weigh(State *s)
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, across = size == 1 ? 1 : TOGETHER;
+    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, each = across(s);
     const int band = p->model == MODEL_SSG ? s->block[0].slot : 0;
     const int32_t *negatives = tuple_at(s, s->cursor);
     int clashes = 0; /* negatives that are a target themselves, and then count nothing */
@@ -660,7 +656,7 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
         s->targets[t] = output_row(s, negatives[t], band);
         for (int b = 0; b < size; b++)
             if (negatives[t] == s->block[b].target) {
-                s->weights[t * across + b] = 0.0f;
+                s->weights[t * each + b] = 0.0f;
                 clashes++;
             }
     }
@@ -674,7 +670,7 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
         else
             SEVERAL(dots_several, size, s->hiddens, s->own, s->targets, drawn, nv, s->logits)
     }
-    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, across * n_targets);
+    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, each * n_targets);
     if (size == 1)
         exchange(s->hiddens[0], s->grads[0], s->targets, s->logits, n_targets, nv);
     else

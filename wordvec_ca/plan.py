@@ -116,11 +116,7 @@ def plan(
 def measured_speed(config: TrainConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
     """Return the words per second of the training loop on a text of that length, drawn by frequency."""
     sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
-    config = (
-        replace(config, shared_by=sharing)
-        if sharing > 1
-        else replace(config, negatives="exact", shared_by=None)
-    )
+    config = replace(config, negatives="shared" if sharing > 1 else "exact", shared_by=sharing)
     model = EmbeddingModel(replace(config, epochs=1_000_000), vocab)
     model.initialise()
     rng = np.random.default_rng(0)
