@@ -17,6 +17,7 @@ EXTENSIONS = [
         ],
         include_dirs=["kernels"],
         depends=["kernels/sgns.h", "kernels/sgns_loop.h"],
+        libraries=["m"],
         extra_compile_args=FLAGS,
     ),
     Extension(

@@ -14,6 +14,7 @@
  * and differ in what x is, in which output row of a word they meet ("band"), and
  * in whether attention logits learn as well.
  */
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,9 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
-#define TOGETHER 4      /* examples that meet their negatives in one pass */
-#define TILE (LANES == 16 ? 5 : 2)       /* rows whose products with TOGETHER vectors stay in registers */
+#define BLOCK 8         /* examples whose logits are taken before any of them learns */
+#define TOGETHER 4      /* of which meet their negatives in one pass */
+#define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with TOGETHER vectors stay in registers */
 #define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
 #define AHEAD 2         /* targets, or draws, between asking the memory for a row and using it */
 #define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
@@ -32,6 +34,7 @@
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES), may_alias));
 typedef float quad __attribute__((vector_size(16), may_alias));
+typedef int32_t words __attribute__((vector_size(4 * BLOCK), may_alias));
 
 /* ---- random numbers -------------------------------------------------------------------- */
 
@@ -71,18 +74,25 @@ INLINE vec exp_negative(vec x)
     return (p * r * r + r + 1.0f) * (vec)((n + 127) << 23);
 }
 
-/* log(1 + e) for 0 <= e <= 1, from s = e / (2 + e), absolute error 2e-8: 2 artanh(s) as a series. */
-INLINE vec log_one_plus(vec s)
+/* mantissa * 2^exponent in each lane, for a product of numbers from 1 up that no float could hold */
+typedef struct {
+    vec mantissa;            /* in [1, 2) */
+    ivec exponent;
+} Product;
+
+INLINE void multiply(Product *product, vec factors) /* of up to 2^126 */
 {
-    vec q = s * s;
-    vec p = broadcast(2.0f / 13.0f);
-    p = p * q + 2.0f / 11.0f;
-    p = p * q + 2.0f / 9.0f;
-    p = p * q + 2.0f / 7.0f;
-    p = p * q + 2.0f / 5.0f;
-    p = p * q + 2.0f / 3.0f;
-    p = p * q + 2.0f;
-    return p * s;
+    ivec bits = (ivec)(product->mantissa * factors);
+    product->exponent += (bits >> 23) - 127;
+    product->mantissa = (vec)((bits & 0x007fffff) | 0x3f800000);
+}
+
+static double log_of(const Product *product) /* of all lanes together */
+{
+    double sum = 0.0;
+    for (int k = 0; k < LANES; k++)
+        sum += log(product->mantissa[k]) + 0.6931471805599453 * product->exponent[k];
+    return sum;
 }
 
 INLINE quad narrow(vec x) /* sum of a vector's 16-byte parts */
@@ -115,16 +125,17 @@ INLINE float total(vec x)
 #define FOR_PANELS(n, most, panel)                         \
     do {                                                   \
         int at_ = 0;                                       \
-        for (; at_ + (most) <= (n); at_ += (most))         \
+        for (; at_ + (most) <= (n); at_ += (most)) {       \
             panel(at_, (most));                            \
+        }                                                  \
         switch ((n) - at_) {                               \
-        case 7: if ((most) > 7) panel(at_, 7); break;      \
-        case 6: if ((most) > 6) panel(at_, 6); break;      \
-        case 5: if ((most) > 5) panel(at_, 5); break;      \
-        case 4: if ((most) > 4) panel(at_, 4); break;      \
-        case 3: if ((most) > 3) panel(at_, 3); break;      \
-        case 2: if ((most) > 2) panel(at_, 2); break;      \
-        case 1: if ((most) > 1) panel(at_, 1); break;      \
+        case 7: if ((most) > 7) { panel(at_, 7); } break;  \
+        case 6: if ((most) > 6) { panel(at_, 6); } break;  \
+        case 5: if ((most) > 5) { panel(at_, 5); } break;  \
+        case 4: if ((most) > 4) { panel(at_, 4); } break;  \
+        case 3: if ((most) > 3) { panel(at_, 3); } break;  \
+        case 2: if ((most) > 2) { panel(at_, 2); } break;  \
+        case 1: if ((most) > 1) { panel(at_, 1); } break;  \
         }                                                  \
     } while (0)
 
@@ -248,57 +259,53 @@ INLINE void exchange(const float *x, float *sum, float *const *rows, const float
 
 /* ---- several rows and many -------------------------------------------------------------
  *
- * The same for `size` vectors at once, 2 to TOGETHER, each with a row of its own besides the many. Of numbers for each
- * pair, those of a row stand together: [t][b], TOGETHER in any case, and those of the own rows last. */
+ * The same for TOGETHER vectors at once, each with a row of its own besides the many. Of numbers for each pair, those of
+ * a row stand together, [t][b], and those of the own rows last. */
 
-#define SEVERAL(function, size, ...)              \
-    switch (size) {                               \
-    case 2: function(__VA_ARGS__, 2); break;      \
-    case 3: function(__VA_ARGS__, 3); break;      \
-    default: function(__VA_ARGS__, TOGETHER);     \
-    }
-
-INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, const int count, const int size)
+INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, float *const *own, float *own_out,
+                      const int count, const int with_own)
 {
     vec sum[TILE][TOGETHER] = {{{0}}};
     for (int k = 0; k < nv; k++) {
         vec x[TOGETHER];
-        EACH(b, size)
+        EACH(b, TOGETHER)
             x[b] = AT(xs[b], k);
+        if (with_own)
+            EACH(b, TOGETHER)
+                sum[count][b] += x[b] * AT(own[b], k);
         EACH(t, count) {
             vec here = AT(rows[t], k);
-            EACH(b, size)
+            EACH(b, TOGETHER)
                 sum[t][b] += x[b] * here;
         }
     }
-    EACH(t, count) {
+    EACH(t, count + with_own) {
         quad four = totals(sum[t][0], sum[t][1], sum[t][2], sum[t][3]);
-        memcpy(out + TOGETHER * t, &four, sizeof four);
+        memcpy(t < count ? out + TOGETHER * t : own_out, &four, sizeof four);
     }
 }
 
-/* out[t][b] = xs[b] . rows[t], out[n][b] = xs[b] . own[b] */
-INLINE void dots_several(float *const *xs, float *const *own, float *const *rows, int n, int nv, float *out,
-                         const int size)
+/* out[t][b] = xs[b] . rows[t], out[n][b] = xs[b] . own[b], which goes with the first tile */
+INLINE void dots_several(float *const *xs, float *const *own, float *const *rows, int n, int nv, float *out)
 {
-#define DOTS_TILE(at, count) dots_tile(xs, rows + (at), nv, out + TOGETHER * (at), count, size)
-    FOR_PANELS(n, TILE, DOTS_TILE);
-    vec sum[TOGETHER] = {{0}};
-    for (int k = 0; k < nv; k++)
-        EACH(b, size)
-            sum[b] += AT(xs[b], k) * AT(own[b], k);
-    quad four = totals(sum[0], sum[1], sum[2], sum[3]);
-    memcpy(out + TOGETHER * n, &four, sizeof four);
+    float *own_out = out + TOGETHER * n;
+#define DOTS_TILE(at, count)                                                                      \
+    if (at)                                                                                       \
+        dots_tile(xs, rows + (at) - 1, nv, out + TOGETHER * ((at) - 1), own, own_out, count, 0);  \
+    else                                                                                          \
+        dots_tile(xs, rows, nv, out, own, own_out, (count) - 1, 1)
+    FOR_PANELS(n + 1, TILE, DOTS_TILE);
 }
 
 INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *const *own, float *const *rows,
-                                   const float *weights, int n, int at, const int count, const int size)
+                                   const float *weights, int n, int at, const int count)
 {
+    const float *last = weights + TOGETHER * n;
     vec part[TOGETHER][STEP_PANEL], sum[TOGETHER][STEP_PANEL];
-    EACH(b, size) {
+    EACH(b, TOGETHER) {
         const float *x = xs[b];
         float *row = own[b];
-        const vec weight = broadcast(weights[TOGETHER * n + b]);
+        const vec weight = broadcast(last[b]);
         EACH(k, count) {
             vec old = AT(row, at + k);
             part[b][k] = AT(x, at + k);
@@ -306,34 +313,37 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
             AT(row, at + k) = old + weight * part[b][k];
         }
     }
-    for (int t = 0; t < n; t++) {
+    for (int t = 0; t < n; t++, weights += TOGETHER) {
         float *row = rows[t];
         vec weight[TOGETHER];
-        EACH(b, size)
-            weight[b] = broadcast(weights[TOGETHER * t + b]);
+        EACH(b, TOGETHER)
+            weight[b] = broadcast(weights[b]);
         EACH(k, count) {
             vec old = AT(row, at + k), new = old;
-            EACH(b, size) {
+            EACH(b, TOGETHER) {
                 sum[b][k] += weight[b] * old;
                 new += weight[b] * part[b][k];
             }
             AT(row, at + k) = new;
         }
     }
-    EACH(b, size) {
+    EACH(b, TOGETHER) { /* one after the other: two of the xs may be the same row */
         float *to = sums[b];
-        const vec before = broadcast(to == xs[b]);
-        EACH(k, count)
-            AT(to, at + k) = before * part[b][k] + sum[b][k];
+        if (to == xs[b])
+            EACH(k, count)
+                AT(to, at + k) += sum[b][k];
+        else
+            EACH(k, count)
+                AT(to, at + k) = sum[b][k];
     }
 }
 
 /* sums[b] = w[n][b] own[b] + sum_t w[t][b] rows[t]; own[b] += w[n][b] xs[b] and rows[t] += sum_b w[t][b] xs[b];
  * where sums[b] is xs[b] itself, it is added to that. */
 INLINE void exchange_several(float *const *xs, float *const *sums, float *const *own, float *const *rows,
-                             const float *weights, int n, int nv, const int size)
+                             const float *weights, int n, int nv)
 {
-#define EXCHANGE_SEVERAL(at, count) exchange_several_panel(xs, sums, own, rows, weights, n, at, count, size)
+#define EXCHANGE_SEVERAL(at, count) exchange_several_panel(xs, sums, own, rows, weights, n, at, count)
     FOR_PANELS(nv, STEP_PANEL, EXCHANGE_SEVERAL);
 }
 
@@ -344,22 +354,29 @@ INLINE void add(float *row, const float *x, int nv)
         AT(row, k) += AT(x, k);
 }
 
-/* Turns n logits into g = alpha * weight * (label - sigmoid(logit)), in place, and returns the loss
- * sum weight * -log sigmoid(logit if label else -logit). Weights are 0 up to a whole vector. */
-INLINE float coefficients(float *logits, const float *labels, const float *weights, float alpha, int n)
+/* Turns n logits into g = alpha * weight * (label - sigmoid(logit)), in place. Their loss is the sum of weight times
+ * -log sigmoid(logit if label else -logit) = max(0, -logit if label else logit) + log(1 + exp(-|logit|)): returns the
+ * first part, and multiplies `product` by that whose logarithm the second part is: one is taken at the end, not each.
+ * Weights are 0 or 1, and 0 up to a whole vector. */
+INLINE float coefficients(float *logits, const float *labels, const float *weights, float alpha, int n,
+                          Product *product)
 {
-    vec loss = {0};
+    vec sum = {0}, factors = broadcast(1.0f);
     for (int k = 0; k < VECTORS(n); k++) {
         vec z = AT(logits, k), label = AT(labels, k), weight = AT(weights, k);
         vec e = exp_negative(-magnitude(z));
-        vec one = 1.0f + e, two = 2.0f + e, both = 1.0f / (one * two); /* one division for two */
-        vec near_one = two * both; /* sigmoid(|z|) */
+        vec near_one = 1.0f / (1.0f + e); /* sigmoid(|z|) */
         vec sigmoid = choose(z > 0.0f, near_one, e * near_one);
-        vec against = z * (1.0f - 2.0f * label);
-        loss += weight * (larger((vec){0}, against) + log_one_plus(e * one * both));
+        sum += weight * larger((vec){0}, z - 2.0f * label * z);
+        factors *= weight * e + 1.0f;
         AT(logits, k) = alpha * weight * (label - sigmoid);
+        if (k % 64 == 63) { /* before they may be too large */
+            multiply(product, factors);
+            factors = broadcast(1.0f);
+        }
     }
-    return total(loss);
+    multiply(product, factors);
+    return total(sum);
 }
 
 /* ---- what one call carries along ------------------------------------------------------- */
@@ -367,12 +384,9 @@ INLINE float coefficients(float *logits, const float *labels, const float *weigh
 /* One prediction: of a word from those around it. Places are counted in the text, slots in the window, from left to
  * right: 0 .. 2 window - 1. */
 typedef struct {
-    int32_t target;          /* the word to predict */
     int64_t place;           /* of the first context word; the others follow, but for the target */
     int n_places, middle;    /* so many places, and which of them is the target's; not for one context word */
     int slot, n;             /* the slot of the first context word, and how many there are */
-    float *hidden, *grad;    /* (out_width,) x, and -alpha dL/dx */
-    float *shares, *steps;   /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
 } Example;
 
 /* One of `shared_by` parts of the chunk, and where its reading stands. */
@@ -380,6 +394,7 @@ typedef struct {
     int64_t at, stop;        /* the place of the target; the part ends before `stop` */
     int64_t begin, end;      /* of the line, as far as windows reach */
     int64_t next, last;      /* context words that are still to come, for models that take one at a time */
+    Example example;         /* the last that was read */
 } Reader;
 
 typedef struct {
@@ -389,17 +404,22 @@ typedef struct {
     int64_t cursor;          /* tuple of negatives in use */
     float alpha;
     double loss, concentration;
+    Product product;         /* whose logarithm is the rest of the loss */
     int64_t examples, contexts, weighed;
     int n_targets;           /* drawn + 1 */
     const int32_t *tokens;   /* (n_tokens,) what sub-sampling kept */
     int64_t n_tokens, passed; /* and how many of them have been read */
-    Reader *readers;         /* (shared_by,) */
-    Example block[TOGETHER];
-    int size, weighted;      /* examples in the block, and for how many weights are set */
-    float *hiddens[TOGETHER], *grads[TOGETHER]; /* those of the examples, or both the row of W that learns in place */
-    float *own[TOGETHER];    /* rows of O: of the targets */
+    int n_readers;
+    Reader *readers;         /* (n_readers,) those that have not come to the end of their part */
+    int32_t *wanted;         /* (n_readers,) their targets, then -1 up to a whole block */
+    float **own;             /* (n_readers,) rows of O: of the targets; then nobody's */
+    float *nobody;           /* (out_width,) zeros: a row for an example that is not there */
+    int first, size, weighted; /* the block: its first reader, how many, and for how many weights are set */
+    float *hiddens[BLOCK];   /* (out_width,) x, or the row of W that it is */
+    float *grads[BLOCK];     /* (out_width,) -alpha dL/dx, or that row, which then learns in place */
+    float *shares[BLOCK], *steps[BLOCK]; /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
     float **targets;         /* (n_targets,) rows of O: the negatives, and for one example its target */
-    float *logits, *labels, *weights; /* (n_targets,) or, for several, (n_targets, TOGETHER), padded */
+    float *logits, *labels, *weights; /* (n_targets,) or, for each TOGETHER of several, (n_targets, TOGETHER), padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
     vec *sums;               /* scratch of dots */
     float *slot_logits;      /* (2 window + 1,) s before the step of the block, by place around the target */
@@ -440,6 +460,9 @@ INLINE void prefetch_row(const float *row, int nv)
         __builtin_prefetch(row + 16 * k, 1, 2);
 }
 
+/* The examples of the block are numbered from 0. */
+INLINE const Example *example(const State *s, int b) { return &s->readers[s->first + b].example; }
+
 INLINE float **context_rows(const State *s, const Example *x) { return s->rows + x->place; }
 
 /* Whether the model predicts from one context word at a time. */
@@ -465,27 +488,29 @@ INLINE Side side_of(const State *s, const Example *x, int right)
 }
 
 /* shares[i] = K[w_i, i] */
-INLINE void look_up(const State *s, Example *x)
+INLINE void look_up(const State *s, int b)
 {
     const int columns = s->p->word_slots;
     for (int right = 0; right < 2; right++) {
-        const Side side = side_of(s, x, right);
+        const Side side = side_of(s, example(s, b), right);
         for (int k = 0; k < side.n; k++)
-            x->shares[side.first + k] = side.rows[k][columns * (side.slot + k)];
+            s->shares[b][side.first + k] = side.rows[k][columns * (side.slot + k)];
     }
 }
 
 /* shares[i] = exp(e_i - max e) over the places of the example but for the target's, e_i = K[w_i, i] + s[i], from what
  * was looked up; returns the sum Z, so that the weight of place i is a_i = shares[i] / Z. */
-INLINE float attend(State *s, Example *x)
+INLINE float attend(State *s, int b)
 {
     const Hyper *p = s->p;
+    const Example *x = example(s, b);
+    float *const shares = s->shares[b];
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec most = low, sum = {0}, squares = {0};
     for (int k = 0; k < VECTORS(x->n_places); k++) {
         vec e = {0}, slots;
         if (p->word_stride)
-            e = AT(x->shares, k);
+            e = AT(shares, k);
         if (p->use_slots) {
             memcpy(&slots, s->slot_logits + x->slot + k * LANES, sizeof slots); /* not aligned */
             e += slots;
@@ -494,15 +519,15 @@ INLINE float attend(State *s, Example *x)
         e = larger(low, choose(e > high, high, e));
         e = choose((place < x->n_places) & (place != x->middle), e, low);
         most = larger(most, e);
-        AT(x->shares, k) = e;
+        AT(shares, k) = e;
     }
     float top = most[0];
     for (int k = 1; k < LANES; k++)
         top = most[k] > top ? most[k] : top;
     for (int k = 0; k < VECTORS(x->n_places); k++) {
         ivec place = s->places + k * LANES;
-        vec share = choose((place < x->n_places) & (place != x->middle), exp_negative(AT(x->shares, k) - top), (vec){0});
-        AT(x->shares, k) = share;
+        vec share = choose((place < x->n_places) & (place != x->middle), exp_negative(AT(shares, k) - top), (vec){0});
+        AT(shares, k) = share;
         sum += share;
         squares += share * share;
     }
@@ -515,17 +540,18 @@ INLINE float attend(State *s, Example *x)
 }
 
 /* K and s follow  -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step. */
-INLINE void learn_attention(State *s, Example *x, const int nv)
+INLINE void learn_attention(State *s, int b, const int nv)
 {
     const Hyper *p = s->p;
+    const Example *x = example(s, b);
     const int columns = p->word_slots;
     float *slots = slot_logits(s), along[4];
-    dots(x->grad, context_rows(s, x), s->sums, x->n_places, nv, s->slopes);
-    dots(x->grad, &x->hidden, s->sums, 1, nv, along);
+    dots(s->grads[b], context_rows(s, x), s->sums, x->n_places, nv, s->slopes);
+    dots(s->grads[b], &s->hiddens[b], s->sums, 1, nv, along);
     for (int right = 0; right < 2; right++) {
         const Side side = side_of(s, x, right);
         for (int k = 0; k < side.n; k++) {
-            float delta = p->attention_rate * x->shares[side.first + k] * (s->slopes[side.first + k] - along[0]);
+            float delta = p->attention_rate * s->shares[b][side.first + k] * (s->slopes[side.first + k] - along[0]);
             if (p->word_stride)
                 side.rows[k][columns * (side.slot + k)] += delta;
             if (p->use_slots)
@@ -538,20 +564,19 @@ INLINE void learn_attention(State *s, Example *x, const int nv)
 
 /* The factors by which the rows of a context make the hidden vector, and take its gradient: for cbow 1 / n each,
  * for cbow-attn what attention gives. */
-INLINE void share(State *s, Example *x)
+INLINE void share(State *s, int b)
 {
     const Hyper *p = s->p;
-    float sum = (float)x->n;
-    if (p->model == MODEL_CBOW_ATTN)
-        sum = attend(s, x);
-    else
+    const Example *x = example(s, b);
+    float *const shares = s->shares[b], sum = p->model == MODEL_CBOW_ATTN ? attend(s, b) : (float)x->n;
+    if (p->model != MODEL_CBOW_ATTN)
         for (int k = 0; k < VECTORS(x->n_places); k++)
-            AT(x->shares, k) = choose(s->places + k * LANES == x->middle, (vec){0}, broadcast(1.0f));
+            AT(shares, k) = choose(s->places + k * LANES == x->middle, (vec){0}, broadcast(1.0f));
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself */
-    float inverse = 1.0f / sum, scale = p->word2vec_update ? (float)x->n / sum : inverse;
+    const float inverse = 1.0f / sum, scale = p->word2vec_update ? (float)x->n / sum : inverse;
     for (int k = 0; k < VECTORS(x->n_places); k++) {
-        AT(x->steps, k) = AT(x->shares, k) * scale;
-        AT(x->shares, k) *= inverse;
+        AT(s->steps[b], k) = AT(shares, k) * scale;
+        AT(shares, k) *= inverse;
     }
 }
 
@@ -564,56 +589,50 @@ INLINE void share(State *s, Example *x)
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
-    Example *const block = s->block, *const end = block + s->size;
+    const int size = s->size;
     if (pairwise(p)) {
-        for (int b = 0; b < s->size; b++) {
-            float *row = context_rows(s, &block[b])[0];
-            s->hiddens[b] = s->grads[b] = row; /* learns where it stands */
-            for (int c = 0; c < b; c++)
-                if (s->hiddens[c] == row) { /* unless that is in use */
-                    s->hiddens[b] = memcpy(block[b].hidden, row, (size_t)nv * sizeof(vec));
-                    s->grads[b] = block[b].grad;
-                }
-        }
-        return;
-    }
-    if (p->model == MODEL_CWINDOW) {
-        memset(block->hidden, 0, (size_t)p->out_width * sizeof(float));
-        for (int k = 0; k < block->n_places; k++)
-            if (k != block->middle)
-                memcpy(block->hidden + slot_of(block, k) * p->width, context_rows(s, block)[k],
+        for (int b = 0; b < size; b++)
+            s->hiddens[b] = s->grads[b] = context_rows(s, example(s, b))[0];
+        for (int b = size; b % TOGETHER; b++)
+            s->hiddens[b] = s->grads[b] = s->nobody;
+    } else if (p->model == MODEL_CWINDOW) {
+        const Example *x = example(s, 0);
+        memset(s->hiddens[0], 0, (size_t)p->out_width * sizeof(float));
+        for (int k = 0; k < x->n_places; k++)
+            if (k != x->middle)
+                memcpy(s->hiddens[0] + slot_of(x, k) * p->width, context_rows(s, x)[k],
                        (size_t)p->width * sizeof(float));
-        return;
+    } else {
+        if (p->model == MODEL_CBOW_ATTN && p->use_slots) {
+            const size_t window = (size_t)p->window;
+            memcpy(s->slot_logits, slot_logits(s), window * sizeof(float));
+            memcpy(s->slot_logits + window + 1, slot_logits(s) + window, window * sizeof(float));
+        }
+        /* for all examples first: what is written number by number is not soon to be read as a vector */
+        if (p->model == MODEL_CBOW_ATTN && p->word_stride)
+            for (int b = 0; b < size; b++)
+                look_up(s, b);
+        for (int b = 0; b < size; b++)
+            share(s, b);
+        for (int b = 0; b < size; b++)
+            gather(s->hiddens[b], context_rows(s, example(s, b)), s->shares[b], example(s, b)->n_places, nv);
     }
-    if (p->model == MODEL_CBOW_ATTN && p->use_slots) {
-        const size_t window = (size_t)p->window;
-        memcpy(s->slot_logits, slot_logits(s), window * sizeof(float));
-        memcpy(s->slot_logits + window + 1, slot_logits(s) + window, window * sizeof(float));
-    }
-    /* for all examples first: what is written number by number is not soon to be read as a vector */
-    if (p->model == MODEL_CBOW_ATTN && p->word_stride)
-        for (Example *x = block; x < end; x++)
-            look_up(s, x);
-    for (Example *x = block; x < end; x++)
-        share(s, x);
-    for (Example *x = block; x < end; x++)
-        gather(x->hidden, context_rows(s, x), x->shares, x->n_places, nv);
 }
 
-/* Takes the gradients of x back to the rows that it was composed of. */
+/* Takes the gradients of x back to the rows that it was composed of, unless it is one that has learnt in place. */
 INLINE void spread(State *s, const int nv)
 {
-    for (Example *x = s->block; x < s->block + s->size; x++) {
+    if (pairwise(s->p))
+        return;
+    for (int b = 0; b < s->size; b++) {
+        const Example *x = example(s, b);
         float **rows = context_rows(s, x);
-        if (pairwise(s->p)) {
-            if (s->grads[x - s->block] == x->grad)
-                add(rows[0], x->grad, nv);
-        } else if (s->p->model == MODEL_CWINDOW) {
+        if (s->p->model == MODEL_CWINDOW) {
             for (int k = 0; k < x->n_places; k++)
                 if (k != x->middle)
-                    add(rows[k], x->grad + slot_of(x, k) * s->p->width, nv);
+                    add(rows[k], s->grads[b] + slot_of(x, k) * s->p->width, nv);
         } else
-            scatter(x->grad, rows, x->steps, x->n_places, nv);
+            scatter(s->grads[b], rows, s->steps[b], x->n_places, nv);
     }
 }
 
@@ -624,66 +643,94 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
     return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
 }
 
-/* Logits of the block for each row: a lone example takes no more room than it needs. */
+/* Logits that stand together for a row: a lone example takes no more room than it needs. */
 INLINE int across(const State *s) { return s->size == 1 ? 1 : TOGETHER; }
 
-/* Sets the labels and weights of the block's logits, [t][b]: 1 for targets, 0 for negatives; weight 0 for no example. */
+/* Where the logits of the example b begin, or would begin; the next of its own are `across` further on each time. */
+INLINE int logits_of(const State *s, int b) { return b / TOGETHER * TOGETHER * s->n_targets + b % TOGETHER; }
+
+/* Logits of the block, those of examples that are not there with them. */
+INLINE int n_logits(const State *s) { return (s->size + across(s) - 1) / across(s) * across(s) * s->n_targets; }
+
+/* Sets labels, 1 for targets and 0 for negatives, and weights, 0 where there is no example. */
 static void weigh(State *s)
 {
-    const int each = across(s), n = each * s->n_targets;
-    for (int i = 0; i < n; i++) {
-        s->labels[i] = i / each == s->p->drawn;
-        s->weights[i] = i % each < s->size;
+    const int n = n_logits(s);
+    memset(s->weights, 0, (size_t)VECTORS(n) * sizeof(vec));
+    memset(s->labels, 0, (size_t)VECTORS(n) * sizeof(vec));
+    for (int b = 0; b < s->size; b++) {
+        for (int t = 0; t < s->n_targets; t++)
+            s->weights[logits_of(s, b) + t * across(s)] = 1.0f;
+        s->labels[logits_of(s, b) + s->p->drawn * across(s)] = 1.0f;
     }
-    for (int i = n; i < VECTORS(n) * LANES; i++)
-        s->weights[i] = 0.0f;
     s->weighted = s->size;
 }
 
+/* Whether a negative is the target of one of the examples. */
+INLINE int clash(const State *s, const int32_t *negatives)
+{
+    union { words v; int64_t parts[BLOCK / 2]; } same = {{0}};
+    for (int t = 0; t < s->p->drawn; t++)
+        same.v |= *(const words *)(s->wanted + s->first) == negatives[t];
+    int64_t any = 0;
+    for (int k = 0; k < BLOCK / 2; k++)
+        any |= same.parts[k];
+    return any != 0;
+}
+
+/* Sets the weights of such negatives. */
+static void weigh_clashes(State *s, const int32_t *negatives, float weight)
+{
+    for (int b = 0; b < s->size; b++)
+        for (int t = 0; t < s->p->drawn; t++)
+            if (negatives[t] == s->wanted[s->first + b])
+                s->weights[logits_of(s, b) + t * across(s)] = weight;
+}
+
 /* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
- * of negatives. Logits are those before the step. A row that is met again, as it stands twice in the tuple or is a
- * target too, is met as the first time has left it. */
+ * of negatives, of which those that are the target itself count nothing. Logits are those before the step; it is taken
+ * TOGETHER at a time, and each meets rows as those before it have left them. */
 INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets, each = across(s);
-    const int band = p->model == MODEL_SSG ? s->block[0].slot : 0;
+    const int size = s->size, drawn = p->drawn, n_targets = s->n_targets;
     const int32_t *negatives = tuple_at(s, s->cursor);
-    int clashes = 0; /* negatives that are a target themselves, and then count nothing */
+    float **const own = s->own + s->first;
     if (s->weighted != size)
         weigh(s);
-    for (int t = 0; t < drawn; t++) {
-        s->targets[t] = output_row(s, negatives[t], band);
-        for (int b = 0; b < size; b++)
-            if (negatives[t] == s->block[b].target) {
-                s->weights[t * each + b] = 0.0f;
-                clashes++;
-            }
-    }
-    for (int b = 0; b < size; b++)
-        s->own[b] = output_row(s, s->block[b].target, band);
-    s->targets[drawn] = s->own[0];
+    const int clashes = clash(s, negatives);
+    if (clashes)
+        weigh_clashes(s, negatives, 0.0f);
     compose(s, in_nv);
+    s->targets[drawn] = own[0];
     if (!p->skip_dots) {
         if (size == 1)
             dots(s->hiddens[0], s->targets, s->sums, n_targets, nv, s->logits);
         else
-            SEVERAL(dots_several, size, s->hiddens, s->own, s->targets, drawn, nv, s->logits)
+            for (int b = 0; b < size; b += TOGETHER)
+                dots_several(s->hiddens + b, own + b, s->targets, drawn, nv, s->logits + logits_of(s, b));
     }
-    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, each * n_targets);
+    s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n_logits(s), &s->product);
     if (size == 1)
         exchange(s->hiddens[0], s->grads[0], s->targets, s->logits, n_targets, nv);
     else
-        SEVERAL(exchange_several, size, s->hiddens, s->grads, s->own, s->targets, s->logits, drawn, nv)
+        for (int b = 0; b < size; b += TOGETHER)
+            exchange_several(s->hiddens + b, s->grads + b, own + b, s->targets, s->logits + logits_of(s, b), drawn, nv);
     if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
         for (int b = 0; b < size; b++)
-            learn_attention(s, &s->block[b], in_nv);
+            learn_attention(s, b, in_nv);
     spread(s, in_nv);
-    for (int b = 0; b < size; b++)
-        s->contexts += s->block[b].n;
-    s->examples += size;
     if (clashes)
-        s->weighted = 0;
+        weigh_clashes(s, negatives, 1.0f);
+}
+
+/* Looks up the rows of the tuple in use; ssg has a band for each slot, and no two examples in a block. */
+INLINE void meet_tuple(State *s)
+{
+    const int band = s->p->model == MODEL_SSG ? example(s, 0)->slot : 0;
+    const int32_t *negatives = tuple_at(s, s->cursor);
+    for (int t = 0; t < s->p->drawn; t++)
+        s->targets[t] = output_row(s, negatives[t], band);
 }
 
 INLINE void next_tuple(State *s, const int nv)
@@ -692,7 +739,7 @@ INLINE void next_tuple(State *s, const int nv)
         s->cursor = 0;
     const int32_t *later = tuple_at(s, s->cursor + AHEAD);
     /* ssg goes from slot to slot; for all others there is one band */
-    const int band = (s->block[0].slot + 1 + AHEAD) % s->p->bands;
+    const int band = (s->readers[0].example.slot + 1 + AHEAD) % s->p->bands;
     for (int t = 0; t < s->p->drawn; t++)
         prefetch_row(output_row(s, later[t], band), nv);
 }
@@ -777,14 +824,17 @@ INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
     return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1};
 }
 
-/* Makes x the next example of a part of the text; returns 0 at its end. */
-INLINE int next_example(State *s, Reader *r, Example *x, const int nv, const int out_nv)
+/* Goes on to the next target of a part of the text that has context words; returns 0 at the end of the part. */
+INLINE int next_target(State *s, int which, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
     const int32_t *tokens = s->tokens;
     const int64_t window = p->window;
-    while (r->next > r->last) {
-        const int64_t i = ++r->at;
+    Reader *r = &s->readers[which];
+    Example *x = &r->example;
+    int64_t i, left, right;
+    do {
+        i = ++r->at;
         if (i >= r->stop)
             return 0;
         s->passed++;
@@ -792,6 +842,7 @@ INLINE int next_example(State *s, Reader *r, Example *x, const int nv, const int
         if (p->shrink_windows)
             reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
         prefetch_token(s, i + AHEAD, nv, out_nv);
+        left = right = 0;
         if (tokens[i] < 0) {
             r->begin = i + 1;
             continue;
@@ -800,38 +851,61 @@ INLINE int next_example(State *s, Reader *r, Example *x, const int nv, const int
             r->end = i + 1;
         while (r->end < s->n_tokens && r->end <= i + window && tokens[r->end] >= 0)
             r->end++;
-        const int64_t left = i - r->begin < reach ? i - r->begin : reach;
-        const int64_t right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
-        if (left + right == 0)
-            continue;
-        if (!pairwise(p)) {
-            x->target = tokens[i];
-            x->place = i - left;
-            x->n_places = (int)(left + right + 1);
-            x->middle = (int)left;
-            x->slot = (int)(window - left);
-            x->n = (int)(left + right);
-            return 1;
-        }
-        r->next = i - left;
-        r->last = i + right;
-        r->next += r->next == i;
+        left = i - r->begin < reach ? i - r->begin : reach;
+        right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
+    } while (left + right == 0);
+    s->wanted[which] = tokens[i];
+    s->own[which] = output_row(s, tokens[i], 0);
+    s->contexts += left + right;
+    if (pairwise(p)) {
+        r->next = i - left + (left == 0);
+        r->last = i + right - (right == 0);
+        s->examples += left + right;
+    } else {
+        x->place = i - left;
+        x->n_places = (int)(left + right + 1);
+        x->middle = (int)left;
+        x->slot = (int)(window - left);
+        x->n = (int)(left + right);
+        s->examples++;
     }
-    x->target = tokens[r->at];
-    x->place = r->next;
-    x->n = 1;
-    x->slot = (int)(r->next - r->at + window - (r->next > r->at));
-    r->next++;
-    r->next += r->next == r->at;
     return 1;
 }
 
+/* Goes on to the next example of a part of the text; returns 0 at its end. */
+INLINE int next_example(State *s, int which, const int nv, const int out_nv)
+{
+    Reader *r = &s->readers[which];
+    Example *x = &r->example;
+    if (r->next > r->last && !next_target(s, which, nv, out_nv))
+        return 0;
+    if (!pairwise(s->p))
+        return 1;
+    x->place = r->next++;
+    r->next += r->next == r->at;
+    if (s->p->model == MODEL_SSG) {
+        x->slot = (int)(x->place - r->at + s->p->window - (x->place > r->at));
+        s->own[which] = output_row(s, s->wanted[which], x->slot);
+    }
+    return 1;
+}
+
+/* The last reader takes the place of one that is at its end. */
+INLINE void drop(State *s, int which)
+{
+    const int last = --s->n_readers;
+    s->readers[which] = s->readers[last];
+    s->own[which] = s->own[last];
+    s->wanted[which] = s->wanted[last];
+    s->own[last] = s->nobody;
+    s->wanted[last] = -1;
+}
+
 /* Reads the text in `shared_by` parts at a time, an example of each after the other: those that share a tuple of
- * negatives come from places far apart. They meet it TOGETHER at a time. */
+ * negatives come from places far apart. They meet it BLOCK at a time. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
-    const int n_readers = p->shared_by;
     const int64_t n = s->n_tokens = subsample(s, &s->tokens);
     if (n < 0)
         return (int)n;
@@ -842,23 +916,28 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
         if (p->word_stride)
             s->logit_rows[i] = logit_row(s, s->tokens[i]);
     }
-    for (int r = 0; r < n_readers; r++)
-        s->readers[r] = read_from(s, n * r / n_readers, n * (r + 1) / n_readers);
+    s->n_readers = p->shared_by;
+    for (int r = 0; r < s->n_readers; r++)
+        s->readers[r] = read_from(s, n * r / s->n_readers, n * (r + 1) / s->n_readers);
     int64_t merged = 0;
     const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
     for (;;) {
-        int found = 0;
-        for (int r = 0; r < n_readers; r += TOGETHER) {
-            s->size = 0;
-            for (int k = r; k < n_readers && k < r + TOGETHER; k++)
-                s->size += next_example(s, &s->readers[k], &s->block[s->size], nv, out_nv);
+        for (s->first = 0; s->first < s->n_readers; s->first += BLOCK) {
+            int r = s->first;
+            while (r < s->n_readers && r < s->first + BLOCK)
+                if (next_example(s, r, nv, out_nv))
+                    r++;
+                else
+                    drop(s, r);
+            s->size = r - s->first;
             if (s->size == 0)
-                continue;
-            found = 1;
+                break;
+            if (s->first == 0)
+                meet_tuple(s);
             s->alpha = p->alpha_begin + slope * (float)s->passed;
             train_block(s, nv, out_nv);
         }
-        if (!found)
+        if (s->n_readers == 0)
             return 0;
         next_tuple(s, out_nv);
         if (s->passed - merged >= p->merge_every) {
@@ -891,10 +970,14 @@ static size_t lay_out(State *s, uintptr_t arena)
     const uintptr_t begin = arena;
     const size_t targets = (size_t)s->n_targets, width = (size_t)s->p->out_width, tokens = (size_t)s->task->n_tokens;
     const size_t around = 2 * (size_t)s->p->window + 1; /* places, with the target's */
-    s->readers = take(&arena, (size_t)s->p->shared_by, sizeof(Reader));
-    s->logits = take(&arena, TOGETHER * targets, sizeof(float));
-    s->labels = take(&arena, TOGETHER * targets, sizeof(float));
-    s->weights = take(&arena, TOGETHER * targets, sizeof(float));
+    const size_t readers = (size_t)s->p->shared_by;
+    s->readers = take(&arena, readers, sizeof(Reader));
+    s->own = take(&arena, readers + BLOCK, sizeof(float *));
+    s->nobody = take(&arena, width, sizeof(float));
+    s->wanted = take(&arena, readers + BLOCK, sizeof(int32_t));
+    s->logits = take(&arena, BLOCK * targets, sizeof(float));
+    s->labels = take(&arena, BLOCK * targets, sizeof(float));
+    s->weights = take(&arena, BLOCK * targets, sizeof(float));
     s->targets = take(&arena, targets, sizeof(float *));
     s->rows = take(&arena, tokens, sizeof(float *));
     s->logit_rows = take(&arena, s->p->word_stride ? tokens : 0, sizeof(float *));
@@ -902,12 +985,11 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->slot_logits = take(&arena, around, sizeof(float));
     s->slopes = take(&arena, around, sizeof(float));
     s->line = take(&arena, tokens, sizeof(int32_t));
-    for (int b = 0; b < TOGETHER; b++) {
-        Example *x = &s->block[b];
-        x->hidden = s->hiddens[b] = take(&arena, width, sizeof(float));
-        x->grad = s->grads[b] = take(&arena, width, sizeof(float));
-        x->shares = take(&arena, around, sizeof(float));
-        x->steps = take(&arena, around, sizeof(float));
+    for (int b = 0; b < BLOCK; b++) {
+        s->hiddens[b] = take(&arena, width, sizeof(float));
+        s->grads[b] = take(&arena, width, sizeof(float));
+        s->shares[b] = take(&arena, around, sizeof(float));
+        s->steps[b] = take(&arena, around, sizeof(float));
     }
     return arena - begin;
 }
@@ -917,6 +999,7 @@ int TRAIN(const Task *task)
     const Hyper *p = task->hyper;
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_targets = 1 + p->drawn;
+    s.product.mantissa = broadcast(1.0f);
     for (int k = 0; k < LANES; k++)
         s.places[k] = k;
 
@@ -924,6 +1007,10 @@ int TRAIN(const Task *task)
     if (!memory)
         return -1;
     lay_out(&s, ((uintptr_t)memory + 63) / 64 * 64);
+    for (int r = 0; r < p->shared_by + BLOCK; r++) {
+        s.wanted[r] = -1;
+        s.own[r] = s.nobody;
+    }
 
     merge(task);
     int status;
@@ -938,7 +1025,7 @@ int TRAIN(const Task *task)
     task->rng[0] = s.rng;
     task->rng[1] = (uint64_t)s.cursor;
     task->stats[STAT_EXAMPLES] += (double)s.examples;
-    task->stats[STAT_LOSS] += s.loss;
+    task->stats[STAT_LOSS] += s.loss + log_of(&s.product);
     task->stats[STAT_CONTEXTS] += (double)s.contexts;
     task->stats[STAT_CONCENTRATION] += s.concentration;
     task->stats[STAT_WEIGHED] += (double)s.weighed;

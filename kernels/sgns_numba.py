@@ -20,8 +20,11 @@ from numba import njit
 CBOW, SKIPGRAM, SSG, CWINDOW, CBOW_ATTN = range(5)
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
 
+BLOCK = 8
+"""Examples, from places far apart in the text, whose logits are taken before any of them learns."""
+
 TOGETHER = 4
-"""Examples, from places far apart in the text, that meet a tuple of negatives at once."""
+"""Of which take their step at once."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -39,17 +42,17 @@ class Parameters(NamedTuple):
 
 
 class Block(NamedTuple):
-    """At most TOGETHER examples, each of another part of the text."""
+    """At most BLOCK examples, each of another part of the text."""
 
-    targets: np.ndarray  # (TOGETHER,) the word to predict
-    first: np.ndarray  # (TOGETHER,) its context words stand in the slots first, first + 1, ..
-    n: np.ndarray  # (TOGETHER,) this many
-    words: np.ndarray  # (TOGETHER, 2 window) word by slot
-    hidden: np.ndarray  # (TOGETHER, out_width) x
-    grad: np.ndarray  # (TOGETHER, out_width) -alpha dL/dx
-    logits: np.ndarray  # (TOGETHER, drawn + 1) of the negatives, then of the target
-    shares: np.ndarray  # (TOGETHER, 2 window) x = sum shares[i] W_i
-    steps: np.ndarray  # (TOGETHER, 2 window) W_i += steps[i] grad
+    targets: np.ndarray  # (BLOCK,) the word to predict
+    first: np.ndarray  # (BLOCK,) its context words stand in the slots first, first + 1, ..
+    n: np.ndarray  # (BLOCK,) this many
+    words: np.ndarray  # (BLOCK, 2 window) word by slot
+    hidden: np.ndarray  # (BLOCK, out_width) x
+    grad: np.ndarray  # (BLOCK, out_width) -alpha dL/dx
+    logits: np.ndarray  # (BLOCK, drawn + 1) of the negatives, then of the target
+    shares: np.ndarray  # (BLOCK, 2 window) x = sum shares[i] W_i
+    steps: np.ndarray  # (BLOCK, 2 window) W_i += steps[i] grad
 
 
 class Readers(NamedTuple):
@@ -59,6 +62,12 @@ class Readers(NamedTuple):
     stop: np.ndarray  # (shared_by,) where the part ends
     reach: np.ndarray  # (shared_by,) words of the window on each side
     slot: np.ndarray  # (shared_by,) the next slot, for models that take one context word at a time
+
+
+@njit(nogil=True, cache=True)
+def pairwise(p: Any) -> bool:
+    """Return whether the model predicts from one context word at a time."""
+    return p.model == SKIPGRAM or p.model == SSG
 
 
 @njit(nogil=True, cache=True)
@@ -198,6 +207,45 @@ def output_row(p: Any, params: Parameters, word: int, band: int) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
+def step(
+    p: Any,
+    size: int,
+    first: int,
+    end: int,
+    block: Block,
+    params: Parameters,
+    negatives: np.ndarray,
+    band: int,
+) -> None:
+    """Take the step of the examples from first to end; the row of W that is the x of a pair learns with it.
+
+    A row that is met again, as it stands twice in the tuple or is a target, too, is met as the first
+    time has left it.
+    """
+    if pairwise(p):  # x as those before have left it
+        for b in range(first, end):
+            block.hidden[b] = params.inputs[block.words[b, block.first[b]]]
+    block.grad[first:end] = 0.0
+    if size == 1:
+        for t in range(p.drawn):
+            row = output_row(p, params, negatives[t], band)
+            exchange(block.hidden[0], row, block.logits[0, t], block.grad[0])
+    for b in range(first, end):
+        row = output_row(p, params, block.targets[b], band)
+        exchange(block.hidden[b], row, block.logits[b, p.drawn], block.grad[b])
+    if size > 1:
+        for t in range(p.drawn):
+            row = output_row(p, params, negatives[t], band)
+            for b in range(first, end):
+                add(block.grad[b], block.logits[b, t], row)
+            for b in range(first, end):
+                add(row, block.logits[b, t], block.hidden[b])
+    if pairwise(p):
+        for b in range(first, end):
+            spread(p, b, block, params)
+
+
+@njit(nogil=True, cache=True)
 def train_block(
     p: Any,
     size: int,
@@ -211,11 +259,9 @@ def train_block(
     """Take one negative-sampling step of the block's examples.
 
     Each example meets its own target, and all meet one tuple of negatives. Logits are those before
-    the step. A row that is met again, as it stands twice in the tuple or is a target, too, is met as the
-    first time has left it.
+    the step; it is taken TOGETHER at a time, and each meets rows as those before it have left them.
     """
-    cursor = np.int64(rng[1])
-    negatives, drawn = pool[cursor], p.drawn
+    negatives, drawn = pool[np.int64(rng[1])], p.drawn
     band = block.first[0] if p.model == SSG else 0
     for b in range(size):
         compose(p, b, block, params, stats)
@@ -224,26 +270,14 @@ def train_block(
             block.logits[b, t] = dot(block.hidden[b], output_row(p, params, negatives[t], band))
         block.logits[b, drawn] = dot(block.hidden[b], output_row(p, params, block.targets[b], band))
         stats[LOSS] += coefficients(block.logits[b], negatives, block.targets[b], alpha)
-    block.grad[:size] = 0.0
-    if size == 1:
-        for t in range(drawn):
-            row = output_row(p, params, negatives[t], band)
-            exchange(block.hidden[0], row, block.logits[0, t], block.grad[0])
-    for b in range(size):
-        row = output_row(p, params, block.targets[b], band)
-        exchange(block.hidden[b], row, block.logits[b, drawn], block.grad[b])
-    if size > 1:
-        for t in range(drawn):
-            row = output_row(p, params, negatives[t], band)
-            for b in range(size):
-                add(block.grad[b], block.logits[b, t], row)
-            for b in range(size):
-                add(row, block.logits[b, t], block.hidden[b])
+    for first in range(0, size, TOGETHER):
+        step(p, size, first, min(first + TOGETHER, size), block, params, negatives, band)
     if p.model == CBOW_ATTN and p.attention_rate != 0.0:
         for b in range(size):
             learn_attention(p, b, block, params)
     for b in range(size):
-        spread(p, b, block, params)
+        if not pairwise(p):
+            spread(p, b, block, params)
         stats[CONTEXTS] += block.n[b]
     stats[EXAMPLES] += size
 
@@ -266,14 +300,13 @@ def next_example(
     p: Any, r: int, readers: Readers, tokens: np.ndarray, b: int, block: Block, rng: np.ndarray
 ) -> tuple[bool, int]:
     """Make block[b] the next example of part r; return whether there was one, and the tokens read for it."""
-    n, window, pairs = len(tokens), p.window, p.model in (SKIPGRAM, SSG)
+    n, window, pairs = len(tokens), p.window, pairwise(p)
     read = 0
     while True:
         i = readers.at[r]
         if readers.slot[r] >= 2 * window:  # on to the next target
             i = readers.at[r] = i + 1
             if i >= readers.stop[r]:
-                readers.at[r] = i - 1
                 return False, read
             read += 1
             readers.slot[r] = 0
@@ -311,25 +344,28 @@ def train_tokens(
 ) -> None:
     """Read the text in ``shared_by`` parts at a time, an example of each after the other.
 
-    Those that share a tuple of negatives come from places far apart. They meet it TOGETHER at a time.
+    Those that share a tuple of negatives come from places far apart. They meet it BLOCK at a time. The last
+    reader takes the place of one that is at its end.
     """
-    n, read, found = len(tokens), 0, True
-    for r in range(p.shared_by):
+    n, read, n_readers = len(tokens), 0, p.shared_by
+    for r in range(n_readers):
         readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
         readers.slot[r] = 2 * p.window
-    while found:
-        found = False
-        for first in range(0, p.shared_by, TOGETHER):
+    while n_readers:
+        for first in range(0, p.shared_by, BLOCK):
             size = 0
-            for r in range(first, min(first + TOGETHER, p.shared_by)):
-                one, more = next_example(p, r, readers, tokens, size, block, rng)
+            while size < BLOCK and first + size < n_readers:
+                one, more = next_example(p, first + size, readers, tokens, size, block, rng)
                 size += one
                 read += more
+                if not one:
+                    n_readers -= 1
+                    for state in readers:
+                        state[first + size] = state[n_readers]
             if size:
-                found = True
                 alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
                 train_block(p, size, alpha, block, params, pool, rng, stats)
-        if found:
+        if n_readers:
             rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
 
 
@@ -346,15 +382,15 @@ def _train_chunk(
     p = hyper[0]
     slots, dtype = 2 * p.window, params.inputs.dtype
     block = Block(
-        np.zeros(TOGETHER, np.int64),
-        np.zeros(TOGETHER, np.int64),
-        np.zeros(TOGETHER, np.int64),
-        np.zeros((TOGETHER, slots), np.int64),
-        np.zeros((TOGETHER, p.out_width), dtype),
-        np.zeros((TOGETHER, p.out_width), dtype),
-        np.zeros((TOGETHER, p.drawn + 1), dtype),
-        np.zeros((TOGETHER, slots), dtype),
-        np.zeros((TOGETHER, slots), dtype),
+        np.zeros(BLOCK, np.int64),
+        np.zeros(BLOCK, np.int64),
+        np.zeros(BLOCK, np.int64),
+        np.zeros((BLOCK, slots), np.int64),
+        np.zeros((BLOCK, p.out_width), dtype),
+        np.zeros((BLOCK, p.out_width), dtype),
+        np.zeros((BLOCK, p.drawn + 1), dtype),
+        np.zeros((BLOCK, slots), dtype),
+        np.zeros((BLOCK, slots), dtype),
     )
     readers = Readers(
         np.zeros(p.shared_by, np.int64),
