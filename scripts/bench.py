@@ -51,8 +51,8 @@ PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
 LEAST_CPU = 5.0
 """Seconds of CPU that a difference of two numbers of epochs must take."""
 
-MODES = {"cbow": ("exact", "shared"), "skipgram": ("exact", "shared"), "cbow-attn": ("exact", "shared")}
-"""Ways of drawing negatives, the default last: what has a goal."""
+SHARING = ("cbow", "skipgram", "cbow-attn")
+"""Models that share negatives by default."""
 
 
 @dataclass(frozen=True)
@@ -297,8 +297,14 @@ class Bench:
         wanted = self.options.rows.split(",") if self.options.rows else None
         for row in ROWS:
             if wanted is None or row.model in wanted or row.name in wanted:
-                for negatives in MODES.get(row.model, ("exact",)):
+                for negatives in self.modes(row):
                     yield row, negatives
+
+    def modes(self, row: Row) -> tuple[str, ...]:
+        """Return the ways of drawing negatives that are measured, the default last: what has a goal."""
+        if row.model not in SHARING:
+            return ("exact",)
+        return ("exact", "shared") if self.options.exact else ("shared",)
 
     def compare(
         self, part: str, name: str, sides: dict[str, Callable[[], float]], goal: float | None = None,
@@ -349,7 +355,7 @@ class Bench:
             for peer in self.options.peer:
                 name, _, path = peer.partition("=")
                 sides[name] = Process(partial(peer_command, path, self.text, row), self.text.n_tokens)
-            modes = MODES.get(row.model, ("exact",))
+            modes = self.modes(row)
             for negatives in modes:
                 sides[f"cawv, {negatives}"] = Process(partial(self._ours, row, negatives), self.text.n_tokens)
             self.compare("peers", row.name, sides, row.goal, row.floor, judged=f"cawv, {modes[-1]}")
@@ -392,7 +398,7 @@ class Bench:
         """Measure two workers beside one."""
         settings = [Row("cbow", 100, 5, 5), Row("skipgram", 100, 5, 5), Row("cbow-attn", 50, 20, 10)]
         for row in settings:
-            for negatives in MODES[row.model]:
+            for negatives in self.modes(row):
                 for sample in (0.0, 1e-3):
                     options = row.options(negatives=negatives, sample=sample)
                     sides = {
@@ -475,6 +481,9 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: all)")
     parser.add_argument("--rows", help="models or settings, comma-separated (default: all)")
     parser.add_argument("--words", type=int, default=2_500_000, help="words of the corpus to train on")
+    parser.add_argument(
+        "--exact", action="store_true", help="exact negatives, too, where shared ones are the default"
+    )
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH")
     options = parser.parse_args()
