@@ -231,6 +231,8 @@ class Loop:
         config = TrainConfig(**{"workers": 1, **options}).resolved()
         model = EmbeddingModel(config, encoded.vocab)
         model.initialise()
+        for array in model.shared:
+            array += 0  # memory comes at the first touch, and takes its time
         self._trainer = Trainer(model, encoded.tokens)
         self._worker = self._trainer.workers[0]
         self._worker.hyper["alpha_begin"] = self._worker.hyper["alpha_end"] = 0 if null else 0.01
