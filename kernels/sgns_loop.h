@@ -23,8 +23,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define PANEL 8         /* vectors of a row that stay in registers while other rows go by */
-#define BLOCK 8         /* examples whose logits are taken before any of them learns */
-#define TOGETHER 4      /* of which meet their negatives in one pass */
+#define TOGETHER 4      /* examples that meet their negatives in one pass */
+#define BLOCK 8         /* pairs whose logits are taken before any of them learns: a multiple of TOGETHER */
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with TOGETHER vectors stay in registers */
 #define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
 #define AHEAD 2         /* targets, or draws, between asking the memory for a row and using it */
@@ -34,7 +34,7 @@
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES), may_alias));
 typedef float quad __attribute__((vector_size(16), may_alias));
-typedef int32_t words __attribute__((vector_size(4 * BLOCK), may_alias));
+typedef int32_t words __attribute__((vector_size(4 * BLOCK), aligned(4 * TOGETHER), may_alias));
 
 /* ---- random numbers -------------------------------------------------------------------- */
 
@@ -259,8 +259,8 @@ INLINE void exchange(const float *x, float *sum, float *const *rows, const float
 
 /* ---- several rows and many -------------------------------------------------------------
  *
- * The same for TOGETHER vectors at once, each with a row of its own besides the many. Of numbers for each pair, those of
- * a row stand together, [t][b], and those of the own rows last. */
+ * The same for TOGETHER vectors at once, each with a row of its own besides the many. Of numbers for each pair, those
+ * of a row stand together, [t][b], and those of the own rows last. */
 
 INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, float *const *own, float *own_out,
                       const int count, const int with_own)
@@ -367,7 +367,7 @@ INLINE float coefficients(float *logits, const float *labels, const float *weigh
         vec e = exp_negative(-magnitude(z));
         vec near_one = 1.0f / (1.0f + e); /* sigmoid(|z|) */
         vec sigmoid = choose(z > 0.0f, near_one, e * near_one);
-        sum += weight * larger((vec){0}, z - 2.0f * label * z);
+        sum += weight * larger((vec){0}, z * (1.0f - 2.0f * label)); /* shows a z that is no number */
         factors *= weight * e + 1.0f;
         AT(logits, k) = alpha * weight * (label - sigmoid);
         if (k % 64 == 63) { /* before they may be too large */
@@ -413,7 +413,7 @@ typedef struct {
     Reader *readers;         /* (n_readers,) those that have not come to the end of their part */
     int32_t *wanted;         /* (n_readers,) their targets, then -1 up to a whole block */
     float **own;             /* (n_readers,) rows of O: of the targets; then nobody's */
-    float *nobody;           /* (out_width,) zeros: a row for an example that is not there */
+    float *nobody;           /* (out_width,) zeros: a row for an example that is not there, whose weights are 0 */
     int first, size, weighted; /* the block: its first reader, how many, and for how many weights are set */
     float *hiddens[BLOCK];   /* (out_width,) x, or the row of W that it is */
     float *grads[BLOCK];     /* (out_width,) -alpha dL/dx, or that row, which then learns in place */
@@ -666,7 +666,7 @@ static void weigh(State *s)
     s->weighted = s->size;
 }
 
-/* Whether a negative is the target of one of the examples. */
+/* Whether a negative is the target of one of the examples (or, if these are fewer, of one that comes after them). */
 INLINE int clash(const State *s, const int32_t *negatives)
 {
     union { words v; int64_t parts[BLOCK / 2]; } same = {{0}};
@@ -902,7 +902,7 @@ INLINE void drop(State *s, int which)
 }
 
 /* Reads the text in `shared_by` parts at a time, an example of each after the other: those that share a tuple of
- * negatives come from places far apart. They meet it BLOCK at a time. */
+ * negatives come from places far apart. They meet it TOGETHER at a time, pairs a BLOCK. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
@@ -919,12 +919,13 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
     s->n_readers = p->shared_by;
     for (int r = 0; r < s->n_readers; r++)
         s->readers[r] = read_from(s, n * r / s->n_readers, n * (r + 1) / s->n_readers);
+    const int block = pairwise(p) ? BLOCK : TOGETHER;
     int64_t merged = 0;
     const float slope = (p->alpha_end - p->alpha_begin) / (float)n;
     for (;;) {
-        for (s->first = 0; s->first < s->n_readers; s->first += BLOCK) {
+        for (s->first = 0; s->first < s->n_readers; s->first += block) {
             int r = s->first;
-            while (r < s->n_readers && r < s->first + BLOCK)
+            while (r < s->n_readers && r < s->first + block)
                 if (next_example(s, r, nv, out_nv))
                     r++;
                 else

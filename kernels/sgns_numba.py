@@ -20,11 +20,11 @@ from numba import njit
 CBOW, SKIPGRAM, SSG, CWINDOW, CBOW_ATTN = range(5)
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
 
-BLOCK = 8
-"""Examples, from places far apart in the text, whose logits are taken before any of them learns."""
-
 TOGETHER = 4
-"""Of which take their step at once."""
+"""Examples, from places far apart in the text, that take their step at once."""
+
+BLOCK = 8
+"""Pairs whose logits are taken before any of them learns; of other models it is TOGETHER."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -344,17 +344,18 @@ def train_tokens(
 ) -> None:
     """Read the text in ``shared_by`` parts at a time, an example of each after the other.
 
-    Those that share a tuple of negatives come from places far apart. They meet it BLOCK at a time. The last
-    reader takes the place of one that is at its end.
+    Those that share a tuple of negatives come from places far apart. They meet it TOGETHER at a time, pairs a
+    BLOCK. The last reader takes the place of one that is at its end.
     """
     n, read, n_readers = len(tokens), 0, p.shared_by
+    most = BLOCK if pairwise(p) else TOGETHER
     for r in range(n_readers):
         readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
         readers.slot[r] = 2 * p.window
     while n_readers:
-        for first in range(0, p.shared_by, BLOCK):
+        for first in range(0, p.shared_by, most):
             size = 0
-            while size < BLOCK and first + size < n_readers:
+            while size < most and first + size < n_readers:
                 one, more = next_example(p, first + size, readers, tokens, size, block, rng)
                 size += one
                 read += more

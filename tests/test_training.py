@@ -497,6 +497,25 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
     assert shared == pytest.approx(exact, rel=0.002)
 
 
+@pytest.mark.parametrize(("model", "shared_by", "alpha"), [("cbow", 8, 0.4), ("skipgram", 16, 0.2)])
+def test_steps_that_are_taken_together_leave_a_margin(model: str, shared_by: int, alpha: float) -> None:
+    """Twice the rate and the predictions of cbow's default, four times skip-gram's rate, and rows that are alike."""
+    rng = np.random.default_rng(1)
+    words = rng.zipf(1.3, 220_000)
+    words = words[words < 20_000][:110_000].reshape(-1, 25)
+    corpus = [[f"w{word}" for word in line] for line in words]
+    common = TrainConfig(
+        model=model, window=5, vector_size=50, sample=0, epochs=2, workers=1, min_count=1, alpha=alpha
+    )
+    exact, shared = (
+        train(corpus[:4_000], dataclasses.replace(common, **options), valid=corpus[4_000:]).record[
+            "valid_loss_by_epoch"
+        ][-1]
+        for options in ({"negatives": "exact"}, {"shared_by": shared_by})
+    )
+    assert shared == pytest.approx(exact, rel=0.02)
+
+
 @pytest.mark.parametrize(("n_tokens", "expected"), [(100, 1), (10**7, 16)])
 def test_a_plan_times_the_loop_that_the_whole_text_will_have(
     n_tokens: int, expected: int, monkeypatch: pytest.MonkeyPatch
