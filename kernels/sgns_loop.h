@@ -27,7 +27,6 @@
 #define BLOCK 8         /* pairs whose logits are taken before any of them learns: a multiple of TOGETHER */
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with TOGETHER vectors stay in registers */
 #define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
-#define AHEAD 2         /* targets, or draws, between asking the memory for a row and using it */
 #define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
 
@@ -463,6 +462,9 @@ INLINE void prefetch_row(const float *row, int nv)
 /* The examples of the block are numbered from 0. */
 INLINE const Example *example(const State *s, int b) { return &s->readers[s->first + b].example; }
 
+/* Targets, or draws, between asking the memory for a row and using it: as more than a few long ones would not stay. */
+INLINE int ahead(int nv) { return nv * LANES / 16 > LINES_AHEAD ? 1 : 2; }
+
 INLINE float **context_rows(const State *s, const Example *x) { return s->rows + x->place; }
 
 /* Whether the model predicts from one context word at a time. */
@@ -737,9 +739,9 @@ INLINE void next_tuple(State *s, const int nv)
 {
     if (++s->cursor == s->task->n_tuples)
         s->cursor = 0;
-    const int32_t *later = tuple_at(s, s->cursor + AHEAD);
+    const int32_t *later = tuple_at(s, s->cursor + ahead(nv));
     /* ssg goes from slot to slot; for all others there is one band */
-    const int band = (s->readers[0].example.slot + 1 + AHEAD) % s->p->bands;
+    const int band = (s->readers[0].example.slot + 1 + ahead(nv)) % s->p->bands;
     for (int t = 0; t < s->p->drawn; t++)
         prefetch_row(output_row(s, later[t], band), nv);
 }
@@ -841,7 +843,7 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
         int64_t reach = window;
         if (p->shrink_windows)
             reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
-        prefetch_token(s, i + AHEAD, nv, out_nv);
+        prefetch_token(s, i + ahead(out_nv), nv, out_nv);
         left = right = 0;
         if (tokens[i] < 0) {
             r->begin = i + 1;
