@@ -42,7 +42,7 @@ import numpy as np
 
 from wordvec_ca import kernels
 from wordvec_ca.atomic_file import atomic_file
-from wordvec_ca.config import TrainConfig
+from wordvec_ca.config import SHARED_BY, TrainConfig
 from wordvec_ca.corpus import EncodedCorpus, count_corpus, encode_corpus, tokenize
 from wordvec_ca.model import EmbeddingModel
 from wordvec_ca.trainer import Trainer
@@ -50,9 +50,6 @@ from wordvec_ca.trainer import Trainer
 PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
 LEAST_CPU = 5.0
 """Seconds of CPU that a difference of two numbers of epochs must take."""
-
-SHARING = ("cbow", "skipgram", "cbow-attn")
-"""Models that share negatives by default."""
 
 
 @dataclass(frozen=True)
@@ -294,17 +291,20 @@ class Bench:
         return encode_corpus(path, tokenizer="whitespace", lowercase=False, vocab=self.text.vocab, workers=1,
                              cache_dir=self.folder)  # fmt: skip
 
-    def rows(self) -> Iterator[tuple[Row, str]]:
-        """Yield the settings asked for, with each way of drawing negatives."""
+    def rows(self) -> list[Row]:
+        """Return the settings asked for."""
         wanted = self.options.rows.split(",") if self.options.rows else None
-        for row in ROWS:
-            if wanted is None or row.model in wanted or row.name in wanted:
-                for negatives in self.modes(row):
-                    yield row, negatives
+        return [row for row in ROWS if wanted is None or row.model in wanted or row.name in wanted]
+
+    def rows_and_modes(self) -> Iterator[tuple[Row, str]]:
+        """Yield the settings asked for, with each way of drawing negatives."""
+        for row in self.rows():
+            for negatives in self.modes(row):
+                yield row, negatives
 
     def modes(self, row: Row) -> tuple[str, ...]:
         """Return the ways of drawing negatives that are measured, the default last: what has a goal."""
-        if row.model not in SHARING:
+        if row.model not in SHARED_BY:
             return ("exact",)
         return ("exact", "shared") if self.options.exact else ("shared",)
 
@@ -348,11 +348,7 @@ class Bench:
 
     def peers(self) -> None:
         """Measure whole processes."""
-        done: set[Row] = set()
-        for row, _ in self.rows():
-            if row in done:
-                continue
-            done.add(row)
+        for row in self.rows():
             sides = {"gensim": Process(partial(gensim_command, self.text, row), self.text.n_tokens, fewest=0)}
             for peer in self.options.peer:
                 name, _, path = peer.partition("=")
@@ -367,7 +363,7 @@ class Bench:
 
     def ceiling(self) -> None:
         """Measure the loop beside its null kernel."""
-        for row, negatives in self.rows():
+        for row, negatives in self.rows_and_modes():
             options = row.options(negatives=negatives)
             sides = {
                 "null kernel": Loop(self.encoded, options, null=True),
@@ -390,7 +386,7 @@ class Bench:
         """Measure the instruction sets."""
         from wordvec_ca.kernels import _sgns
 
-        for row, negatives in self.rows():
+        for row, negatives in self.rows_and_modes():
             options = row.options(negatives=negatives)
             sides = {name: Loop(self.encoded, options, isa=name) for name in _sgns.isas()}
             floor = 0.7 if "avx512" in sides else None
@@ -412,7 +408,7 @@ class Bench:
 
     def numba(self) -> None:
         """Measure the Numba backend."""
-        for row, negatives in self.rows():
+        for row, negatives in self.rows_and_modes():
             options = row.options(negatives=negatives)
             sides = {
                 "cython": Loop(self.encoded, options),
