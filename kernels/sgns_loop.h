@@ -228,10 +228,20 @@ INLINE void scatter(const float *x, float *const *rows, const float *weights, in
     FOR_PANELS(nv, PANEL, SCATTER);
 }
 
+/* to = sums, or, where that is the x in use, which learns in place, to += sums */
+INLINE void deliver(float *to, const float *x, const vec *sums, int at, const int count)
+{
+    if (to == x)
+        EACH(k, count)
+            AT(to, at + k) += sums[k];
+    else
+        EACH(k, count)
+            AT(to, at + k) = sums[k];
+}
+
 INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const float *weights, int n, int at,
                            const int count)
 {
-    const vec before = broadcast(sum == x);
     vec part[PANEL], sums[PANEL] = {{0}};
     EACH(k, count)
         part[k] = AT(x, at + k);
@@ -244,8 +254,7 @@ INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const
             AT(row, at + k) = old + weight * part[k];
         }
     }
-    EACH(k, count)
-        AT(sum, at + k) = before * part[k] + sums[k];
+    deliver(sum, x, sums, at, count);
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
@@ -326,15 +335,8 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
             AT(row, at + k) = new;
         }
     }
-    EACH(b, TOGETHER) { /* one after the other: two of the xs may be the same row */
-        float *to = sums[b];
-        if (to == xs[b])
-            EACH(k, count)
-                AT(to, at + k) += sum[b][k];
-        else
-            EACH(k, count)
-                AT(to, at + k) = sum[b][k];
-    }
+    EACH(b, TOGETHER) /* one after the other: two of the xs may be the same row */
+        deliver(sums[b], xs[b], sum[b], at, count);
 }
 
 /* sums[b] = w[n][b] own[b] + sum_t w[t][b] rows[t]; own[b] += w[n][b] xs[b] and rows[t] += sum_b w[t][b] xs[b];
@@ -704,7 +706,8 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
     if (clashes)
         weigh_clashes(s, negatives, 0.0f);
     compose(s, in_nv);
-    s->targets[drawn] = own[0];
+    if (size == 1)
+        s->targets[drawn] = own[0];
     if (!p->skip_dots) {
         if (size == 1)
             dots(s->hiddens[0], s->targets, s->sums, n_targets, nv, s->logits);
