@@ -228,23 +228,14 @@ INLINE void scatter(const float *x, float *const *rows, const float *weights, in
     FOR_PANELS(nv, PANEL, SCATTER);
 }
 
-/* to = sums, or, where that is the x in use, which learns in place, to += sums */
-INLINE void deliver(float *to, const float *x, const vec *sums, int at, const int count)
+INLINE void exchange_panel(float *x, float *sum, float *const *rows, const float *weights, int n, int at,
+                           const int count, const int in_place)
 {
-    if (to == x)
-        EACH(k, count)
-            AT(to, at + k) += sums[k];
-    else
-        EACH(k, count)
-            AT(to, at + k) = sums[k];
-}
-
-INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const float *weights, int n, int at,
-                           const int count)
-{
-    vec part[PANEL], sums[PANEL] = {{0}};
-    EACH(k, count)
+    vec part[PANEL], sums[PANEL];
+    EACH(k, count) {
         part[k] = AT(x, at + k);
+        sums[k] = in_place ? part[k] : (vec){0};
+    }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
@@ -254,14 +245,16 @@ INLINE void exchange_panel(const float *x, float *sum, float *const *rows, const
             AT(row, at + k) = old + weight * part[k];
         }
     }
-    deliver(sum, x, sums, at, count);
+    EACH(k, count)
+        AT(in_place ? x : sum, at + k) = sums[k];
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass: if a row stands twice, the sum takes
- * the second as the first has left it. If the sum is x itself, it is added to x. */
-INLINE void exchange(const float *x, float *sum, float *const *rows, const float *weights, int n, int nv)
+ * the second as the first has left it. In place, the sum is added to x itself. */
+INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv,
+                     const int in_place)
 {
-#define EXCHANGE(at, count) exchange_panel(x, sum, rows, weights, n, at, count)
+#define EXCHANGE(at, count) exchange_panel(x, sum, rows, weights, n, at, count, in_place)
     FOR_PANELS(nv, PANEL, EXCHANGE);
 }
 
@@ -306,7 +299,7 @@ INLINE void dots_several(float *const *xs, float *const *own, float *const *rows
 }
 
 INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *const *own, float *const *rows,
-                                   const float *weights, int n, int at, const int count)
+                                   const float *weights, int n, int at, const int count, const int in_place)
 {
     const float *last = weights + TOGETHER * n;
     vec part[TOGETHER][STEP_PANEL], sum[TOGETHER][STEP_PANEL];
@@ -317,7 +310,7 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
         EACH(k, count) {
             vec old = AT(row, at + k);
             part[b][k] = AT(x, at + k);
-            sum[b][k] = weight * old;
+            sum[b][k] = in_place ? part[b][k] + weight * old : weight * old;
             AT(row, at + k) = old + weight * part[b][k];
         }
     }
@@ -335,16 +328,19 @@ INLINE void exchange_several_panel(float *const *xs, float *const *sums, float *
             AT(row, at + k) = new;
         }
     }
-    EACH(b, TOGETHER) /* one after the other: two of the xs may be the same row */
-        deliver(sums[b], xs[b], sum[b], at, count);
+    EACH(b, TOGETHER) {
+        float *to = in_place ? xs[b] : sums[b];
+        EACH(k, count)
+            AT(to, at + k) = sum[b][k];
+    }
 }
 
 /* sums[b] = w[n][b] own[b] + sum_t w[t][b] rows[t]; own[b] += w[n][b] xs[b] and rows[t] += sum_b w[t][b] xs[b];
- * where sums[b] is xs[b] itself, it is added to that. */
+ * in place, the sums are added to the xs themselves, of which then no two may be the same row. */
 INLINE void exchange_several(float *const *xs, float *const *sums, float *const *own, float *const *rows,
-                             const float *weights, int n, int nv)
+                             const float *weights, int n, int nv, const int in_place)
 {
-#define EXCHANGE_SEVERAL(at, count) exchange_several_panel(xs, sums, own, rows, weights, n, at, count)
+#define EXCHANGE_SEVERAL(at, count) exchange_several_panel(xs, sums, own, rows, weights, n, at, count, in_place)
     FOR_PANELS(nv, STEP_PANEL, EXCHANGE_SEVERAL);
 }
 
@@ -416,8 +412,9 @@ typedef struct {
     float **own;             /* (n_readers,) rows of O: of the targets; then nobody's */
     float *nobody;           /* (out_width,) zeros: a row for an example that is not there, whose weights are 0 */
     int first, size, weighted; /* the block: its first reader, how many, and for how many weights are set */
-    float *hiddens[BLOCK];   /* (out_width,) x, or the row of W that it is */
-    float *grads[BLOCK];     /* (out_width,) -alpha dL/dx, or that row, which then learns in place */
+    float *xs[BLOCK];        /* (out_width,) the hidden vectors: rows of W, or */
+    float *hiddens[BLOCK];   /* (out_width,) where they are composed */
+    float *grads[BLOCK];     /* (out_width,) -alpha dL/dx, unless rows learn in place */
     float *shares[BLOCK], *steps[BLOCK]; /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
     float **targets;         /* (n_targets,) rows of O: the negatives, and for one example its target */
     float *logits, *labels, *weights; /* (n_targets,) or, for each TOGETHER of several, (n_targets, TOGETHER), padded */
@@ -551,7 +548,7 @@ INLINE void learn_attention(State *s, int b, const int nv)
     const int columns = p->word_slots;
     float *slots = slot_logits(s), along[4];
     dots(s->grads[b], context_rows(s, x), s->sums, x->n_places, nv, s->slopes);
-    dots(s->grads[b], &s->hiddens[b], s->sums, 1, nv, along);
+    dots(s->grads[b], &s->xs[b], s->sums, 1, nv, along);
     for (int right = 0; right < 2; right++) {
         const Side side = side_of(s, x, right);
         for (int k = 0; k < side.n; k++) {
@@ -596,9 +593,9 @@ INLINE void compose(State *s, const int nv)
     const int size = s->size;
     if (pairwise(p)) {
         for (int b = 0; b < size; b++)
-            s->hiddens[b] = s->grads[b] = context_rows(s, example(s, b))[0];
+            s->xs[b] = context_rows(s, example(s, b))[0];
         for (int b = size; b % TOGETHER; b++)
-            s->hiddens[b] = s->grads[b] = s->nobody;
+            s->xs[b] = s->hiddens[b]; /* zeros */
     } else if (p->model == MODEL_CWINDOW) {
         const Example *x = example(s, 0);
         memset(s->hiddens[0], 0, (size_t)p->out_width * sizeof(float));
@@ -623,11 +620,9 @@ INLINE void compose(State *s, const int nv)
     }
 }
 
-/* Takes the gradients of x back to the rows that it was composed of, unless it is one that has learnt in place. */
+/* Takes the gradients of x back to the rows that it was composed of. */
 INLINE void spread(State *s, const int nv)
 {
-    if (pairwise(s->p))
-        return;
     for (int b = 0; b < s->size; b++) {
         const Example *x = example(s, b);
         float **rows = context_rows(s, x);
@@ -691,6 +686,33 @@ static void weigh_clashes(State *s, const int32_t *negatives, float weight)
                 s->weights[logits_of(s, b) + t * across(s)] = weight;
 }
 
+/* Whether no two of TOGETHER are the same row. */
+INLINE int apart(float *const *xs)
+{
+    for (int a = 1; a < TOGETHER; a++)
+        for (int b = 0; b < a; b++)
+            if (xs[a] == xs[b])
+                return 0;
+    return 1;
+}
+
+/* The step of TOGETHER examples, whose logits have become coefficients. Rows that are x themselves learn in place, or,
+ * if one is there twice, as soon as all have their sums. */
+INLINE void step_several(State *s, int first, const int nv)
+{
+    float **const xs = s->xs + first, **const grads = s->grads + first, **const own = s->own + s->first + first;
+    const float *weights = s->logits + logits_of(s, first);
+    const int in_place = pairwise(s->p);
+    if (in_place && apart(xs)) {
+        exchange_several(xs, grads, own, s->targets, weights, s->p->drawn, nv, 1);
+        return;
+    }
+    exchange_several(xs, grads, own, s->targets, weights, s->p->drawn, nv, 0);
+    if (in_place)
+        for (int b = 0; b < TOGETHER; b++)
+            add(xs[b], grads[b], nv);
+}
+
 /* One negative-sampling step of the examples of the block, each against its own target, and all against one tuple
  * of negatives, of which those that are the target itself count nothing. Logits are those before the step; it is taken
  * TOGETHER at a time, and each meets rows as those before it have left them. */
@@ -710,21 +732,24 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
         s->targets[drawn] = own[0];
     if (!p->skip_dots) {
         if (size == 1)
-            dots(s->hiddens[0], s->targets, s->sums, n_targets, nv, s->logits);
+            dots(s->xs[0], s->targets, s->sums, n_targets, nv, s->logits);
         else
             for (int b = 0; b < size; b += TOGETHER)
-                dots_several(s->hiddens + b, own + b, s->targets, drawn, nv, s->logits + logits_of(s, b));
+                dots_several(s->xs + b, own + b, s->targets, drawn, nv, s->logits + logits_of(s, b));
     }
     s->loss += coefficients(s->logits, s->labels, s->weights, s->alpha, n_logits(s), &s->product);
-    if (size == 1)
-        exchange(s->hiddens[0], s->grads[0], s->targets, s->logits, n_targets, nv);
-    else
+    if (size > 1)
         for (int b = 0; b < size; b += TOGETHER)
-            exchange_several(s->hiddens + b, s->grads + b, own + b, s->targets, s->logits + logits_of(s, b), drawn, nv);
+            step_several(s, b, nv);
+    else if (pairwise(p))
+        exchange(s->xs[0], 0, s->targets, s->logits, n_targets, nv, 1);
+    else
+        exchange(s->xs[0], s->grads[0], s->targets, s->logits, n_targets, nv, 0);
     if (p->model == MODEL_CBOW_ATTN && p->attention_rate != 0.0f)
         for (int b = 0; b < size; b++)
             learn_attention(s, b, in_nv);
-    spread(s, in_nv);
+    if (!pairwise(p))
+        spread(s, in_nv);
     if (clashes)
         weigh_clashes(s, negatives, 1.0f);
 }
@@ -992,7 +1017,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->slopes = take(&arena, around, sizeof(float));
     s->line = take(&arena, tokens, sizeof(int32_t));
     for (int b = 0; b < BLOCK; b++) {
-        s->hiddens[b] = take(&arena, width, sizeof(float));
+        s->xs[b] = s->hiddens[b] = take(&arena, width, sizeof(float));
         s->grads[b] = take(&arena, width, sizeof(float));
         s->shares[b] = take(&arena, around, sizeof(float));
         s->steps[b] = take(&arena, around, sizeof(float));
