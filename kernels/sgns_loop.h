@@ -33,7 +33,8 @@
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES), may_alias));
 typedef float quad __attribute__((vector_size(16), may_alias));
-typedef int32_t words __attribute__((vector_size(4 * BLOCK), aligned(4 * TOGETHER), may_alias));
+typedef float octet __attribute__((vector_size(32), may_alias));
+typedef int32_t words __attribute__((vector_size(4 * TOGETHER), may_alias));
 
 /* ---- random numbers -------------------------------------------------------------------- */
 
@@ -96,13 +97,15 @@ static double log_of(const Product *product) /* of all lanes together */
 
 INLINE quad narrow(vec x) /* sum of a vector's 16-byte parts */
 {
-    union { vec v; quad q[LANES / 4]; } parts = {x};
 #if LANES == 16
-    return (parts.q[0] + parts.q[2]) + (parts.q[1] + parts.q[3]);
+    union { vec v; octet o[2]; } halves = {x};
+    union { octet o; quad q[2]; } parts = {halves.o[0] + halves.o[1]};
+    return parts.q[0] + parts.q[1];
 #elif LANES == 8
+    union { vec v; quad q[2]; } parts = {x};
     return parts.q[0] + parts.q[1];
 #else
-    return parts.q[0];
+    return x;
 #endif
 }
 
@@ -398,7 +401,8 @@ typedef struct {
     const Hyper *p;
     const Task *task;
     uint64_t rng;
-    int64_t cursor;          /* tuple of negatives in use */
+    int64_t cursor;          /* tuple of negatives in use, */
+    const int32_t *negatives; /* (drawn,) and these */
     float alpha;
     double loss, concentration;
     Product product;         /* whose logarithm is the rest of the loss */
@@ -665,25 +669,22 @@ static void weigh(State *s)
     s->weighted = s->size;
 }
 
-/* Whether a negative is the target of one of the examples (or, if these are fewer, of one that comes after them). */
-INLINE int clash(const State *s, const int32_t *negatives)
+/* Sets the weights of the negatives, of which those that are an example's target count nothing for that one. */
+INLINE void weigh_negatives(State *s)
 {
-    union { words v; int64_t parts[BLOCK / 2]; } same = {{0}};
-    for (int t = 0; t < s->p->drawn; t++)
-        same.v |= *(const words *)(s->wanted + s->first) == negatives[t];
-    int64_t any = 0;
-    for (int k = 0; k < BLOCK / 2; k++)
-        any |= same.parts[k];
-    return any != 0;
-}
-
-/* Sets the weights of such negatives. */
-static void weigh_clashes(State *s, const int32_t *negatives, float weight)
-{
-    for (int b = 0; b < s->size; b++)
-        for (int t = 0; t < s->p->drawn; t++)
-            if (negatives[t] == s->wanted[s->first + b])
-                s->weights[logits_of(s, b) + t * across(s)] = weight;
+    const int drawn = s->p->drawn;
+    const int32_t *negatives = s->negatives, *wanted = s->wanted + s->first;
+    if (s->size == 1) {
+        for (int t = 0; t < drawn; t++)
+            s->weights[t] = negatives[t] != wanted[0];
+        return;
+    }
+    for (int b = 0; b < s->size; b += TOGETHER) {
+        const words targets = *(const words *)(wanted + b);
+        words *weights = (words *)(s->weights + logits_of(s, b));
+        for (int t = 0; t < drawn; t++)
+            weights[t] = (targets != negatives[t]) & weights[drawn]; /* 1 for an example that is there */
+    }
 }
 
 /* Whether no two of TOGETHER are the same row. */
@@ -720,13 +721,10 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
     const int size = s->size, drawn = p->drawn, n_targets = s->n_targets;
-    const int32_t *negatives = tuple_at(s, s->cursor);
     float **const own = s->own + s->first;
     if (s->weighted != size)
         weigh(s);
-    const int clashes = clash(s, negatives);
-    if (clashes)
-        weigh_clashes(s, negatives, 0.0f);
+    weigh_negatives(s);
     compose(s, in_nv);
     if (size == 1)
         s->targets[drawn] = own[0];
@@ -750,17 +748,15 @@ INLINE void train_block(State *s, const int in_nv, const int nv)
             learn_attention(s, b, in_nv);
     if (!pairwise(p))
         spread(s, in_nv);
-    if (clashes)
-        weigh_clashes(s, negatives, 1.0f);
 }
 
 /* Looks up the rows of the tuple in use; ssg has a band for each slot, and no two examples in a block. */
 INLINE void meet_tuple(State *s)
 {
     const int band = s->p->model == MODEL_SSG ? example(s, 0)->slot : 0;
-    const int32_t *negatives = tuple_at(s, s->cursor);
+    s->negatives = tuple_at(s, s->cursor);
     for (int t = 0; t < s->p->drawn; t++)
-        s->targets[t] = output_row(s, negatives[t], band);
+        s->targets[t] = output_row(s, s->negatives[t], band);
 }
 
 INLINE void next_tuple(State *s, const int nv)
