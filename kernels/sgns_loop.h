@@ -416,8 +416,8 @@ typedef struct {
     float **own;             /* (n_readers,) rows of O: of the targets; then nobody's */
     float *nobody;           /* (out_width,) zeros: a row for an example that is not there, whose weights are 0 */
     int first, size, weighted; /* the block: its first reader, how many, and for how many weights are set */
-    float *xs[BLOCK];        /* (out_width,) the hidden vectors: rows of W, or */
-    float *hiddens[BLOCK];   /* (out_width,) where they are composed */
+    float *xs[BLOCK];        /* (out_width,) the vectors x: rows of W themselves, or hiddens */
+    float *hiddens[BLOCK];   /* (out_width,) where x is composed; zeros if x is a row */
     float *grads[BLOCK];     /* (out_width,) -alpha dL/dx, unless rows learn in place */
     float *shares[BLOCK], *steps[BLOCK]; /* (n_places,) padded: x = sum shares W; W += steps grad; 0 in the middle */
     float **targets;         /* (n_targets,) rows of O: the negatives, and for one example its target */
@@ -655,16 +655,15 @@ INLINE int logits_of(const State *s, int b) { return b / TOGETHER * TOGETHER * s
 /* Logits of the block, those of examples that are not there with them. */
 INLINE int n_logits(const State *s) { return (s->size + across(s) - 1) / across(s) * across(s) * s->n_targets; }
 
-/* Sets labels, 1 for targets and 0 for negatives, and weights, 0 where there is no example. */
+/* Sets labels, 1 for targets and 0 for negatives, and the weights of targets, 0 where there is no example. */
 static void weigh(State *s)
 {
     const int n = n_logits(s);
     memset(s->weights, 0, (size_t)VECTORS(n) * sizeof(vec));
     memset(s->labels, 0, (size_t)VECTORS(n) * sizeof(vec));
     for (int b = 0; b < s->size; b++) {
-        for (int t = 0; t < s->n_targets; t++)
-            s->weights[logits_of(s, b) + t * across(s)] = 1.0f;
-        s->labels[logits_of(s, b) + s->p->drawn * across(s)] = 1.0f;
+        const int own = logits_of(s, b) + s->p->drawn * across(s);
+        s->weights[own] = s->labels[own] = 1.0f;
     }
     s->weighted = s->size;
 }
