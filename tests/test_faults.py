@@ -232,7 +232,7 @@ def test_full_disk_while_the_text_is_encoded(here: Path, small_disk: Path) -> No
 
 
 def test_full_disk_for_checkpoints_and_then_room_again(here: Path, small_disk: Path) -> None:
-    wide = ("--vector-size", "400", "--workers", "1", "-o", "disk/model", "--epochs", "12")
+    wide = ("--vector-size", "400", "--workers", "1", "-o", "disk/model", "--epochs", "80")
     process = started("train", "c.txt", *wide, "--checkpoint-every", "0.1s", "--cache-dir", "cache")
     wait_for(lambda: list(small_disk.glob("model.run/*.checkpoint")), process)
     try:
