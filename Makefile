@@ -19,7 +19,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
 
-# Speed, beside gensim in the same run; about an hour, on a machine that does nothing else.
+# Speed, beside gensim in the same run; half an hour to three quarters, on a machine that does nothing else.
 BENCH_CORPUS ?= $(CAWV_DATA)/corpora/wiki.30M.txt.xz
 bench: $(VENV)/.installed
 	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench $(BENCH_OPTIONS)
