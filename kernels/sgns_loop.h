@@ -28,7 +28,6 @@
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with TOGETHER vectors stay in registers */
 #define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
 #define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
-#define MERGE_AHEAD 1024 /* floats between asking for a shared row and merging it */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
 
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
@@ -775,15 +774,11 @@ INLINE void next_tuple(State *s, const int nv)
 /* Adds what this thread changed since the last merge and takes over what the others did. */
 static void merge_rows(const Rows *rows, int64_t n_rows)
 {
-    float *shared = rows->shared, *own = rows->own, *base = rows->base;
-    const int64_t n = n_rows * rows->stride, whole = rows->stride % 16 ? 0 : n; /* other rows need not be aligned */
-    for (int64_t k = 0; k < whole; k += LANES) {
-        if (k % 16 == 0) /* another thread has written there: it takes long to come */
-            __builtin_prefetch(shared + k + MERGE_AHEAD, 1, 3);
-        AT(shared + k, 0) = AT(own + k, 0) = AT(base + k, 0) = AT(shared + k, 0) + (AT(own + k, 0) - AT(base + k, 0));
+    int64_t n = n_rows * rows->stride;
+    for (int64_t k = 0; k < n; k++) {
+        float sum = rows->shared[k] + (rows->own[k] - rows->base[k]);
+        rows->shared[k] = rows->own[k] = rows->base[k] = sum;
     }
-    for (int64_t k = whole; k < n; k++)
-        shared[k] = own[k] = base[k] = shared[k] + (own[k] - base[k]);
 }
 
 static void merge(const Task *task)
