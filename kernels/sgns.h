@@ -69,7 +69,9 @@ typedef int (*TrainChunk)(const Task *task);
 int sgns_train_baseline(const Task *task);
 #if defined(__x86_64__)
 int sgns_train_avx2(const Task *task);
+int sgns_train_avx2_amd(const Task *task);
 int sgns_train_avx512(const Task *task);
+int sgns_train_avx512_amd(const Task *task);
 #endif
 
 /* The loop for an instruction set, or NULL where the processor cannot run it. */
@@ -77,12 +79,14 @@ static inline TrainChunk sgns_kernel(const char *isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
+    const int amd = __builtin_cpu_is("amd");
     if (isa[0] == 'a' && isa[3] == '5')
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
-                   ? sgns_train_avx512 : 0;
+                   ? (amd ? sgns_train_avx512_amd : sgns_train_avx512) : 0;
     if (isa[0] == 'a')
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? sgns_train_avx2 : 0;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+                   ? (amd ? sgns_train_avx2_amd : sgns_train_avx2) : 0;
 #else
     if (isa[0] == 'a')
         return 0;

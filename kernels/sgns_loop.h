@@ -452,14 +452,21 @@ INLINE float *slot_logits(const State *s)
     return s->p->n_private ? s->task->slot_logits.own : s->task->slot_logits.shared;
 }
 
-/* Into the second cache level: the first has too few buffers for what is on its way from memory, and an
- * instruction that waits for one of them holds up all others. */
 INLINE void prefetch_row(const float *row, int nv)
 {
     int n = nv * LANES / 16;
+#ifdef CLAIM_ROWS
+    /* Whole, and to be written: what another core has written and this one has fetched to read, it would have to ask
+     * for once more. */
+    for (int k = 0; k < n; k++)
+        __builtin_prefetch(row + 16 * k, 1, 3);
+#else
+    /* Into the second cache level: the first has too few buffers for what is on its way from memory, and an
+     * instruction that waits for one of them holds up all others. */
     n = n < LINES_AHEAD ? n : LINES_AHEAD;
     for (int k = 0; k < n; k++)
-        __builtin_prefetch(row + 16 * k, 1, 2);
+        __builtin_prefetch(row + 16 * k, 0, 2);
+#endif
 }
 
 /* The examples of the block are numbered from 0. */
