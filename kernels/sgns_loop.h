@@ -27,7 +27,7 @@
 #define BLOCK 8         /* pairs whose logits are taken before any of them learns: a multiple of TOGETHER */
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with TOGETHER vectors stay in registers */
 #define STEP_PANEL (LANES == 16 ? 3 : 2) /* PANEL for TOGETHER vectors and their gradients */
-#define LINES_AHEAD 10  /* cache lines of one row worth asking for; the hardware follows a longer row itself */
+#define LINES_AHEAD 10  /* cache lines of one row worth asking for where the hardware follows a longer row itself */
 #define VECTORS(n) (((n) + LANES - 1) / LANES)
 
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
@@ -456,8 +456,8 @@ INLINE void prefetch_row(const float *row, int nv)
 {
     int n = nv * LANES / 16;
 #ifdef CLAIM_ROWS
-    /* Whole, and to be written: what another core has written and this one has fetched to read, it would have to ask
-     * for once more. */
+    /* Whole, and as if to be written at once: a line of another core's that was fetched to be read must be asked for
+     * again to be written. */
     for (int k = 0; k < n; k++)
         __builtin_prefetch(row + 16 * k, 1, 3);
 #else
