@@ -1,7 +1,7 @@
 """Quality of settings against each other: word similarity and held-out loss over a grid of options.
 
-    python scripts/quality.py wiki.txt --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv \
-        model=cbow,skipgram negatives=exact,shared seed=1,2,3 epochs=3
+    python scripts/quality.py wiki.txt model=cbow,skipgram negatives=exact,shared seed=1,2,3 epochs=3 \
+        --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv
 
 Each NAME=A,B,.. is an option of TrainConfig with the values to try; all combinations are run on the same
 encoded text, those already in --log are not run again. The last lines of the text are held out.

@@ -27,6 +27,13 @@ def test_more_workers_and_more_predictions_merge_sooner(predictions: float) -> N
     assert intervals[0] <= private_rows(ZIPF, ALL, 2, 1)[1]
 
 
+def test_wide_windows_have_more_rows() -> None:
+    rows, interval = private_rows(ZIPF, ALL, 2, 1)
+    more, same = private_rows(ZIPF, ALL, 2, 1, contexts=21)
+    assert same == interval
+    assert rows < more <= 3.5 * (rows + 1)  # as many times more work per token as merging them is more
+
+
 def test_very_many_workers_share_all_rows() -> None:
     assert private_rows(ZIPF, ALL, 64, 1) == (0, 0)
 

@@ -20,8 +20,13 @@ MOST_ROWS = 256
 LEAST_SHARE = 2e-4
 """Share of the text from which a word's rows are kept."""
 
+USUAL_CONTEXTS = 6
+"""Context words of a token with a window of 5, with which the numbers here were measured."""
+
 TOKENS_PER_ROW = 16
-"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time."""
+"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time. Tokens
+that meet more context words take longer: there are as many times fewer of them for a row, and as many
+times more rows are in use at once."""
 
 TOKENS_PER_ROW_AND_WORKER = 4
 """The same for each worker: all merge under one lock, and a row takes about as long as two tokens."""
@@ -36,6 +41,7 @@ def private_rows(
     workers: int,
     predictions: float,
     *,
+    contexts: float = USUAL_CONTEXTS,
     slots: bool = False,
 ) -> tuple[int, int]:
     """Return how many words have rows of each thread's own, and the tokens between merges.
@@ -50,6 +56,8 @@ def private_rows(
         Threads.
     predictions : float
         Mean predictions per token: 1, or the context words of a model that predicts from each.
+    contexts : float, default 6
+        Mean context words per token.
     slots : bool, default False
         Whether there are attention logits of places. Every prediction moves them, so that they settle within
         few tokens: three threads or more, each with its own, would throw them about until a place dies.
@@ -68,9 +76,10 @@ def private_rows(
         touches *= keep / 2.0**32
     shares = touches / max(touches.sum(), 1.0)
     same_word = float(np.square(shares).sum())  # of two tokens
-    others = (workers - 1) * max(1.0, predictions / 6)  # 6: a window of 5, where all this was measured
+    others = (workers - 1) * max(1.0, predictions / USUAL_CONTEXTS)
     merge_every = int(min(MEETINGS / max(same_word * others, 1e-12), DRIFT / others, LONGEST))
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
-    affordable = merge_every // max(TOKENS_PER_ROW, TOKENS_PER_ROW_AND_WORKER * workers)
+    work = merge_every * max(1.0, contexts / USUAL_CONTEXTS)
+    affordable = int(work / max(TOKENS_PER_ROW, TOKENS_PER_ROW_AND_WORKER * workers))
     n_private = min(max(1, frequent), MOST_ROWS, affordable, len(counts))
     return (n_private, merge_every) if n_private else (0, 0)

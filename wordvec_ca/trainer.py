@@ -164,11 +164,15 @@ class Trainer:
         """Give each of several threads its own rows of the most frequent words (docs/decisions/)."""
         config = self.config
         assert config.workers is not None
-        predictions = config.contexts() if config.model in PAIRWISE else 1
+        contexts = config.contexts()
         if config.backend == "cython":  # the other has plain Hogwild threads
-            counts = self.model.vocab.counts
             self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
-                counts, self.keep, config.workers, predictions, slots=bool(self.hyper["use_slots"][0])
+                self.model.vocab.counts,
+                self.keep,
+                config.workers,
+                predictions=contexts if config.model in PAIRWISE else 1,
+                contexts=contexts,
+                slots=bool(self.hyper["use_slots"][0]),
             )
 
     def run(self, callbacks: Sequence[Callback] = (), checkpoint: Checkpointing | None = None) -> None:
