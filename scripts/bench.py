@@ -261,8 +261,9 @@ class Loop:
 
 
 class Run:
-    """Training of one or more models, at the same time and with nothing in common, for an epoch in this process;
-    calling it returns words per second of wall time, of all together."""
+    """Training for an epoch in this process, of one model or of several at once that have nothing in common;
+    calling it returns words per second of wall time, of all together.
+    """
 
     def __init__(self, encoded: EncodedCorpus, options: dict[str, Any], models: int = 1) -> None:
         self._encoded, self._config = encoded, TrainConfig(**options, epochs=1).resolved()

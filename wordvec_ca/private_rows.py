@@ -24,9 +24,8 @@ USUAL_CONTEXTS = 6
 """Context words of a token with a window of 5, with which the numbers here were measured."""
 
 TOKENS_PER_ROW = 16
-"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time. Tokens
-that meet more context words take longer: there are as many times fewer of them for a row, and as many
-times more rows are in use at once."""
+"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time. As
+many times fewer if they meet more context words: each then takes longer, and more rows are in use at once."""
 
 TOKENS_PER_ROW_AND_WORKER = 4
 """The same for each worker: all merge under one lock, and a row takes about as long as two tokens."""
