@@ -30,9 +30,9 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -272,12 +272,8 @@ class Run:
     def __call__(self) -> float:
         """Measure once."""
         trainers = [self._trainer() for _ in range(self._models)]
-        threads = [threading.Thread(target=trainer.run) for trainer in trainers[1:]]
-        for thread in threads:
-            thread.start()
-        trainers[0].run()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(trainers)) as pool:
+            list(pool.map(Trainer.run, trainers))
         words = len(trainers) * float(np.count_nonzero(self._encoded.tokens >= 0))
         return words / max(trainer.seconds for trainer in trainers)
 
