@@ -4,7 +4,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := wordvec_ca kernels eval scripts tests setup.py
 
-.PHONY: demo test test-torch check lint typecheck bench clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-libraries test-torch test-cluster test-gensim docs check lint typecheck bench wheels clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 # Compiled code and dependencies; remade when the packaging or the compiled sources change.
 $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h kernels/sgns_*.c)
@@ -13,38 +17,78 @@ $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed ## train attention-CBOW on text that every installation has, and look at it
 	$(BIN)/cawv demo
 
-test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+test: $(VENV)/.installed ## the tests, without the slow ones and those that need PyTorch
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# Speed, beside gensim in the same run; half an hour to three quarters, on a machine that does nothing else.
+test-slow: $(VENV)/.installed ## the slow tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+
 BENCH_CORPUS ?= $(CAWV_DATA)/corpora/wiki.30M.txt.xz
-bench: $(VENV)/.installed
-	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench $(BENCH_OPTIONS)
+bench: $(VENV)/.installed ## speed beside gensim; half an hour, on a machine that does nothing else
+	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench --page docs/measurements/bench.md $(BENCH_OPTIONS)
 
-# Before a merge.
-check: lint typecheck test
+# gensim's tests come with gensim; tests/gensim/redirect.py gives them the drop-in, and says which do not apply.
+# Those that ask the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).
+GENSIM_TESTS ?= $(addprefix gensim.test.test_,word2vec keyedvectors phrases fasttext)
+test-gensim: $(VENV)/.installed ## gensim's own tests, of the drop-in
+	$(BIN)/python -m pip install --quiet testfixtures pot
+	mkdir -p build/gensim && cd build/gensim && PYTHONPATH=$(CURDIR)/tests/gensim $(abspath $(BIN))/python -m pytest \
+		-p no:cacheprovider -p redirect -c /dev/null --rootdir=. -q -rfEs --pyargs $(GENSIM_TESTS)
+
+check: lint typecheck test ## before a merge
+
+# Each Python that is found by name or in pyenv's folder (or named: make wheels PYTHONS="python3.11 ...") tries the wheel.
+PYTHONS ?= $(shell for v in 3.11 3.12 3.13 3.14; do for p in $$HOME/.pyenv/versions/$$v*/bin/python$$v python$$v; do \
+	$$p -c "import venv" 2>/dev/null && echo $$p && break; done; done)
+wheels: ## source distribution and Linux wheels into dist/, tried in empty environments
+	$(PYTHON) scripts/platforms/build_wheels.py dist --aarch64 --pythons $(PYTHONS)
+
+# Other people's libraries, which load what we export; and a server of S3.
+$(VENV)/.libraries: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[libraries]'
+	touch $@
+
+test-libraries: $(VENV)/.libraries ## install the libraries that exports are for, and run the tests that load them
+	$(BIN)/python -m pytest -n auto tests/vectors tests/text
 
 # The extra, for what is installed above; the version is named so that the tests run the same one everywhere.
 $(VENV)/.torch: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet 'wordvec-ca[torch]' 'torch==2.13.0'
+	$(BIN)/python -m pip install --quiet 'wordvec-ca[torch]' 'torch==2.13.0' sentence-transformers
 	touch $@
 
-test-torch: $(VENV)/.torch
-	$(BIN)/python -m pytest tests/nn tests/test_bilstm_tagging.py
+test-torch: $(VENV)/.torch ## install PyTorch and run the tests that need it
+	$(BIN)/python -m pytest tests/nn tests/eval/test_bilstm_tagging.py tests/vectors/test_exports.py
 
-lint: $(VENV)/.installed
+# The extra with what its tests need: an S3 server of moto's.
+$(VENV)/.cluster: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet 'wordvec-ca[cluster,remote]' 'ray>=2.60' 'moto[server]>=5'
+	touch $@
+
+test-cluster: $(VENV)/.cluster ## install Ray and run the tests that need it, some minutes
+	$(BIN)/python -m pytest tests/cluster
+
+# The documentation site; open build/site/index.html, no server is needed. A broken link or reference fails.
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet 'wordvec-ca[docs]'
+	touch $@
+
+docs: $(VENV)/.docs ## build the documentation site into build/site and test it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/python -m pytest tests/docs/test_site.py
+
+lint: $(VENV)/.installed ## ruff: style and format
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 
 # mypy does not follow the package-dir mapping of kernels/ and eval/: give it a tree of links.
-typecheck: $(VENV)/.installed
+typecheck: $(VENV)/.installed ## mypy, strict
 	rm -rf build/mypy && mkdir -p build/mypy
 	cp -rs $(CURDIR)/wordvec_ca build/mypy/
 	cp -rs $(CURDIR)/kernels $(CURDIR)/eval build/mypy/wordvec_ca/
 	cd build/mypy && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p wordvec_ca
 
-clean:
-	rm -rf $(VENV) build dist *.egg-info kernels/*.so kernels/_sgns.c kernels/_text.c kernels/_decimals.c
+clean: ## remove what was built
+	rm -rf $(VENV) build dist *.egg-info kernels/*.so kernels/_*.c

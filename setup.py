@@ -1,6 +1,18 @@
-"""Compiled extensions and their flags; everything else is in pyproject.toml."""
+"""Compiled extensions and their flags; everything else is in pyproject.toml.
+
+The sources need the vector extensions of GCC or clang, on any processor. There is no flag for an instruction
+set: sgns_avx2.c and sgns_avx512.c name theirs themselves, and are empty where it does not exist.
+
+With CAWV_ABI3=1 in the environment, a wheel is for Python 3.11 and all later ones: its modules keep to the
+stable ABI. Else they are for the Python that compiles them.
+"""
+
+import os
+from glob import glob
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 # Never -march=native: the loop is compiled once per instruction set and chosen at run time.
 # Never -ffast-math: with -shared it would set flush-to-zero for the whole process.
@@ -18,7 +30,7 @@ EXTENSIONS = [
             "kernels/sgns_avx512_amd.c",
         ],
         include_dirs=["kernels"],
-        depends=["kernels/sgns.h", "kernels/sgns_loop.h", "kernels/sgns_avx2.c", "kernels/sgns_avx512.c"],
+        depends=[*sorted(glob("kernels/sgns*.h")), "kernels/sgns_avx2.c", "kernels/sgns_avx512.c"],
         libraries=["m"],
         extra_compile_args=FLAGS,
     ),
@@ -29,7 +41,46 @@ EXTENSIONS = [
         depends=["kernels/lexicon.h", "kernels/text.h", "kernels/unicode_tables.h"],
         extra_compile_args=FLAGS,
     ),
+    Extension(
+        "wordvec_ca.kernels._ngrams",
+        [
+            "kernels/_ngrams.pyx",
+            "kernels/ngrams_baseline.c",
+            "kernels/ngrams_avx2.c",
+            "kernels/ngrams_avx512.c",
+        ],
+        include_dirs=["kernels"],
+        depends=["kernels/ngrams.h", "kernels/ngrams_rows.h"],
+        extra_compile_args=FLAGS,
+    ),
     Extension("wordvec_ca.kernels._decimals", ["kernels/_decimals.pyx"], extra_compile_args=FLAGS),
 ]
 
-setup(ext_modules=EXTENSIONS)
+
+class BuildExtensions(build_ext):
+    """Refuse a compiler that cannot compile the sources, before it fails with a hundred errors."""
+
+    def build_extensions(self) -> None:
+        """Compile all extensions.
+
+        Raises
+        ------
+        CompileError
+            The compiler is Microsoft's.
+        """
+        if self.compiler.compiler_type == "msvc":
+            raise CompileError(
+                "the sources use vector extensions that Microsoft's compiler does not have: "
+                "install MinGW-w64 (GCC or clang) and build with --compiler=mingw32"
+            )
+        super().build_extensions()
+
+
+OPTIONS = {}
+if os.environ.get("CAWV_ABI3") == "1":
+    OPTIONS = {"bdist_wheel": {"py_limited_api": "cp311"}}
+    for extension in EXTENSIONS:
+        extension.py_limited_api = True
+        extension.define_macros = [*extension.define_macros, ("Py_LIMITED_API", "0x030B0000")]
+
+setup(ext_modules=EXTENSIONS, cmdclass={"build_ext": BuildExtensions}, options=OPTIONS)

@@ -1,1 +1,45 @@
-"""Tasks that say how good word vectors are."""
+"""How good are the vectors? Tasks, the data they read, and the statistics that compare results.
+
+Comes in: vectors of any origin and folders of evaluation sets. Goes out: a `Report` per task and set with
+intervals and coverage, and paired comparisons of models. Nothing here knows how vectors were trained.
+"""
+
+from wordvec_ca.eval.comparison import Difference, compare, comparison_table, holm
+from wordvec_ca.eval.controls import CONTROLS, control
+from wordvec_ca.eval.data.treebanks import read_tagged
+from wordvec_ca.eval.data.word_sets import read_word_pairs
+from wordvec_ca.eval.report import Metric, Report, report_lines, report_remarks, report_table, reports_in
+from wordvec_ca.eval.shared_words import common_words, cut_to
+from wordvec_ca.eval.statistics.resampling import bootstrap
+from wordvec_ca.eval.suite import Missing, plan, run
+from wordvec_ca.eval.task_table import TASKS
+from wordvec_ca.eval.tasks import pos_induction
+from wordvec_ca.eval.tasks.similarity import evaluate
+from wordvec_ca.eval.tasks.sts import SENTENCE_METHODS
+
+__all__ = [
+    "CONTROLS",
+    "SENTENCE_METHODS",
+    "TASKS",
+    "Difference",
+    "Metric",
+    "Missing",
+    "Report",
+    "bootstrap",
+    "common_words",
+    "compare",
+    "comparison_table",
+    "control",
+    "cut_to",
+    "evaluate",
+    "holm",
+    "plan",
+    "pos_induction",
+    "read_tagged",
+    "read_word_pairs",
+    "report_lines",
+    "report_remarks",
+    "report_table",
+    "reports_in",
+    "run",
+]

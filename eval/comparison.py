@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.report import Report, aligned
-from wordvec_ca.eval.resampling import bootstrap, evaluate_statistic, interval, sign_flips
+from wordvec_ca.eval.statistics.paired import paired_difference
 
 
 @dataclass
@@ -26,17 +26,21 @@ class Difference:
     baseline_value, model_value : float
         On the items that both cover.
     difference, low, high : float
-        Model minus baseline, and its 95 % interval from a paired bootstrap: both models are judged on
-        the same resampled items.
+        Model minus baseline, and its 95 % interval; both models are judged on the same items
+        (``statistics.paired`` says how, and why).
     p : float
-        Two-sided. Means: paired sign flips. Other statistics: how often the resampled difference is as far
-        from its own mean as the observed one is from zero.
+        Two-sided.
     holm : float
         p adjusted for the number of comparisons (Holm 1979).
     n : int
         Items.
     verdict : str
-        "better", "worse" or "tie".
+        "better", "worse", "tie", or "cannot be decided" where even the smallest p-value that so few items can
+        give would be no evidence after so many comparisons.
+    smallest_p : float
+    candidates : int
+        Words from which both models chose their answers; 0 where the vocabulary does not set how hard the
+        task is.
     """
 
     task: str
@@ -53,6 +57,8 @@ class Difference:
     holm: float
     n: int
     verdict: str
+    smallest_p: float = 0.0
+    candidates: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects for JSON (NaN becomes None)."""
@@ -68,6 +74,7 @@ def compare(
     *,
     level: float = 0.05,
     resamples: int = 2000,
+    refused: Callable[[DataError], None] | None = None,
 ) -> list[Difference]:
     """Compare models with a baseline on the headline metric of every data set that both have.
 
@@ -80,7 +87,9 @@ def compare(
         A difference counts when its p-value, adjusted over everything compared here, is below this;
         otherwise it is a tie.
     resamples : int
-        Of the bootstrap.
+        Subsamples for statistics that are no means.
+    refused : callable, optional
+        Gets the error of each pair of results that cannot be compared; without it the error is raised.
 
     Returns
     -------
@@ -92,18 +101,28 @@ def compare(
         Two reports on a data set of one name are not about the same items, or there is nothing to compare.
     """
     found = {(report.task, report.dataset): report for report in baseline}
-    differences = [
-        _difference(found[report.task, report.dataset], report, resamples)
+    pairs = [
+        (found[report.task, report.dataset], report)
         for reports in others
         for report in reports
         if (report.task, report.dataset) in found
     ]
-    if not differences:
+    differences = []
+    for pair in pairs:
+        try:
+            differences.append(_difference(*pair, resamples, len(pairs), level))
+        except DataError as error:
+            if refused is None:
+                raise
+            refused(error)
+    if not pairs:
         raise DataError("there is nothing to compare: no task was run on the same data set for two models")
     for difference, adjusted in zip(differences, holm([d.p for d in differences]), strict=True):
         difference.holm = adjusted
         if adjusted < level and difference.difference != 0:
             difference.verdict = "better" if difference.difference > 0 else "worse"
+        elif difference.difference != 0 and not difference.smallest_p * len(differences) < level:
+            difference.verdict = "cannot be decided"
     return differences
 
 
@@ -125,7 +144,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def table(differences: Sequence[Difference]) -> str:
+def comparison_table(differences: Sequence[Difference]) -> str:
     """Return aligned plain text, one line per comparison, and how to read it."""
     lines: list[tuple[str, ...]] = [
         (
@@ -162,78 +181,121 @@ def table(differences: Sequence[Difference]) -> str:
             (("model name",) if i == 0 else (differences[i - 1].model,)) + row for i, row in enumerate(lines)
         ]
     shift = len(lines[0]) - 10
+    common = dict.fromkeys(
+        f"* {d.task} {d.dataset}: {d.candidates:,} words that all have" for d in differences if d.candidates
+    )
+    undecided = any(d.verdict == "cannot be decided" for d in differences)
     text = aligned(lines, right={i + shift for i in (3, 4, 5, 6, 7, 8)})
     return (
-        f"{text}\n\nBaseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
-        "model minus baseline on the same items (paired bootstrap). A tie is a difference whose p, adjusted "
-        f"by Holm over these {len(differences)} comparisons, is not below .05. What another training run "
-        "would change is not in the intervals: compare models from several seeds before "
-        "believing a small difference."
+        f"{text}\n\n"
+        + ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
+        + f"Baseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
+        "model minus baseline on the same items. A tie is a difference whose p, adjusted "
+        f"by Holm over these {len(differences)} comparisons, is not below .05. "
+        + (
+            'It "cannot be decided" where so few items differ that no p could be: take more items, or make '
+            "fewer comparisons. "
+            if undecided
+            else ""
+        )
+        + "What another training run would change is not in the intervals: compare models from several seeds "
+        "before believing a small difference."
     )
 
 
-def _difference(baseline: Report, model: Report, resamples: int) -> Difference:
+def _difference(
+    baseline: Report, model: Report, resamples: int, comparisons: int, level: float
+) -> Difference:
     name = model.headline
     metric, counterpart = model.metrics[name], baseline.metrics.get(name)
+    _refuse_different(baseline, model)
     if counterpart is None or metric.statistic is None or metric.statistic != counterpart.statistic:
         raise DataError(
-            f"{model.task} {model.dataset}: one report is headed by {name!r}, the other by "
+            f"{model.task} {model.dataset}: {_named(model)} is headed by {name!r}, {_named(baseline)} by "
             f"{baseline.headline!r}; run both with the same options"
         )
-    left = [baseline.items.get(column) for column in metric.columns]
-    right = [model.items.get(column) for column in metric.columns]
-    if any(column is None for column in left + right):
-        raise DataError(
-            f"{model.task} {model.dataset}: a report has no items; write those to compare with --json --items"
-        )
-    ours = [column for column in left if column is not None]
-    theirs = [column for column in right if column is not None]
+    ours, theirs = (
+        [report.items[column] for column in metric.columns if column in report.items]
+        for report in (baseline, model)
+    )
+    for report, columns in ((baseline, ours), (model, theirs)):
+        if len(columns) < len(metric.columns):
+            raise DataError(
+                f"{model.task} {model.dataset}: the result of {_named(report)} has no items; write those to "
+                "compare with --json --items"
+            )
     same = len(ours[0]) == len(theirs[0]) and all(
         np.array_equal(a, b)
         for column, a, b in zip(metric.columns, ours, theirs, strict=True)
         if column in ("gold", "set")
     )
     if not same:
-        raise DataError(
-            f"{model.task} {model.dataset}: the two reports are not about the same items; "
-            "run both on one file"
-        )
+        raise DataError(_different(baseline, model, f"{len(ours[0]):,} items", f"{len(theirs[0]):,} items"))
     kept = np.ones(len(ours[0]), dtype=bool)
     for column in ours + theirs:
         if np.issubdtype(column.dtype, np.floating):
             kept &= ~np.isnan(column)
-    ours, theirs = [column[kept] for column in ours], [column[kept] for column in theirs]
-    units = None if model.units is None else model.units[kept]
-    before, after = evaluate_statistic(metric.statistic, ours), evaluate_statistic(metric.statistic, theirs)
-    observed = after - before
-    of_ours, of_theirs = (
-        bootstrap(metric.statistic, columns, units, seed=model.seed, resamples=resamples)
-        for columns in (ours, theirs)
+    found = paired_difference(
+        metric.statistic,
+        [column[kept] for column in ours],
+        [column[kept] for column in theirs],
+        None if model.units is None else model.units[kept],
+        seed=model.seed,
+        resamples=resamples,
+        comparisons=comparisons,
+        level=level,
     )
-    replicates = of_theirs - of_ours
-    replicates = replicates[~np.isnan(replicates)]
-    # The bias that repeated items give to measures of agreement is about the same for both models.
-    low, high = interval("pearson", observed, replicates)
-    if metric.statistic == "mean":
-        p = sign_flips(theirs[0] - ours[0], units, seed=model.seed)
-    elif len(replicates) == 0 or math.isnan(observed):
-        p = math.nan
-    else:
-        beyond = np.count_nonzero(np.abs(replicates - replicates.mean()) >= abs(observed))
-        p = (beyond + 1) / (len(replicates) + 1)
     return Difference(
         model.task,
         model.dataset,
         name,
         baseline.model,
         model.model,
-        before,
-        after,
-        observed,
-        low,
-        high,
-        p,
-        p,
+        found.first,
+        found.second,
+        found.difference,
+        found.low,
+        found.high,
+        found.p,
+        found.p,
         int(kept.sum()),
         "tie",
+        smallest_p=found.smallest_p,
+        candidates=model.candidates,
     )
+
+
+def _refuse_different(baseline: Report, model: Report) -> None:
+    """Raise if the two were asked different things, or chose their answers from different words."""
+    if baseline.digest and model.digest and baseline.digest != model.digest:
+        raise DataError(
+            _different(
+                baseline,
+                model,
+                f"{_size(baseline)}, digest {baseline.digest}",
+                f"{_size(model)}, digest {model.digest}",
+            )
+        )
+    if baseline.candidates_digest != model.candidates_digest:
+        raise DataError(
+            f"{model.task} {model.dataset}: {_named(baseline)} was judged among "
+            f"{baseline.candidates:,} words, "
+            f"{_named(model)} among {model.candidates:,}, and not the same words; "
+            "a smaller vocabulary makes the task easier: give `cawv compare` the models themselves, which it "
+            "judges among the words that all have"
+        )
+
+
+def _different(baseline: Report, model: Report, one: str, other: str) -> str:
+    return (
+        f"{model.task} {model.dataset}: the results of {_named(baseline)} and {_named(model)} are not "
+        f"about the same items ({one}; {other}); run both on one file"
+    )
+
+
+def _size(report: Report) -> str:
+    return f"{max((len(column) for column in report.items.values()), default=report.n):,} items"
+
+
+def _named(report: Report) -> str:
+    return report.model or "a model without a name"

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from wordvec_ca.eval.lookup import Vectors
-from wordvec_ca.keyedvectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors
 
 CONTROLS = ("permuted", "random")
 

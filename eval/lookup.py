@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors
 
 
 class Vectors(Protocol):
@@ -41,11 +43,61 @@ ESCAPES = {
 """Signs that the Penn Treebank (and SST) writes otherwise than everybody else."""
 
 
+class WithNgrams:
+    """Vectors of a model with n-grams; words of a task that it does not have get a row made of theirs.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        With ``ngrams``.
+
+    Attributes
+    ----------
+    vectors, index_to_key, key_to_index, counts, metadata
+        As of the model, with the rows that were added at the end (their count is 0).
+    n_added : int
+    """
+
+    def __init__(self, vectors: KeyedVectors) -> None:
+        self._model = vectors
+        self.vectors, self.counts, self.metadata = vectors.vectors, vectors.counts, vectors.metadata
+        self.index_to_key, self.key_to_index = list(vectors.index_to_key), dict(vectors.key_to_index)
+        self.n_added = 0
+
+    def __len__(self) -> int:
+        return len(self.index_to_key)
+
+    def add(self, words: Sequence[str]) -> None:
+        """Add rows for those of the words that have none, in no form, but known n-grams."""
+        added = {}
+        for word in words:
+            if any(form in self.key_to_index for form in (word, word.lower(), ESCAPES.get(word, word))):
+                continue
+            form = self._model.known_form(word)
+            if form is not None and form not in added:
+                added[form] = self._model.get_vector(form)
+                self.key_to_index[word] = self.key_to_index[form] = len(self.index_to_key) + len(added) - 1
+        if added:
+            self.vectors = np.concatenate([self.vectors, np.stack(list(added.values()))])
+            self.index_to_key += added
+            self.n_added += len(added)
+            if self.counts is not None:
+                self.counts = np.append(self.counts, np.zeros(len(added), self.counts.dtype))
+
+
+def with_ngrams(vectors: Vectors) -> Vectors:
+    """Return vectors that make rows of n-grams for unknown words, if the model has any."""
+    if isinstance(vectors, KeyedVectors) and vectors.ngrams is not None and vectors.oov == "ngrams":
+        return WithNgrams(vectors)
+    return vectors
+
+
 def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None) -> np.ndarray:
     """Return the row of each word, -1 where it has none.
 
     A word is looked up as it is written and, if it has no vector so, in lower case; one of ``ESCAPES`` then
-    as the sign that it stands for.
+    as the sign that it stands for. Words that a model makes of n-grams get a row (see ``WithNgrams``), unless
+    only the first rows count.
 
     Parameters
     ----------
@@ -63,6 +115,8 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     DataError
         The vector of one of the words has NaN or infinity in it.
     """
+    if first is None and isinstance(vectors, WithNgrams):
+        vectors.add(words)
     index = vectors.key_to_index
     stop = len(vectors.index_to_key) if first is None else first
     rows = np.empty(len(words), dtype=np.int64)
@@ -82,6 +136,21 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
             "damaged: train again with a smaller alpha, or fetch the vectors again"
         )
     return rows
+
+
+def vocabulary_digest(vectors: Vectors, stop: int | None = None) -> str:
+    """Return 16 hexadecimal digits that equal sets of words share, whatever their order.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    stop : int, optional
+        Only the first so many words.
+    """
+    digest = hashlib.sha256()
+    for word in sorted(vectors.index_to_key[:stop]):
+        digest.update(word.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()[:16]
 
 
 def unit_rows(vectors: Vectors, rows: np.ndarray) -> np.ndarray:

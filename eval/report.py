@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -13,7 +14,11 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.resampling import INTERVAL, bootstrap, evaluate_statistic, interval
+from wordvec_ca.eval.statistics.crossed import standard_error_of_mean
+from wordvec_ca.eval.statistics.paired import interval_by_t
+from wordvec_ca.eval.statistics.resampling import INTERVAL, bootstrap, evaluate_statistic, interval
+from wordvec_ca.eval.statistics.subsamples import OF_TABLES, subsampled
+from wordvec_ca.files import html_table
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Metric:
     value : float
         The figure; NaN if it cannot be computed (the report's notes say why).
     low, high : float
-        Bootstrap 95 % interval over the items of the data set (NaN if there is none). It says how much the
+        95 % interval over the items of the data set (NaN if there is none). It says how much the
         figure could differ on another sample of such items, not with another run of the training.
     statistic : str or None
         Name in ``resampling.STATISTICS`` of the function that gave the value; None for a figure that is not
@@ -41,7 +46,7 @@ class Metric:
     columns: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """Result of one task on one data set.
 
@@ -62,8 +67,9 @@ class Report:
         How the figures were got, in words.
     items : dict of str to ndarray
         Columns with one value per item, kept so that two models can be compared item by item.
-    units : ndarray of shape (n_items,), int64, or None
-        Items with the same number are drawn together in the bootstrap (tokens of a sentence).
+    units : ndarray of shape (n_items,) or (n_items, 2), int64, or None
+        Items with the same number depend on each other and are drawn together (tokens of a sentence). With
+        two columns each item depends on two units (an analogy on two pairs of words).
     details : dict
         Further counts and figures without intervals.
     notes : list of str
@@ -71,6 +77,12 @@ class Report:
     seconds : float
     model : str
         Name of the vectors.
+    digest : str
+        Of what was asked (``digest_of``): models are only compared on equal items.
+    candidates : int
+        Words that answers were chosen from, where their number decides how hard the task is; otherwise 0.
+    candidates_digest : str
+        Of these words, whatever their order.
     """
 
     task: str
@@ -87,6 +99,9 @@ class Report:
     notes: list[str] = field(default_factory=list)
     seconds: float = math.nan
     model: str = ""
+    digest: str = ""
+    candidates: int = 0
+    candidates_digest: str = ""
 
     @property
     def headline(self) -> str:
@@ -98,8 +113,27 @@ class Report:
         """Value of the headline metric."""
         return self.metrics[self.headline].value
 
+    def __repr__(self) -> str:
+        metric = self.metrics[self.headline] if self.metrics else Metric(math.nan)
+        interval = "" if math.isnan(metric.low) else f" [{metric.low:.3f}, {metric.high:.3f}]"
+        what = f"{self.headline} {metric.value:.3f}{interval}, " if self.metrics else ""
+        return f"Report({self.task!r}, {self.dataset!r}: {what}n={self.n}, coverage {self.coverage:.1%})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the metrics with their intervals."""
+        rows = [
+            (name, *(f"{value:.3f}" for value in (metric.value, metric.low, metric.high)))
+            for name, metric in self.metrics.items()
+        ]
+        title = f"{self.task}, {self.dataset}: n = {self.n:,}, coverage {self.coverage:.1%}"
+        return html_table(title, ("metric", "value", "low", "high"), rows)
+
     def measure(self, name: str, statistic: str, *columns: str, resamples: int = 1000) -> None:
-        """Compute a metric from the items, with its bootstrap interval, and add it.
+        """Compute a metric from the items, with its 95 % interval, and add it.
+
+        Quantiles of the bootstrap for means and correlations; Student's t with the standard error of
+        subsamples for agreement of clusters and classes, and with that of crossed units for means of items
+        that depend on two units.
 
         Items with NaN in one of the columns (out of vocabulary) are left out.
 
@@ -112,12 +146,19 @@ class Report:
         *columns : str
             Names of the items that the statistic is computed from.
         resamples : int
-            Of the bootstrap.
+            Of the bootstrap, or subsamples.
         """
         values, units = self.chosen(columns)
         value = evaluate_statistic(statistic, values)
-        replicates = bootstrap(statistic, values, units, seed=self.seed, resamples=resamples)
-        low, high = interval(statistic, value, replicates)
+        if statistic in OF_TABLES:
+            parts, scale = subsampled(statistic, values, units, seed=self.seed, resamples=resamples)
+            n_units = len(values[0]) if units is None else len(np.unique(units))
+            low, high = interval_by_t(value, scale * float(np.std(parts)), n_units)
+        elif units is not None and units.ndim == 2:
+            low, high = interval_by_t(value, *standard_error_of_mean(values[0], units))
+        else:
+            replicates = bootstrap(statistic, values, units, seed=self.seed, resamples=resamples)
+            low, high = interval(statistic, value, replicates)
         self.metrics[name] = Metric(value, low, high, statistic, columns)
 
     def chosen(self, columns: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray | None]:
@@ -155,6 +196,9 @@ class Report:
             "details": _plain(self.details),
             "notes": list(self.notes),
             "seconds": _plain(self.seconds),
+            "digest": self.digest,
+            "candidates": self.candidates,
+            "candidates_digest": self.candidates_digest,
         }
         if items:
             record["items"] = {name: _plain(column) for name, column in self.items.items()}
@@ -199,11 +243,32 @@ class Report:
             notes=list(record["notes"]),
             seconds=_number(record["seconds"]),
             model=record["model"],
+            digest=record.get("digest", ""),
+            candidates=record.get("candidates", 0),
+            candidates_digest=record.get("candidates_digest", ""),
         )
 
 
+def digest_of(*columns: Iterable[Any]) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of what a data set asks, item by item.
+
+    Parameters
+    ----------
+    *columns : iterable
+        Of texts, numbers or lists of them; their order counts.
+    """
+    digest = hashlib.sha256()
+    for column in columns:
+        for entry in column:
+            digest.update(repr(entry).encode("utf-8", "surrogatepass") + b"\n")
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
 def reports_in(path: str | os.PathLike[str]) -> list[Report]:
-    """Read the reports that ``cawv eval --json`` wrote.
+    """Read the reports that ``cawv eval --json`` wrote: one array, or one record a line.
+
+    Of several records of one model on one data set the last one counts.
 
     Raises
     ------
@@ -211,21 +276,26 @@ def reports_in(path: str | os.PathLike[str]) -> list[Report]:
         The file is not JSON or holds something else.
     """
     try:
-        records = json.loads(Path(path).read_text(encoding="utf-8"))
-        return [Report.from_dict(record) for record in records]
+        text = Path(path).read_text(encoding="utf-8")
+        if text.startswith('{"'):
+            records = [json.loads(line) for line in text.split("\n") if line.strip()]
+        else:
+            records = json.loads(text)
+        reports = [Report.from_dict(record) for record in records]
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{path}: these are no reports ({type(error).__name__}: {error}); write them with "
-            "cawv eval MODEL --json --items"
+            "cawv eval MODEL --json FILE --items"
         ) from None
+    return list({(report.model, report.task, report.dataset): report for report in reports}.values())
 
 
-def table(reports: Iterable[Report]) -> str:
+def report_table(reports: Iterable[Report]) -> str:
     """Return aligned plain text: one line for every metric, then the notes and protocols.
 
     Examples
     --------
-    >>> print(table([]))
+    >>> print(report_table([]))
     no results
     """
     reports = list(reports)
@@ -237,20 +307,54 @@ def table(reports: Iterable[Report]) -> str:
         text = "\n\n".join(parts)
     else:
         text = _rows(reports)
+    return f"{text}\n\n{report_remarks(reports)}"
+
+
+def report_remarks(reports: Iterable[Report]) -> str:
+    """Return the notes of the reports and how they were got, as plain text."""
+    reports = list(reports)
     notes = [f"* {report.task} {report.dataset}: {note}" for report in reports for note in report.notes]
     protocols = dict.fromkeys(f"* {report.task}: {report.protocol}" for report in reports)
     seeds = ", ".join(str(seed) for seed in sorted({report.seed for report in reports}))
     return "\n".join(
-        [text, ""]
-        + (["Notes:", *dict.fromkeys(notes), ""] if notes else [])
+        (["Notes:", *dict.fromkeys(notes), ""] if notes else [])
         + [f"How it was measured (seed {seeds}; {INTERVAL}):", *protocols]
     )
 
 
+HEAD = ("task", "dataset", "metric", "value", "95 % interval", "n", "coverage", "seconds")
+
+
+def report_lines(report: Report | None, task: int = 14, dataset: int = 15) -> str:
+    """Return the lines of one report as they can be printed before the others are known.
+
+    Parameters
+    ----------
+    report : Report or None
+        None for the head of the table.
+    task, dataset : int
+        Widths of the first two columns.
+    """
+    widths = (task, dataset, 22, 6, 16, 7, 8, 7)
+    lines = [HEAD] if report is None else _cells([report])
+    text = [
+        "  ".join(
+            cell.rjust(width) if i > 2 else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join(text + ["-" * (sum(widths) + 2 * len(widths) - 2)] * (report is None))
+
+
 def _rows(reports: Sequence[Report]) -> str:
     """Return one line for every metric, aligned."""
-    head = ("task", "dataset", "metric", "value", "95 % interval", "n", "coverage", "seconds")
-    lines: list[tuple[str, ...]] = [head]
+    return aligned([HEAD, *_cells(reports)], right={3, 4, 5, 6, 7})
+
+
+def _cells(reports: Sequence[Report]) -> list[tuple[str, ...]]:
+    """Return the cells of one line for every metric."""
+    lines: list[tuple[str, ...]] = []
     for report in reports:
         for i, (name, metric) in enumerate(report.metrics.items()):
             first = i == 0
@@ -266,7 +370,7 @@ def _rows(reports: Sequence[Report]) -> str:
                     "" if math.isnan(report.seconds) or not first else f"{report.seconds:.1f}",
                 )
             )
-    return aligned(lines, right={3, 4, 5, 6, 7})
+    return lines
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:

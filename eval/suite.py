@@ -5,407 +5,52 @@ The layout of a data folder is described in ``docs/data.md``.
 
 from __future__ import annotations
 
-import importlib.util
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.lines import name_of, numbered_lines
-from wordvec_ca.eval.lookup import UncoveredError, Vectors
+from wordvec_ca.eval.data.folders import found, shipped_with_gensim, splits
+from wordvec_ca.eval.language import other_language
+from wordvec_ca.eval.lookup import UncoveredError, Vectors, with_ngrams
 from wordvec_ca.eval.report import Report
+from wordvec_ca.eval.shared_words import cut_to
+from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
 
-Progress = Callable[[str], None]
-Run = Callable[[Vectors, int, int, Progress], Report]
+__all__ = ["TASKS", "Job", "Missing", "plan", "run", "shipped_with_gensim"]
 
 
 @dataclass(frozen=True)
 class Job:
-    """One task on one data set, ready to run.
-
-    Attributes
-    ----------
-    task, dataset : str
-    run : callable
-        (vectors, seed, workers, progress) -> Report. Reads its files when called.
-    """
+    """One task on one data set, ready to run."""
 
     task: str
-    dataset: str
-    run: Run
+    data: DataSet
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set."""
+        return self.data.name
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What does not run, and why, or which file it needs and where the public set is to be had."""
-
-    task: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.task}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a task looks for and where the data come from.
+    """What does not run, and why, or which file it needs and where the public set is to be had.
 
     Attributes
     ----------
-    name, summary : str
-    needs : str
-        The files in words, relative to the data folder.
-    source : str
-        Where the public set is to be had.
-    in_folder : callable
-        Data folder -> jobs.
-    of_files : callable
-        Files given by the user -> jobs.
-    files : str
-        What files the user may give, for help texts.
-    by_default : bool
-        Whether it runs without being asked for.
+    task, reason : str
+    failed : bool
+        Whether it should have run: its file cannot be read, or the vectors cannot be used.
     """
 
-    name: str
-    summary: str
-    needs: str
-    source: str
-    in_folder: Callable[[Path], list[Job]]
-    of_files: Callable[[Sequence[Path]], list[Job]]
-    files: str
-    by_default: bool = True
-
-
-SKIPPED = {
-    "brown": "its 472 tags and 1.2 M words would take hours to induce; give the file by option to run it",
-    "conll2000": "its tags come from a tagger, not from people; give the files by option to use them",
-}
-"""Tagged corpora in a data folder that only run when asked for, and why."""
-
-
-def _found(folder: Path, *patterns: str) -> list[Path]:
-    """Files that match a pattern, compressed or not, in the order of their names."""
-    paths: set[Path] = set()
-    for pattern in patterns:
-        for suffix in ("", ".gz", ".bz2", ".xz", ".zst"):
-            paths.update(path for path in folder.glob(pattern + suffix) if path.is_file())
-    return sorted(paths)
-
-
-def _splits(paths: Sequence[Path]) -> dict[str, dict[str, Path]]:
-    """Group ``NAME.train.tsv``, ``NAME.dev.tsv``, ``NAME.test.tsv`` by NAME; other files stand under ''."""
-    groups: dict[str, dict[str, Path]] = {}
-    for path in paths:
-        name = name_of(path)
-        match = re.fullmatch(r"(?:(.+)[.-])?(train|dev|test)", name)
-        if match:
-            groups.setdefault(match.group(1) or path.parent.name, {})[match.group(2)] = path
-        else:
-            groups.setdefault(name, {})[""] = path
-    return groups
-
-
-# ------------------------------------------------------------------ words
-
-
-def _similarity(paths: Sequence[Path]) -> list[Job]:
-    def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import similarity
-            from wordvec_ca.eval.word_sets import read_word_pairs
-
-            return similarity.evaluate(vectors, read_word_pairs(path), seed=seed)
-
-        return Job("similarity", name_of(path), run)
-
-    return [job(path) for path in paths]
-
-
-def _analogy(paths: Sequence[Path]) -> list[Job]:
-    def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import analogy
-            from wordvec_ca.eval.word_sets import read_analogies
-
-            return analogy.evaluate(vectors, read_analogies(path), seed=seed, workers=workers)
-
-        return Job("analogy", name_of(path), run)
-
-    return [job(path) for path in paths]
-
-
-def _categorization(paths: Sequence[Path]) -> list[Job]:
-    def job(path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import categorization
-            from wordvec_ca.eval.word_sets import read_categories
-
-            return categorization.evaluate(vectors, read_categories(path), seed=seed)
-
-        return Job("categorization", name_of(path), run)
-
-    return [job(path) for path in paths]
-
-
-# ------------------------------------------------------------------ tagged corpora
-
-
-def _tag_column(path: Path) -> int | None:
-    """Penn Treebank tags stand third in the three-column files of Universal Dependencies."""
-    return 3 if name_of(path).startswith("ud_") and path.name.removesuffix(".xz").endswith(".tsv") else None
-
-
-def _pos_induction(groups: Mapping[str, Mapping[str, Path]]) -> list[Job]:
-    def job(name: str, path: Path) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import pos_induction
-            from wordvec_ca.eval.treebanks import read_tagged
-
-            corpus = read_tagged(path, tag_column=_tag_column(path))
-            return pos_induction.evaluate(vectors, corpus, seed=seed, workers=workers, progress=progress)
-
-        return Job("pos-induction", name, run)
-
-    # The tags are not learned from, so the test part is as good as any; it is the one that nobody tunes on.
-    jobs = []
-    for parts in groups.values():
-        path = next(parts[part] for part in ("", "test", "dev", "train") if part in parts)
-        jobs.append(job(name_of(path), path))
-    return jobs
-
-
-def _tagging(groups: Mapping[str, Mapping[str, Path]], task: str = "tagging") -> list[Job]:
-    def job(name: str, parts: Mapping[str, Path]) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import tagging
-            from wordvec_ca.eval.treebanks import read_tagged
-
-            if "" in parts:
-                data = tagging.divided(read_tagged(parts[""], tag_column=_tag_column(parts[""])))
-            else:
-                train, test = parts["train"], parts.get("test", parts.get("dev"))
-                assert test is not None
-                data = tagging.TaggingData(
-                    name,
-                    read_tagged(train, tag_column=_tag_column(train)),
-                    read_tagged(test, tag_column=_tag_column(test)),
-                )
-            if task == "tagging":
-                return tagging.evaluate(vectors, data, seed=seed, progress=progress)
-            from wordvec_ca.eval import bilstm_tagging
-
-            return bilstm_tagging.evaluate(vectors, data, seed=seed, progress=progress)
-
-        return Job(task, name, run)
-
-    usable = {n: p for n, p in groups.items() if "" in p or ("train" in p and ("test" in p or "dev" in p))}
-    return [job(name, parts) for name, parts in usable.items()]
-
-
-def _has_torch() -> bool:
-    return importlib.util.find_spec("torch") is not None
-
-
-def _tagged(folder: Path) -> dict[str, dict[str, Path]]:
-    """Tagged corpora in a data folder without those that only run when asked for."""
-    found = _found(folder, "pos/*.tsv", "pos/*.conllu", "pos/*.conll", "pos/*.txt", "pos/*.mrg", "pos/*.pos")
-    return {name: parts for name, parts in _splits(found).items() if name not in SKIPPED}
-
-
-# ------------------------------------------------------------------ sentences
-
-
-def _sentiment(groups: Mapping[str, Mapping[str, Path]]) -> list[Job]:
-    def job(name: str, parts: Mapping[str, Path]) -> Job:
-        def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-            from wordvec_ca.eval import sentiment
-            from wordvec_ca.eval.sentence_sets import LabelledSentences, read_labelled, read_sst_trees
-
-            def read(part: str) -> LabelledSentences | None:
-                path = parts.get(part)
-                if path is None:
-                    return None
-                first = next(line for _, line in numbered_lines(path))
-                return read_sst_trees(path) if first.lstrip().startswith("(") else read_labelled(path)
-
-            train = read("train") or read("")
-            assert train is not None
-            data = sentiment.ClassificationData(name, train, read("dev"), read("test"))
-            return sentiment.evaluate(vectors, data, seed=seed)
-
-        return Job("sentiment", name, run)
-
-    return [job(name, parts) for name, parts in groups.items() if "" in parts or "train" in parts]
-
-
-def _labelled(folder: Path) -> dict[str, dict[str, Path]]:
-    """Labelled texts in a data folder: the binary SST in its parts, and whole sets for cross-validation."""
-    groups: dict[str, dict[str, Path]] = {}
-    for parts in _splits(_found(folder, "sentences/sst/binary.*.tsv")).values():
-        groups["sst-binary"] = parts
-    if "sst-binary" not in groups:
-        for parts in _splits(_found(folder, "sentences/sst/*.txt")).values():
-            groups["sst-binary"] = {**groups.get("sst-binary", {}), **parts}
-    for path in _found(folder, "sentences/*/all.tsv"):
-        groups[path.parent.name] = {"": path}
-    trec = _splits(_found(folder, "sentences/trec/*.tsv"))
-    if trec:
-        groups["trec"] = next(iter(trec.values()))
-    return groups
-
-
-def _sts_job(name: str, paths: Sequence[Path], background: Sequence[Path] = (), task: str = "sts") -> Job:
-    def run(vectors: Vectors, seed: int, workers: int, progress: Progress) -> Report:
-        from wordvec_ca.eval import sts
-        from wordvec_ca.eval.sentence_sets import read_sentence_pairs
-
-        sets = [read_sentence_pairs(path) for path in paths]
-        others = [read_sentence_pairs(path) for path in background]
-        report = sts.evaluate(vectors, sts.SimilaritySets(name, sets, others), seed=seed)
-        report.task = task
-        return report
-
-    return Job(task, name, run)
-
-
-def _sts(folder: Path) -> list[Job]:
-    jobs = []
-    for year in sorted(folder.glob("sentences/sts20??")):
-        paths = _found(year, "*.tsv")
-        if paths:
-            jobs.append(_sts_job(year.name, paths))
-    for name, parts in _splits(_found(folder, "sentences/stsb_by_year/*.tsv")).items():
-        if "test" in parts:
-            background = [parts["train"]] if "train" in parts else []
-            jobs.append(_sts_job(f"stsb-{name}", [parts["test"]], background))
-    return jobs
-
-
-def _sick(folder: Path) -> list[Job]:
-    jobs = []
-    sick = _splits(_found(folder, "sentences/sick/*.tsv", "sentences/sick/*.txt"))
-    learnt = [parts["train"] for parts in sick.values() if "train" in parts][:1]
-    for parts in sick.values():
-        if "test" in parts:
-            jobs.append(_sts_job("sick", [parts["test"]], learnt, "sick"))
-    for path in _found(folder, "sentences/sick/trial.tsv"):
-        jobs.append(_sts_job("sick-trial", [path], learnt, "sick"))
-    return jobs
-
-
-TASKS: dict[str, Task] = {
-    task.name: task
-    for task in (
-        Task(
-            "similarity",
-            "rank pairs of words as people do (Spearman, Pearson)",
-            "wordsim/*.tsv (word TAB word TAB score)",
-            "WordSim-353 and SimLex-999 come with gensim; RG-65, MC-30, MTurk-287 and others are in "
-            "github.com/mfaruqui/eval-word-vectors",
-            lambda folder: _similarity(_found(folder, "wordsim/*.tsv", "wordsim/*.txt")),
-            _similarity,
-            "word TAB word TAB score",
-        ),
-        Task(
-            "analogy",
-            "a is to b as c is to ? (3CosAdd, 3CosMul)",
-            "analogy/*.txt (questions-words format)",
-            "questions-words.txt comes with gensim and with word2vec (github.com/tmikolov/word2vec)",
-            lambda folder: _analogy(_found(folder, "analogy/*.txt")),
-            _analogy,
-            "questions-words format",
-        ),
-        Task(
-            "categorization",
-            "cluster words into classes (purity, V-measure)",
-            "categorization/*.tsv (word TAB class)",
-            "Almuhareb-Poesio and ESSLLI 2008 are in github.com/vecto-ai/word-benchmarks",
-            lambda folder: _categorization(_found(folder, "categorization/*.tsv")),
-            _categorization,
-            "word TAB class",
-        ),
-        Task(
-            "pos-induction",
-            "induce parts of speech with a Gaussian HMM (V-measure, many-to-one)",
-            "pos/*.tsv or *.conllu (a tagged corpus)",
-            "the Penn Treebank sample comes with NLTK (nltk.download('treebank')), UD English-EWT is in "
-            "github.com/UniversalDependencies/UD_English-EWT",
-            lambda folder: _pos_induction(_tagged(folder)),
-            lambda paths: _pos_induction(_splits(paths)),
-            "a tagged corpus: CoNLL-U, columns, word_TAG, Penn Treebank .mrg or .pos",
-        ),
-        Task(
-            "tagging",
-            "tag parts of speech from the vectors of a window (accuracy)",
-            "pos/NAME.train.tsv and pos/NAME.test.tsv, or one tagged corpus",
-            "as for pos-induction",
-            lambda folder: _tagging(_tagged(folder)),
-            lambda paths: _tagging(_splits(paths)),
-            "NAME.train.* and NAME.test.*, or one tagged corpus",
-        ),
-        Task(
-            "bilstm-tagging",
-            "tag parts of speech with an LSTM that trains the vectors further (accuracy)",
-            "PyTorch (pip install 'wordvec-ca[torch]') and the files of tagging",
-            "as for pos-induction",
-            lambda folder: _tagging(_tagged(folder), "bilstm-tagging") if _has_torch() else [],
-            lambda paths: _tagging(_splits(paths), "bilstm-tagging") if _has_torch() else [],
-            "PyTorch (pip install 'wordvec-ca[torch]'); NAME.train.* and NAME.test.*, or one tagged corpus",
-            by_default=False,
-        ),
-        Task(
-            "sentiment",
-            "classify texts by the mean of their vectors (accuracy)",
-            "sentences/sst/binary.{train,dev,test}.tsv, sentences/NAME/all.tsv (label TAB text)",
-            "SST is at nlp.stanford.edu/sentiment, MR and Subj at "
-            "www.cs.cornell.edu/people/pabo/movie-review-data",
-            lambda folder: _sentiment(_labelled(folder)),
-            lambda paths: _sentiment(_splits(paths)),
-            "label TAB text, or SST trees; NAME.train.*, NAME.dev.*, NAME.test.*, or one file",
-        ),
-        Task(
-            "sts",
-            "score sentence pairs by SIF, the mean, uSIF and CA-SEM (Pearson)",
-            "sentences/sts20YY/*.tsv, sentences/stsb_by_year/*.tsv (score TAB sentence TAB sentence)",
-            "STS 2012-2017 and the STS benchmark are at ixa2.si.ehu.eus/stswiki",
-            _sts,
-            lambda paths: [_sts_job(name_of(path), [path]) for path in paths],
-            "score TAB sentence TAB sentence, or STS benchmark files",
-        ),
-        Task(
-            "sick",
-            "the same on the pairs of SICK",
-            "sentences/sick/test.tsv or trial.tsv (score TAB sentence TAB sentence, or SICK's own columns)",
-            "SICK is at zenodo.org/record/2787612",
-            _sick,
-            lambda paths: [_sts_job(name_of(path), [path], task="sick") for path in paths],
-            "score TAB sentence TAB sentence, or SICK's own columns with their header",
-        ),
-    )
-}
-"""Name -> task, in the order in which they run."""
-
-
-def shipped_with_gensim() -> dict[str, list[Path]]:
-    """Return the evaluation sets inside the installed gensim by task; empty without gensim.
-
-    gensim itself is not imported.
-    """
-    try:
-        spec = importlib.util.find_spec("gensim")
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None or not spec.submodule_search_locations:
-        return {}
-    folder = Path(next(iter(spec.submodule_search_locations))) / "test" / "test_data"
-    wanted = {"similarity": ("wordsim353.tsv", "simlex999.txt"), "analogy": ("questions-words.txt",)}
-    found = {
-        task: [folder / name for name in names if (folder / name).is_file()] for task, names in wanted.items()
-    }
-    return {task: paths for task, paths in found.items() if paths}
+    task: str
+    reason: str
+    failed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.task}: {self.reason}"
 
 
 def plan(
@@ -454,18 +99,18 @@ def plan(
     for name in names:
         task = TASKS[name]
         if name in files:
-            found = task.of_files(files[name])
-            if not found:
+            sets = task.of_files(files[name])
+            if not sets:
                 raise DataError(f"{files[name][0]}: not enough for {name}, which needs {task.files}")
         elif folder is not None:
-            found = task.in_folder(folder)
-            if name in ("pos-induction", "tagging"):
-                there = _splits(_found(folder, "pos/*.tsv"))
-                missing += [Missing(name, f"{left}: {why}") for left, why in SKIPPED.items() if left in there]
+            sets = task.in_folder(folder)
+            there = splits(found(folder, "pos/*.tsv")) if task.left_alone else {}
+            left = {corpus: why for corpus, why in task.left_alone.items() if corpus in there}
+            missing += [Missing(name, f"{corpus}: {why}") for corpus, why in left.items()]
         else:
-            found = task.of_files(shipped.get(name, []))
-        jobs += found
-        if not found:
+            sets = task.of_files(shipped.get(name, []))
+        jobs += [Job(name, data) for data in sets]
+        if not sets:
             missing.append(Missing(name, f"needs {task.needs}; {task.source}"))
     return jobs, missing
 
@@ -479,6 +124,8 @@ def run(
     name: str = "",
     progress: Progress = lambda line: None,
     skipped: Callable[[Missing], None] | None = None,
+    common: Sequence[str] | None = None,
+    method: str | None = None,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
 
@@ -494,23 +141,41 @@ def run(
     progress : callable
         Gets a line of text before each job, and others in the course of long ones.
     skipped : callable, optional
-        Gets the jobs for which the vectors know too few words; without it the error is raised.
+        Gets the jobs for which the vectors know too few words, and those whose files cannot be read or for
+        which the vectors cannot be used (``failed``); without it the error is raised.
+    common : sequence of str, optional
+        The words that all models have that will be compared: tasks whose difficulty the vocabulary sets are
+        run among these.
+    method : str, optional
+        For similarity of sentences: the readout that is the headline, one of ``SENTENCE_METHODS``.
 
     Raises
     ------
     DataError
         A file is malformed; the vectors have NaN.
     """
+    settings = Settings(seed, workers, progress, method)
+    among_common: Vectors | None = None
     for i, job in enumerate(jobs, 1):
         progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}")
         started = time.perf_counter()
         try:
-            report = job.run(vectors, seed, workers, progress)
-        except UncoveredError as error:
+            used = with_ngrams(vectors)
+            if common is not None and TASKS[job.task].among_common_words:
+                among_common = used = cut_to(vectors, common) if among_common is None else among_common
+            report = TASKS[job.task].evaluate(used, job.data.read(), settings)
+        except (DataError, OSError, ImportError, MemoryError) as error:
             if skipped is None:
                 raise
-            skipped(Missing(job.task, str(error)))
+            reason = str(error) or type(error).__name__
+            skipped(Missing(job.task, reason, failed=not isinstance(error, UncoveredError)))
             continue
+        if n_added := getattr(used, "n_added", 0):
+            report.details["words_from_ngrams"] = n_added
+            report.notes.append(f"{n_added} words have no vector of their own: it is made of their n-grams")
+        warning = other_language(vectors, job.dataset)
+        if warning is not None:
+            report.notes.insert(0, warning)
         report.seconds = time.perf_counter() - started
         report.model = name
         yield report

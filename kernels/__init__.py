@@ -1,51 +1,132 @@
-"""Compiled loops: numpy in, numpy out, nothing of ``wordvec_ca`` above this floor.
+"""Compiled loops that take and return numpy arrays; they import nothing else of ``wordvec_ca``.
 
-``load`` hands out the training loop of a backend. Both backends have one door,
-``train_chunk``, with the same arguments (see ``sgns_numba.train_chunk``).
+Comes in: arrays. Goes out: the same arrays, trained, counted, compared or written. ``load`` hands out the
+training loop of a backend; both backends have one door, ``train_chunk``, with the same arguments (see
+``sgns_reference.train_chunk``). The modules below are imported when one of their names is first used: Numba's
+would take a third of a second otherwise.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
-"""Model names; the index is the code in ``HYPER_DTYPE``."""
+try:
+    from wordvec_ca.kernels._sgns import compiler, hyper_fields, isas, merge_replicas
+    from wordvec_ca.kernels._sgns import train_chunk as compiled_train_chunk
+except ModuleNotFoundError as error:
+    if error.name != "wordvec_ca.kernels._sgns":
+        raise
+    raise ImportError(
+        "the compiled parts of wordvec_ca are missing: build them with pip install -e . (or make demo), "
+        "with a C compiler at hand"
+    ) from error
+except ImportError as error:
+    raise ImportError(
+        f"the compiled parts of wordvec_ca are of another version than its Python ({error}): build them anew "
+        "with pip install -e . (or make demo)"
+    ) from error
 
-HYPER_DTYPE = np.dtype(
-    [
-        ("model", np.int32),  # index into MODELS
-        ("width", np.int32),  # floats per input row, a multiple of 16
-        ("out_width", np.int32),  # floats per output row: width, for cwindow 2 * window * width
-        ("bands", np.int32),  # output rows per word: 1, for ssg 2 * window
-        ("window", np.int32),  # context words on each side
-        ("shrink_windows", np.int32),  # 1: each window is uniform on 1 .. window
-        ("drawn", np.int32),  # negatives per tuple
-        ("shared_by", np.int32),  # parts of the text read side by side that share tuples; 1 for ssg, cwindow
-        ("alpha_begin", np.float32),  # learning rate at the first token of the chunk
-        ("alpha_end", np.float32),  # learning rate after the last token of the chunk
-        ("word2vec_update", np.int32),  # 1: context rows move by n times their gradient, as in word2vec.c
-        ("word_stride", np.int32),  # floats per row of K; 0: no K
-        ("word_slots", np.int32),  # 1: K has a column per slot, 0: one number per word
-        ("use_slots", np.int32),  # 1: s is added to the logits and learns
-        ("attention_rate", np.float32),  # learning rate of K and s relative to alpha; 0: frozen
-        ("attention_clip", np.float32),  # logits are read as if within +- this
-        ("n_private", np.int32),  # most frequent words of which each thread keeps its own rows
-        ("merge_every", np.int32),  # tokens between two merges of private rows
-        ("skip_dots", np.int32),  # 1: leave out the dot products (benchmarks of the memory system)
-    ],
-)
-"""One record of hyper-parameters; mirrors ``Hyper`` in sgns.h (all fields 4 bytes, no padding)."""
+if TYPE_CHECKING:
+    from wordvec_ca.kernels._decimals import read_rows, write_rows
+    from wordvec_ca.kernels._ngrams import distinct_words, ngram_keys, word_ngrams
+    from wordvec_ca.kernels._text import (
+        CHARACTER_CLASSES,
+        LINE_END,
+        UNICODE_VERSION,
+        Lexicon,
+        PhraseTable,
+        Renumbered,
+        TextStats,
+        character_classes,
+        count_strange,
+        cut_point,
+        renumber,
+        vocabulary_lines,
+    )
+    from wordvec_ca.kernels.analogy import LOWEST, best_answers
+    from wordvec_ca.kernels.dot_products import row_products
+    from wordvec_ca.kernels.hmm import FLOOR, best_states, expectations
+    from wordvec_ca.kernels.huffman import Paths, huffman_paths
+    from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
+
+_HOMES = {
+    "_ngrams": ("distinct_words", "ngram_keys", "word_ngrams"),
+    "_decimals": ("read_rows", "write_rows"),
+    "_text": (
+        *("CHARACTER_CLASSES", "LINE_END", "UNICODE_VERSION", "Lexicon", "PhraseTable", "character_classes"),
+        *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
+    ),
+    "analogy": ("LOWEST", "best_answers"),
+    "hmm": ("FLOOR", "best_states", "expectations"),
+    "huffman": ("Paths", "huffman_paths"),
+    "pool": ("POOL_DRAWS", "noise_pool"),
+    "dot_products": ("row_products",),
+}
+
+__all__ = [
+    "CHARACTER_CLASSES",
+    "FLOOR",
+    "HYPER_DTYPE",
+    "LINE_END",
+    "LOWEST",
+    "POOL_DRAWS",
+    "STATS",
+    "UNICODE_VERSION",
+    "Lexicon",
+    "Paths",
+    "PhraseTable",
+    "Renumbered",
+    "TextStats",
+    "TrainChunk",
+    "aligned_zeros",
+    "best_answers",
+    "best_states",
+    "character_classes",
+    "compiler",
+    "count_strange",
+    "cut_point",
+    "distinct_words",
+    "expectations",
+    "huffman_paths",
+    "isa",
+    "isas",
+    "load",
+    "load_ngram_loops",
+    "merge_replicas",
+    "ngram_keys",
+    "noise_pool",
+    "padded",
+    "read_rows",
+    "renumber",
+    "row_products",
+    "vocabulary_lines",
+    "word_ngrams",
+    "write_rows",
+]
+
+
+HYPER_DTYPE = np.dtype([(name, kind) for name, kind, _ in hyper_fields()])
+"""One record of hyper-parameters; its fields are declared, and explained, in ``HYPER_FIELDS`` of sgns.h."""
 
 STATS = ("examples", "loss", "words", "contexts", "concentration", "weighed")
 """What ``stats`` counts: predictions, summed loss, corpus words read, context words used,
 summed sum of squared attention weights, and the predictions that these came from."""
 
 TrainChunk = Callable[..., None]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module of a name when it is first used."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def isa() -> str:
@@ -56,9 +137,7 @@ def isa() -> str:
     ValueError
         If ``CAWV_ISA`` names an instruction set that this build or processor does not have.
     """
-    from wordvec_ca.kernels import _sgns
-
-    available = _sgns.isas()
+    available = isas()
     wanted = os.environ.get("CAWV_ISA")
     if not wanted:
         return str(available[0])
@@ -73,14 +152,23 @@ def isa() -> str:
 def load(backend: str = "cython") -> TrainChunk:
     """Return ``train_chunk`` of a backend, ``"cython"`` or ``"numba"``."""
     if backend == "cython":
-        from wordvec_ca.kernels import _sgns
-
-        return partial(_sgns.train_chunk, isa=isa())
+        return partial(compiled_train_chunk, isa=isa())
     if backend == "numba":
-        from wordvec_ca.kernels import sgns_numba
+        from wordvec_ca.kernels import sgns_reference
 
-        return sgns_numba.train_chunk
+        return sgns_reference.train_chunk
     raise ValueError(f"backend is {backend!r}; it must be 'cython' or 'numba'")
+
+
+def load_ngram_loops(backend: str = "cython") -> tuple[TrainChunk, TrainChunk]:
+    """Return ``compose`` and ``give_back`` of a backend (see ``ngrams_numpy``)."""
+    if backend == "cython":
+        from wordvec_ca.kernels import _ngrams
+
+        return partial(_ngrams.compose, isa=isa()), partial(_ngrams.give_back, isa=isa())
+    from wordvec_ca.kernels import ngrams_numpy
+
+    return ngrams_numpy.compose, ngrams_numpy.give_back
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:

@@ -6,7 +6,7 @@ to 10**22, is one correctly rounded double operation (Clinger 1990, section 4: t
 left to Python. The digits written are the fewest that give the same float32 back.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
 from libc.math cimport fabs, rint
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -105,8 +105,8 @@ cdef const char *read_line(
 
 def read_rows(bytes text, Py_ssize_t start, float[:, ::1] rows, list words):
     """Read lines of ``word number number ...`` as long as they are simple; see the stub."""
-    cdef const char *begin = PyBytes_AS_STRING(text)
-    cdef const char *end = begin + PyBytes_GET_SIZE(text)
+    cdef const char *begin = PyBytes_AsString(text)
+    cdef const char *end = begin + PyBytes_Size(text)
     cdef const char *at = begin + start
     cdef const char *after
     cdef const char *word_end = NULL
@@ -214,7 +214,7 @@ def write_rows(const float[:, ::1] rows, list words, str separator):
         if len(words) != n_rows:
             raise ValueError("one word for each row")
         for word in words:
-            size += PyBytes_GET_SIZE(word) + 1
+            size += PyBytes_Size(word) + 1
     size += n_rows * (n_numbers * (LONGEST_NUMBER + 1) + 1)
     begin = <char *>malloc(size)
     if begin == NULL:
@@ -224,8 +224,8 @@ def write_rows(const float[:, ::1] rows, list words, str separator):
         for row in range(n_rows):
             if words is not None:
                 word = words[row]
-                memcpy(at, PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word))
-                at += PyBytes_GET_SIZE(word)
+                memcpy(at, PyBytes_AsString(word), PyBytes_Size(word))
+                at += PyBytes_Size(word)
             for i in range(n_numbers):
                 if i or words is not None:
                     at[0] = between
@@ -233,8 +233,8 @@ def write_rows(const float[:, ::1] rows, list words, str separator):
                 after = write_number(at, rows[row, i])
                 if after == NULL:
                     odd = b"%.9g" % rows[row, i]
-                    memcpy(at, PyBytes_AS_STRING(odd), PyBytes_GET_SIZE(odd))
-                    after = at + PyBytes_GET_SIZE(odd)
+                    memcpy(at, PyBytes_AsString(odd), PyBytes_Size(odd))
+                    after = at + PyBytes_Size(odd)
                 at = after
             at[0] = b"\n"
             at += 1

@@ -5,10 +5,17 @@ from numpy.typing import NDArray
 
 N_STATS: int
 
-Parameters = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
+Parameters = tuple[NDArray[np.float32], ...]
+Paths = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
+
+def compiler() -> str:
+    """Return the version of the compiler that built the training loop, as the compiler says it."""
 
 def isas() -> tuple[str, ...]:
     """Return the names of the instruction sets that this processor runs, best first."""
+
+def hyper_fields() -> tuple[tuple[str, str, int], ...]:
+    """Return (name, type, offset in bytes) of each hyper-parameter; type "i" is int32, "f" float32."""
 
 def train_chunk(
     hyper: NDArray[np.void],
@@ -20,6 +27,13 @@ def train_chunk(
     lock: NDArray[np.int32],
     rng: NDArray[np.uint64],
     stats: NDArray[np.float64],
+    paths: Paths | None = None,
+    *,
     isa: str,
 ) -> None:
-    """Train on one chunk of encoded text; see ``sgns_numba.train_chunk`` for the arguments."""
+    """Train on one chunk of encoded text; see ``sgns_reference.train_chunk`` for the arguments."""
+
+def merge_replicas(
+    base: NDArray[np.float32], replicas: tuple[NDArray[np.float32], ...], factors: NDArray[np.float32]
+) -> None:
+    """Merge the same rows of several replicas, in place."""

@@ -1,33 +1,39 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The door to the compiled training loop (``sgns_loop.h``); its twin is ``sgns_numba.py``."""
+"""Calls the compiled training loop (``sgns_loop.h``); the reference implementation is ``sgns_reference.py``."""
 
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
 
 
 cdef extern from "sgns.h" nogil:
-    ctypedef struct Hyper:
-        int32_t model
+    ctypedef struct Hyper:  # those fields that are checked here; sgns.h has them all
+        int32_t composition
         int32_t width
         int32_t out_width
         int32_t bands
         int32_t window
-        int32_t shrink_windows
+        int32_t n_rings
+        int32_t *ring_end
+        int32_t *ring_inner
+        int32_t *ring_outer
         int32_t drawn
+        int32_t longest_path
         int32_t shared_by
-        float alpha_begin
-        float alpha_end
-        int32_t word2vec_update
         int32_t word_stride
         int32_t word_slots
         int32_t use_slots
-        float attention_rate
-        float attention_clip
         int32_t n_private
-        int32_t merge_every
-        int32_t skip_dots
+    ctypedef struct HyperField:
+        const char *name
+        const char *type
+        size_t offset
+    HyperField hyper_field(int k)
+    int N_HYPER_FIELDS
+    int MOST_RINGS
     ctypedef struct Rows:
         float *shared
-        float *own
+        float *replica
         float *base
         int64_t stride
     ctypedef struct Task:
@@ -38,8 +44,12 @@ cdef extern from "sgns.h" nogil:
         const uint32_t *keep
         const int32_t *pool
         int64_t n_tuples
+        const int64_t *path_ends
+        const int32_t *path_nodes
+        const float *path_labels
         Rows inputs
         Rows outputs
+        Rows nodes
         Rows word_logits
         Rows slot_logits
         uint64_t *rng
@@ -47,21 +57,53 @@ cdef extern from "sgns.h" nogil:
         int32_t *lock
     ctypedef int (*TrainChunk)(const Task *task)
     TrainChunk sgns_kernel(const char *isa)
-    enum:
-        MODEL_SSG
-        MODEL_CWINDOW
-        MODEL_CBOW_ATTN
     int STATS "N_STATS"
+
+cdef extern from *:
+    const char *COMPILER "__VERSION__"
 
 
 N_STATS = STATS
+cdef int SIDE_BY_SIDE = ord("s")
 cdef enum:
     LARGEST = 1 << 16  # window and shared_by: far above what anybody wants, far below what overflows
+
+
+def compiler() -> str:
+    """Return the version of the compiler that built the training loop, as the compiler says it."""
+    return COMPILER.decode()
 
 
 def isas() -> tuple:
     """Return the names of the instruction sets that this processor runs, best first."""
     return tuple(name for name in ("avx512", "avx2", "baseline") if sgns_kernel(name.encode()) != NULL)
+
+
+def hyper_fields() -> tuple:
+    """Return (name, type, offset in bytes) of each hyper-parameter: "i" is int32, "8i" eight of them, "f" float32."""
+    return tuple(
+        (hyper_field(k).name.decode(), hyper_field(k).type.decode(), hyper_field(k).offset)
+        for k in range(N_HYPER_FIELDS)
+    )
+
+
+HYPER_FORMAT = "T{%s}" % "".join(
+    f"{kind}:{name}:" if len(kind) == 1 else f"({kind[:-1]}){kind[-1]}:{name}:" for name, kind, _ in hyper_fields()
+)
+
+
+cdef Hyper hyper_of(hyper) except *:
+    """Return a copy of the one record in an array of HYPER_DTYPE."""
+    cdef Py_buffer buffer
+    cdef Hyper record
+    PyObject_GetBuffer(hyper, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    try:
+        if buffer.len != sizeof(Hyper) or buffer.format.decode() != HYPER_FORMAT:
+            raise ValueError("expected one record of hyper-parameters, an array of kernels.HYPER_DTYPE")
+        record = (<const Hyper *> buffer.buf)[0]
+    finally:
+        PyBuffer_Release(&buffer)
+    return record
 
 
 cdef Rows rows_of(float[:, ::1] shared, float[:, :, ::1] private, int64_t n_private) except *:
@@ -74,18 +116,48 @@ cdef Rows rows_of(float[:, ::1] shared, float[:, :, ::1] private, int64_t n_priv
         raise ValueError("private rows must have the shape (2, n_private, stride) of their shared array")
     rows.stride = shared.shape[1]
     rows.shared = &shared[0, 0] if shared.size else NULL
-    rows.own = &private[0, 0, 0] if private.size else NULL
+    rows.replica = &private[0, 0, 0] if private.size else NULL
     rows.base = &private[1, 0, 0] if private.size else NULL
     # rows of another stride are read number by number: one attention logit per word
     if rows.stride % 16 == 0 and (
-        <size_t> rows.shared % 64 or <size_t> rows.own % 64 or <size_t> rows.base % 64
+        <size_t> rows.shared % 64 or <size_t> rows.replica % 64 or <size_t> rows.base % 64
     ):
         raise ValueError("parameter rows must be aligned to 64 bytes: make them with kernels.aligned_zeros")
     return rows
 
 
+cdef int take_paths(Task *task, paths, int64_t n_words) except -1:
+    """Set the paths of a task, arrays as in ``huffman.Paths``."""
+    cdef const int64_t[::1] ends
+    cdef const int32_t[::1] nodes
+    cdef const float[::1] labels
+    ends, nodes, labels = paths
+    if ends.shape[0] != n_words + 1 or nodes.shape[0] != ends[n_words] or labels.shape[0] != ends[n_words]:
+        raise ValueError("the paths of the Huffman tree do not fit the vocabulary")
+    task.path_ends = &ends[0]
+    task.path_nodes = &nodes[0] if nodes.shape[0] else NULL
+    task.path_labels = &labels[0] if labels.shape[0] else NULL
+    return 0
+
+
+cdef int64_t slots_of(const Hyper *p) noexcept:
+    """Return the slots of all rings, of the window if there are none, or -1 if rings do not fit the vector."""
+    cdef int64_t slots = 0
+    cdef int r, begin = 0
+    if p.n_rings == 0:
+        return 2 * <int64_t> p.window
+    if not 1 <= p.n_rings <= MOST_RINGS or p.composition not in (ord("m"), ord("a")):
+        return -1
+    for r in range(p.n_rings):
+        if not (begin < p.ring_end[r] <= p.width and 1 <= p.ring_inner[r] <= p.ring_outer[r] <= p.window):
+            return -1
+        begin = p.ring_end[r]
+        slots += 2 * (<int64_t> p.ring_outer[r] - p.ring_inner[r] + 1)
+    return slots
+
+
 def train_chunk(
-    const Hyper[::1] hyper not None,
+    hyper,
     const int32_t[::1] tokens not None,
     const uint32_t[::1] keep not None,
     const int32_t[:, ::1] pool not None,
@@ -94,40 +166,53 @@ def train_chunk(
     int32_t[::1] lock not None,
     uint64_t[::1] rng not None,
     double[::1] stats not None,
+    paths=None,
+    *,
     str isa not None,
 ) -> None:
-    """Train on one chunk of encoded text; see ``sgns_numba.train_chunk`` for the arguments.
+    """Train on one chunk of encoded text; see ``sgns_reference.train_chunk`` for the arguments.
 
     ``isa`` names the instruction set, one of ``isas()``. The GIL is released. All shapes and all
-    tokens are checked; that the pool holds word ids only is taken on trust.
+    tokens are checked; that the pool holds word ids only, and the paths nodes, is taken on trust.
     """
     if isa not in isas():
         raise ValueError(f"this processor cannot run the instruction set {isa!r}; it runs {', '.join(isas())}")
-    if hyper.size != 1 or len(shared) != 4 or len(private) != 4:
-        raise ValueError("expected one record of hyper-parameters, four parameter arrays and their private rows")
     cdef TrainChunk kernel = sgns_kernel(isa.encode())
-    cdef const Hyper *p = &hyper[0]
+    cdef Hyper record = hyper_of(hyper)
+    cdef const Hyper *p = &record
     cdef Task task
+    cdef int n_arrays = 5 if p.longest_path else 4
+    if len(shared) != n_arrays or len(private) != n_arrays:
+        raise ValueError(f"expected {n_arrays} parameter arrays and their private rows")
     task.inputs = rows_of(shared[0], private[0], p.n_private)
     task.outputs = rows_of(shared[1], private[1], p.n_private)
     task.word_logits = rows_of(shared[2], private[2], p.n_private)
     task.slot_logits = rows_of(shared[3], private[3], p.n_private)
-    cdef int64_t n_words = len(shared[0]), slots = 2 * <int64_t> p.window
+    cdef int64_t n_words = len(shared[0]), places = 2 * <int64_t> p.window, slots
+    slots = slots_of(p)
+    if not p.drawn:
+        task.outputs.stride = 0  # never used, whatever its shape
+    if p.longest_path:
+        task.nodes = rows_of(shared[4], private[4], p.n_private)
+        take_paths(&task, paths, n_words)
     if (
-        not 0 <= p.model <= MODEL_CBOW_ATTN
-        or not 1 <= p.window <= LARGEST
+        not 1 <= p.window <= LARGEST
+        or slots < 0
         or not 1 <= p.shared_by <= LARGEST
-        or (p.shared_by > 1 and p.model in (MODEL_SSG, MODEL_CWINDOW))
+        or (p.shared_by > 1 and (p.bands > 1 or p.out_width > p.width))
         or not 0 <= p.n_private <= n_words
         or p.width < 16
         or p.width % 16
-        or p.out_width != (slots if p.model == MODEL_CWINDOW else 1) * <int64_t> p.width
-        or p.bands != (slots if p.model == MODEL_SSG else 1)
+        or p.out_width != (places if p.composition == SIDE_BY_SIDE else 1) * <int64_t> p.width
+        or p.bands != (places if p.bands > 1 else 1)
         or task.inputs.stride != p.width
-        or task.outputs.stride != <int64_t> p.bands * p.out_width
-        or len(shared[1]) != n_words
+        or p.drawn < 0
+        or (p.drawn and (len(shared[1]) != n_words or task.outputs.stride != <int64_t> p.bands * p.out_width))
+        or not 0 <= p.longest_path <= LARGEST
+        or not (p.drawn or p.longest_path)
+        or (p.longest_path and (p.bands > 1 or len(shared[4]) != n_words or task.nodes.stride != p.out_width))
         or (p.word_stride and (len(shared[2]) != n_words or task.word_logits.stride != p.word_stride))
-        or (p.word_stride and p.word_slots and p.word_stride < slots)
+        or (p.word_stride and p.word_stride < (slots if p.word_slots else max(p.n_rings, 1)))
         or (p.use_slots and (len(shared[3]) != 1 or task.slot_logits.stride < slots))
         or (keep.size and keep.size != n_words)
         or pool.shape[1] != p.drawn
@@ -157,3 +242,56 @@ def train_chunk(
         raise MemoryError("no memory for the scratch space of a training thread")
     if status == -2:
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
+    if status == -3:
+        raise ValueError("the training loop does not know this composition of a hidden vector")
+
+
+cdef void add_up(float *base, float **replicas, int n, const float *factors, int64_t rows, int64_t width) noexcept nogil:
+    """Merge rows: base += factor * (sum of the replicas' deltas), and every replica becomes the base."""
+    cdef int64_t row, k
+    cdef int i
+    cdef float total, factor
+    cdef bint moved
+    for row in range(rows):
+        factor = factors[row]
+        moved = False
+        for i in range(n):
+            if memcmp(base, replicas[i], width * sizeof(float)):
+                moved = True
+        if moved:  # rows that nobody touched are only read
+            for k in range(width):
+                total = 0
+                for i in range(n):
+                    total = total + (replicas[i][k] - base[k])
+                base[k] = base[k] + factor * total
+            for i in range(n):
+                memcpy(replicas[i], base, width * sizeof(float))
+        base += width
+        for i in range(n):
+            replicas[i] += width
+
+
+cdef enum:
+    MOST_REPLICAS = 1024
+
+
+def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const float[::1] factors not None) -> None:
+    """Merge the same rows of several replicas, in place; see ``merge_rule.merged_rows`` for what it does.
+
+    ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` as many arrays of its shape,
+    ``factors`` (n_rows,) what the sum of their deltas is multiplied by. The GIL is released.
+    """
+    cdef float *rows[MOST_REPLICAS]
+    cdef float[:, ::1] replica
+    cdef int n = len(replicas), i
+    if not 1 <= n <= MOST_REPLICAS or factors.size != base.shape[0]:
+        raise ValueError("the arrays do not fit each other")
+    for i in range(n):
+        replica = replicas[i]
+        if replica.shape[0] != base.shape[0] or replica.shape[1] != base.shape[1]:
+            raise ValueError("the arrays do not fit each other")
+        rows[i] = &replica[0, 0] if base.size else NULL
+    if base.size == 0:
+        return
+    with nogil:
+        add_up(&base[0, 0], rows, n, &factors[0], base.shape[0], base.shape[1])

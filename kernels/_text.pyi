@@ -10,6 +10,8 @@ UNICODE_VERSION: str
 LINE_END: int
 ABSENT: int
 LONGEST_TOKEN: int
+CHARACTER_CLASSES: tuple[str, ...]
+"""Classes of characters (docs/tokenising.md), in the order of their numbers."""
 
 class TextStats(TypedDict):
     """What reading a block of text met; ``first_repaired`` is a byte offset or -1."""
@@ -95,6 +97,9 @@ def renumber(
     which may go on; ``kept`` counts tokens, ``lines`` the line ends written behind the head's, ``split`` the
     cuts.
     """
+
+def character_classes() -> NDArray[np.uint8]:
+    """Return the class of each code point, shape (0x110000,): a place in ``CHARACTER_CLASSES``."""
 
 def cut_point(text: bytes, n: int) -> int:
     """Return where to cut text[:n]: behind its last line end, else behind its last ASCII space, else 0."""

@@ -5,7 +5,7 @@ Everything that loops over text or tokens runs in C without the GIL, and one `Le
 at a time, unless it is closed: then any number of threads may read with it.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -62,6 +62,10 @@ cdef extern from "text.h" nogil:
     void sift_down(Run *, int, int)
     size_t merge_runs(Run *, int *, char *, size_t)
     void fill_byte_class()
+    ctypedef struct CharRecord:
+        int32_t class_
+
+    const CharRecord *char_record(uint32_t)
     int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int32_t *, TextStats *)
     int64_t c_cut_point "cut_point"(const uint8_t *, int64_t)
     int64_t c_count_strange "count_strange"(const uint8_t *, int64_t)
@@ -74,6 +78,7 @@ UNICODE_VERSION = UNICODE_VERSION_TEXT.decode("ascii")
 LINE_END = C_LINE_END
 ABSENT = C_ABSENT
 LONGEST_TOKEN = C_LONGEST_TOKEN
+CHARACTER_CLASSES = ("space", "letter", "digit", "mark", "joiner", "linker", "point", "symbol", "hidden")
 
 fill_byte_class()
 
@@ -276,8 +281,8 @@ cdef class Lexicon:
 
     def read_text(self, bytes text, bint words, bint lowercase):
         """Tokenise UTF-8 text (without the GIL); see the stub for the result."""
-        cdef Py_ssize_t size = PyBytes_GET_SIZE(text)
-        cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(text)
+        cdef Py_ssize_t size = PyBytes_Size(text)
+        cdef const uint8_t *data = <const uint8_t *>PyBytes_AsString(text)
         cdef int32_t[::1] ids = np.empty(size + 1, dtype=np.int32)
         cdef TextStats stats
         cdef int64_t n
@@ -332,7 +337,7 @@ cdef class Lexicon:
             record = <Record *>(<char *>record + bytes_)
         places = np.cumsum(sizes) - np.asarray(sizes)
         out = PyBytes_FromStringAndSize(NULL, n)
-        to = PyBytes_AS_STRING(out)
+        to = PyBytes_AsString(out)
         end = <char *>record
         record = first
         with nogil:
@@ -389,7 +394,7 @@ cdef class Lexicon:
                 for i in range(n):
                     total += record_bytes(ranked[i].length)
             out = PyBytes_FromStringAndSize(NULL, total)
-            to = PyBytes_AS_STRING(out)
+            to = PyBytes_AsString(out)
             with nogil:
                 for i in range(n):
                     record = <Record *>(ranked[i].text - sizeof(Record))
@@ -467,7 +472,7 @@ def vocabulary_lines(list runs, size_t room=1 << 20):
             sift_down(heap, n, i)
         while n:
             out = PyBytes_FromStringAndSize(NULL, room)
-            to = PyBytes_AS_STRING(out)
+            to = PyBytes_AsString(out)
             with nogil:
                 written = merge_runs(heap, &n, to, room)
             if not written and n:
@@ -489,11 +494,20 @@ def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest):
     return np.asarray(out)[:result.size], result
 
 
+def character_classes():
+    """Return the class of each code point; see the stub."""
+    cdef uint8_t[::1] classes = np.empty(0x110000, dtype=np.uint8)
+    cdef uint32_t code
+    for code in range(0x110000):
+        classes[code] = <uint8_t>char_record(code).class_
+    return np.asarray(classes)
+
+
 def cut_point(bytes text, int64_t n):
     """Return where to cut text[:n]: behind its last line end, else behind its last ASCII space, else 0."""
-    return c_cut_point(<const uint8_t *>PyBytes_AS_STRING(text), min(n, PyBytes_GET_SIZE(text)))
+    return c_cut_point(<const uint8_t *>PyBytes_AsString(text), min(n, PyBytes_Size(text)))
 
 
 def count_strange(bytes text):
     """Return how many bytes are invalid UTF-8 or control characters (the last three are not looked at)."""
-    return c_count_strange(<const uint8_t *>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+    return c_count_strange(<const uint8_t *>PyBytes_AsString(text), PyBytes_Size(text))

@@ -44,7 +44,7 @@ def noise_pool(
     counts : ndarray of shape (n_words,), integer
         Word frequencies.
     drawn : int
-        Negatives per tuple.
+        Negatives per tuple; with 0 there is one tuple, which is empty.
     ns_exponent : float, default 0.75
         Power of the frequencies.
     burst : int
@@ -60,6 +60,8 @@ def noise_pool(
     -------
     ndarray of shape (n_tuples, drawn), int32, C-contiguous
     """
+    if not drawn:
+        return np.zeros((1, 0), np.int32)
     rng = np.random.default_rng([seed, 0x6E6F6973])
     n_tuples = max(1, draws // drawn)
     mass = np.asarray(counts, dtype=np.float64) ** ns_exponent

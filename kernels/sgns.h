@@ -1,46 +1,81 @@
-/* What the training loop works on, shared by its door (_sgns.pyx) and by the
- * loop itself (sgns_loop.h), which is compiled once per instruction set.
+/* What the training loop is given: by the Python module _sgns.pyx, to sgns_loop.h, which is compiled once per
+ * instruction set.
  *
- * All rows are float32, aligned to 64 bytes and padded with zeros to a multiple
- * of 16 floats; padding stays zero because every update of a padded row is a
- * multiple of another padded row.
+ * All rows are float32, aligned to 64 bytes and padded with zeros to a multiple of 16 floats. The padding stays zero,
+ * as every update of a padded row is a multiple of another padded row.
  */
 #ifndef SGNS_H
 #define SGNS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_CBOW, MODEL_SKIPGRAM, MODEL_SSG, MODEL_CWINDOW, MODEL_CBOW_ATTN };
 enum { STAT_EXAMPLES, STAT_LOSS, STAT_WORDS, STAT_CONTEXTS, STAT_CONCENTRATION, STAT_WEIGHED, N_STATS };
 
-/* Mirrors HYPER_DTYPE in kernels/__init__.py, where each field is explained. */
+#define MOST_RINGS 8 /* parts of a vector, each with a ring of places of its own */
+
+/* The hyper-parameters: INT(int32_t), REAL(float), or EACH_RING(an int32_t for each ring). This list is the only one:
+ * the struct here, the fields that _sgns.hyper_fields() returns, and from these HYPER_DTYPE in kernels/__init__.py are
+ * made from it. */
+#define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                           \
+    INT(composition)     /* how x is made: p, a row at a time; m, the mean; a, by attention; s, side by side */        \
+    INT(width)           /* floats per row of W, a multiple of 16 */                                                 \
+    INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                \
+    INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                               \
+    INT(window)          /* context words on each side */                                                            \
+    INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                  \
+    INT(n_rings)         /* parts of x, of cbow and cbow-attn; 0: x is in one part, made of the whole window */      \
+    EACH_RING(ring_end)  /* the dimension after the part's last one; the first part begins at 0 */                   \
+    EACH_RING(ring_inner) /* it is made of the words from so many places off the target, at least 1, .. */           \
+    EACH_RING(ring_outer) /* .. to so many, at most window */                                                        \
+    INT(drawn)           /* negatives per tuple; 0: no negative sampling */                                          \
+    INT(longest_path)    /* nodes on the longest path of the Huffman tree; 0: no hierarchical softmax */             \
+    INT(shared_by)       /* examples that share a tuple, each from another part of the text; 1 for ssg and cwindow */ \
+    REAL(alpha_begin)    /* learning rate at the first token of the chunk */                                         \
+    REAL(alpha_end)      /* learning rate after the last token of the chunk */                                       \
+    INT(word2vec_update) /* 1: context rows move by n times their gradient, as in word2vec.c */                      \
+    INT(sum_rows)        /* 1: x is the sum of the context rows where else it is their mean */                       \
+    INT(word_stride)     /* floats per row of K; 0: no K */                                                          \
+    INT(word_slots)      /* 1: K has a column per slot; 0: one number per word */                                    \
+    INT(use_slots)       /* 1: s is added to the logits, and learns */                                               \
+    REAL(attention_rate) /* learning rate of K and s relative to alpha; 0: frozen */                                 \
+    REAL(attention_clip) /* logits are read as if within +- this */                                                  \
+    INT(n_private)       /* most frequent words of which each thread has a replica of the rows */                    \
+    INT(merge_every)     /* tokens between two merges of replicas */                                                 \
+    INT(skip_dots)       /* 1: leave out the dot products, to measure the memory system */
+
+#define HYPER_INT(name) int32_t name;
+#define HYPER_REAL(name) float name;
+#define HYPER_EACH_RING(name) int32_t name[MOST_RINGS];
 typedef struct {
-    int32_t model;
-    int32_t width;
-    int32_t out_width;
-    int32_t bands;
-    int32_t window;
-    int32_t shrink_windows;
-    int32_t drawn;
-    int32_t shared_by;
-    float alpha_begin;
-    float alpha_end;
-    int32_t word2vec_update;
-    int32_t word_stride;
-    int32_t word_slots;
-    int32_t use_slots;
-    float attention_rate;
-    float attention_clip;
-    int32_t n_private;
-    int32_t merge_every;
-    int32_t skip_dots;
+    HYPER_FIELDS(HYPER_INT, HYPER_REAL, HYPER_EACH_RING)
 } Hyper;
 
-/* One parameter array: the rows that all threads share and, for the n_private
- * most frequent words, this thread's own copy and what it was at the last merge. */
+/* One field: its name, its type as the struct module of Python writes it, and its offset in bytes. */
+typedef struct {
+    const char *name;
+    const char *type;
+    size_t offset;
+} HyperField;
+
+#define HYPER_INT_FIELD(name) {#name, "i", offsetof(Hyper, name)},
+#define HYPER_REAL_FIELD(name) {#name, "f", offsetof(Hyper, name)},
+#define HYPER_EACH_RING_FIELD(name) {#name, AS_TEXT(MOST_RINGS) "i", offsetof(Hyper, name)},
+#define AS_TEXT(number) AS_IT_STANDS(number)
+#define AS_IT_STANDS(number) #number
+#define HYPER_COUNT(name) +1
+enum { N_HYPER_FIELDS = HYPER_FIELDS(HYPER_COUNT, HYPER_COUNT, HYPER_COUNT) };
+static inline HyperField hyper_field(int k)
+{
+    static const HyperField fields[] = {HYPER_FIELDS(HYPER_INT_FIELD, HYPER_REAL_FIELD, HYPER_EACH_RING_FIELD)};
+    return fields[k];
+}
+
+/* One parameter array: the rows that all threads share and, of the n_private most frequent words, this thread's
+ * replica and what that was after the last merge. */
 typedef struct {
     float *shared;   /* (n_words, stride) */
-    float *own;      /* (n_private, stride) */
+    float *replica;  /* (n_private, stride) */
     float *base;     /* (n_private, stride) */
     int64_t stride;  /* floats per word */
 } Rows;
@@ -53,17 +88,21 @@ typedef struct {
     const uint32_t *keep;   /* (n_words,) keep a token if a 32-bit draw is <= keep; NULL keeps all */
     const int32_t *pool;    /* (n_tuples, drawn) negatives */
     int64_t n_tuples;
+    const int64_t *path_ends;  /* (n_words + 1,) the path of word w is path_ends[w] .. path_ends[w + 1] - 1 */
+    const int32_t *path_nodes; /* the inner nodes from the root to each word; the root is 0 */
+    const float *path_labels;  /* 1 where the path goes on to the left, 0 to the right */
     Rows inputs;            /* stride = width */
-    Rows outputs;           /* stride = bands * out_width */
+    Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
+    Rows nodes;             /* stride = out_width */
     Rows word_logits;       /* K; stride = word_stride */
-    Rows slot_logits;       /* s: one row, (1, 2 window) */
+    Rows slot_logits;       /* s: one row, (1, 2 window), or with rings the places of each in turn */
     uint64_t *rng;          /* (2,) generator state, tuple cursor */
     double *stats;          /* (N_STATS,) added to */
-    int32_t *lock;          /* (1,) held while merging private rows */
+    int32_t *lock;          /* (1,) held while replicas are merged */
 } Task;
 
-/* Trains on the task's tokens; returns 0, -1 if it got no memory, -2 if a token is no
- * word of the vocabulary. */
+/* Trains on the tokens of the task. Returns 0, -1 if there is no memory for the scratch space, -2 if a token is not a
+ * word of the vocabulary, -3 if the composition is unknown. */
 typedef int (*TrainChunk)(const Task *task);
 
 int sgns_train_baseline(const Task *task);
@@ -74,7 +113,7 @@ int sgns_train_avx512(const Task *task);
 int sgns_train_avx512_amd(const Task *task);
 #endif
 
-/* The loop for an instruction set, or NULL where the processor cannot run it. */
+/* The loop for an instruction set, or NULL if the processor cannot run it. */
 static inline TrainChunk sgns_kernel(const char *isa)
 {
 #if defined(__x86_64__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +28,7 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def glove(data: Path) -> KeyedVectors:
     """Return the GloVe vectors of the data folder, or skip."""
-    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
     return KeyedVectors.load(data / "vectors" / "glove.6B.100d.100k.txt.xz")
 
@@ -40,3 +42,16 @@ def signals_at_default() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to run again, alone, what failed."""
+    names = [
+        report.nodeid
+        for outcome in ("failed", "error")
+        for report in terminalreporter.stats.get(outcome, [])
+        if isinstance(report, pytest.TestReport)
+    ]
+    if names:
+        command = shlex.join([os.path.relpath(sys.executable), "-m", "pytest", *dict.fromkeys(names[:20])])
+        terminalreporter.write_line(f"run {'these' if names[1:] else 'this'} again alone: {command}")

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Any
 from wordvec_ca._version import __version__
 
 if TYPE_CHECKING:
-    from wordvec_ca.config import TrainConfig
+    from wordvec_ca.corpus.vocab import Vocab
     from wordvec_ca.errors import DataError, OutputExistsError
-    from wordvec_ca.keyedvectors import KeyedVectors
-    from wordvec_ca.model import EmbeddingModel
-    from wordvec_ca.progress import Progress
-    from wordvec_ca.reembedding import reembed
-    from wordvec_ca.search import SearchIndex
-    from wordvec_ca.sentences import SentenceVectorizer
-    from wordvec_ca.training import resume, train
-    from wordvec_ca.vocab import Vocab
+    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.models.history import Progress
+    from wordvec_ca.models.parameters import EmbeddingModel
+    from wordvec_ca.sentences.ca_sem import reembed
+    from wordvec_ca.sentences.index import SearchIndex
+    from wordvec_ca.sentences.vectorizer import SentenceVectorizer
+    from wordvec_ca.training.run import resume, train
+    from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 _HOMES = {
     "DataError": "errors",
-    "EmbeddingModel": "model",
-    "KeyedVectors": "keyedvectors",
+    "EmbeddingModel": "models.parameters",
+    "KeyedVectors": "vectors.keyed_vectors",
     "OutputExistsError": "errors",
-    "Progress": "progress",
-    "SearchIndex": "search",
-    "SentenceVectorizer": "sentences",
-    "TrainConfig": "config",
-    "Vocab": "vocab",
-    "reembed": "reembedding",
-    "resume": "training",
-    "train": "training",
+    "Progress": "models.history",
+    "SearchIndex": "sentences.index",
+    "SentenceVectorizer": "sentences.vectorizer",
+    "TrainConfig": "models.config",
+    "Vocab": "corpus.vocab",
+    "reembed": "sentences.ca_sem",
+    "resume": "training.run",
+    "train": "training.run",
 }
 
 __all__ = [

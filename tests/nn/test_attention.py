@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from wordvec_ca.nn import CAAttention  # noqa: E402
+from wordvec_ca.nn.attention import CAAttention  # noqa: E402
 
 SCORES = ("linear", "bahdanau", "luong")
 

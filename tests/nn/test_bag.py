@@ -8,7 +8,8 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from wordvec_ca import TrainConfig, train  # noqa: E402
-from wordvec_ca.nn import BlockCoordinate, CAEmbeddingBag  # noqa: E402
+from wordvec_ca.nn.bag import CAEmbeddingBag  # noqa: E402
+from wordvec_ca.nn.block_coordinate import BlockCoordinate  # noqa: E402
 
 bags_of_features = st.lists(st.lists(st.integers(1, 9), max_size=6), min_size=1, max_size=5)
 

@@ -10,7 +10,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import cross_val_score  # noqa: E402
 
 from wordvec_ca.errors import DataError  # noqa: E402
-from wordvec_ca.nn import CABagClassifier, ContextualizerClassifier  # noqa: E402
+from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier  # noqa: E402
 
 CLASSIFIERS = {
     "average": CABagClassifier(context_aware=False, max_epochs=8, min_count=1),

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from wordvec_ca.nn import Contextualizer, SinusoidalPosition, TokenwiseContextualizer  # noqa: E402
+from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer  # noqa: E402
 
 DOCUMENTS = st.lists(st.integers(0, 5), min_size=1, max_size=4)
 

@@ -5,7 +5,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordvec-ca[torch]")
 import torch.nn.functional as F  # noqa: E402
 
-from wordvec_ca.nn import CAConv2d, CALinear, CAResidual  # noqa: E402
+from wordvec_ca.nn.conv import CAConv2d  # noqa: E402
+from wordvec_ca.nn.linear import CALinear  # noqa: E402
+from wordvec_ca.nn.residual import CAResidual  # noqa: E402
 
 
 def saturate(gate, value):

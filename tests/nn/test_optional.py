@@ -61,7 +61,7 @@ def test_command_line_says_how_to_install_it(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-SCRIPTS = ROOT / "scripts"
+SCRIPTS = ROOT / "scripts" / "experiments"
 EXPERIMENTS = sorted(path for path in SCRIPTS.glob("c*.py") if "\nimport torch\n" in path.read_text("utf-8"))
 
 

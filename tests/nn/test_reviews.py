@@ -6,7 +6,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordv
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from wordvec_ca.nn import ContextualizerClassifier
+from wordvec_ca.nn.classifiers import ContextualizerClassifier
 
 pytestmark = pytest.mark.slow
 

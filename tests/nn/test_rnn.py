@@ -8,7 +8,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence, pack_sequence, pad_packed_sequence  # noqa: E402
 
-from wordvec_ca.nn import CARNN, CARNNCell  # noqa: E402
+from wordvec_ca.nn.rnn import CARNN, CARNNCell  # noqa: E402
 
 
 def sigmoid(x):

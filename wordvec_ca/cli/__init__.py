@@ -6,18 +6,21 @@ Each command lives in a module of its own, imported only when it runs, so that
 
 from __future__ import annotations
 
-import contextlib
 import importlib
+import io
 import os
 import signal
 import sys
 import warnings
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from wordvec_ca._version import __version__
+from wordvec_ca.cli.options import nearest, read_variables
+from wordvec_ca.cli.output import say
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -32,9 +35,11 @@ COMMANDS: dict[str, str] = {
     "reembed": "Re-embed word vectors for a collection of sentences.",
     "embed": "Sentence vectors of any amount of text.",
     "search": "Sentences of a text nearest to a query.",
+    "index": "An index for fast, approximate neighbours.",
     "report": "A page about a model: how it was trained and what it learnt.",
     "info": "About a model, or this installation.",
     "demo": "Train on the documentation of installed packages, and look at the result.",
+    "completion": "Completion of commands and options for bash, zsh or fish.",
 }
 """Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``."""
 
@@ -52,7 +57,17 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"wordvec_ca.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        read_variables(command, cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; one that there is not gets the nearest that there is."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {name!r}.{nearest(name, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
@@ -67,7 +82,17 @@ class LazyGroup(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def group(ctx: click.Context, debug: bool) -> None:
-    """Train word vectors that read their context, and say how good they are."""
+    """Train word vectors that read their context, and say how good they are.
+
+    \b
+    cawv demo                       a first look, on text that is already here
+    cawv train TEXT -o MODEL        train
+    cawv nn MODEL WORD              look at the result
+    cawv eval MODEL                 and judge it
+
+    Variables of the environment: CAWV_COMMAND_OPTION sets an option, as CAWV_TRAIN_WORKERS does for train
+    --workers; CAWV_ISA forces an instruction set (`cawv info` names them); CAWV_DEBUG shows tracebacks.
+    """  # noqa: D301 - click needs the backspace
     ctx.ensure_object(dict)["debug"] = debug
 
 
@@ -92,10 +117,12 @@ def main(argv: list[str] | None = None) -> NoReturn:
         )
         sys.exit(code if isinstance(code, int) else 0)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        _say("Interrupted.")
+        say("Interrupted.")
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(_on_their_lines(shown.getvalue().rstrip("\n"), arguments))
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of our output has seen enough, as in cawv nn ... | head
         with open(os.devnull, "w") as nowhere:
@@ -106,12 +133,40 @@ def main(argv: list[str] | None = None) -> NoReturn:
             raise
         from wordvec_ca.errors import OutputExistsError
 
-        _say(f"Error: {describe_error(error)}")
+        say(_on_their_lines(f"Error: {describe_error(error)}", arguments))
         sys.exit(2 if isinstance(error, OutputExistsError) else 1)
+
+
+def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
+    """Escape the line ends in what was typed, lest a name forges a line of its own."""
+    for argument in arguments:
+        if "\n" in argument:
+            message = message.replace(argument, argument.replace("\n", "\\n"))
+    return message
 
 
 def describe_error(error: Exception) -> str:
     """Return the message for an exception that ended a command."""
+    return _spelled_as_options(_describe(error))
+
+
+IN_PYTHON = {
+    "overwrite=True": "--overwrite",
+    "another output": "another --output",
+    "method='attention'": "--method attention",
+    "method='mean'": "--method mean",
+    "attention=False": "--no-attention",
+}
+"""How messages of the library name what the command line spells otherwise."""
+
+
+def _spelled_as_options(message: str) -> str:
+    for python, option in IN_PYTHON.items():
+        message = message.replace(python, option)
+    return message
+
+
+def _describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"
@@ -127,12 +182,7 @@ def describe_error(error: Exception) -> str:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Show a warning as people write them, without file and line; those for developers are left out."""
     if issubclass(category, UserWarning):
-        _say(f"Warning: {message}")
-
-
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # whoever read standard error may have gone
-        click.echo(text, err=True)
+        say(f"Warning: {_spelled_as_options(str(message))}")
 
 
 def _end_as_on_interrupt(number: int, frame: FrameType | None) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.output import show, show_json
 
 
 @click.command(name="analogy", short_help="A is to B as C is to what?")
@@ -15,7 +16,7 @@ import click
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--method",
-    type=click.Choice(["add", "mul"]),
+    type=Choice(["add", "mul"]),
     default="add",
     show_default=True,
     help="3CosAdd or 3CosMul (Levy & Goldberg 2014).",
@@ -33,20 +34,25 @@ def command(
     """Print the words that are to C as B is to A.
 
     For example: cawv analogy MODEL man king woman. MODEL is a model directory or a file of vectors in any
-    format that export writes.
+    format that export writes. A word without a vector is looked up in lower case too.
     """
-    from wordvec_ca.cli.neighbour_table import neighbour_table, unknown_word
+    from wordvec_ca.cli.neighbour_table import look_up, neighbour_table, unknown_word
     from wordvec_ca.errors import DataError
-    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.vectors import KeyedVectors
 
     vectors = KeyedVectors.load(model)
-    unknown = [unknown_word(vectors, word) for word in dict.fromkeys((a, b, c)) if word not in vectors]
+    known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}
+    unknown = [unknown_word(vectors, word) for word, form in known.items() if form is None]
     if unknown:
         raise DataError("\n".join(unknown))
+    a, b, c = (known[word] or word for word in (a, b, c))
     answers = vectors.analogy(a, b, c, topn=topn, method=method, restrict_vocab=restrict_vocab)
     if as_json:
-        found = [{"word": word, "score": round(score, 6)} for word, score in answers]
-        record = {"a": a, "b": b, "c": c, "method": method, "answers": found}
-        click.echo(json.dumps(record, ensure_ascii=False))
+        has_counts = vectors.counts is not None
+        counts = {word: vectors.get_vecattr(word, "count") for word, _ in answers} if has_counts else {}
+        found = [
+            {"word": word, "score": round(score, 6), "count": counts.get(word)} for word, score in answers
+        ]
+        show_json({"a": a, "b": b, "c": c, "method": method, "answers": found})
     else:
-        click.echo(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))
+        show(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
+
+from wordvec_ca.cli.options import tokenizer_of_model_option
+from wordvec_ca.cli.output import say, show, show_json
 
 
 @click.command(name="attention", short_help="What an attention model looks at.")
@@ -18,26 +20,32 @@ import click
     metavar="WORD|N",
     help="Word to be predicted (its first occurrence), or its place from 1.",
 )
+@tokenizer_of_model_option
 @click.option("--plot", metavar="FILE.png", help="Also draw the weights.  [default: only the table]")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
-def command(model: str, sentence: str, target: str, plot: str | None, as_json: bool) -> None:
+def command(
+    model: str, sentence: str, target: str, tokenizer: str | None, plot: str | None, as_json: bool
+) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others."""
-    from wordvec_ca.attention import attention_weights
-    from wordvec_ca.corpus import tokenize
-    from wordvec_ca.model import read_config
+    from wordvec_ca.models import attention_weights, read_config
+    from wordvec_ca.text import tokenize, trusted_tokenizer
 
     config = read_config(Path(model))
-    tokens = tokenize(sentence, config.tokenizer, config.lowercase)
+    tokens = tokenize(sentence, trusted_tokenizer(config.tokenizer, tokenizer, model), config.lowercase)
     place = _place(tokens, target, config.lowercase)
     weights = attention_weights(model, tokens, place)
+    names = list(dict.fromkeys(w.part for w in weights))
     if as_json:
-        rows = [{"word": w.word, "offset": w.offset, "weight": w.weight} for w in weights]
-        click.echo(json.dumps({"target": tokens[place], "context": rows}, ensure_ascii=False))
+        rows = [
+            {"word": w.word, "offset": w.offset, "weight": w.weight, **({"part": w.part} if w.part else {})}
+            for w in weights
+        ]
+        show_json({"target": tokens[place], "context": rows})
     else:
-        click.echo(_table(weights, tokens[place]))
+        show("\n\n".join(_table([w for w in weights if w.part == name], tokens[place]) for name in names))
     if plot:
-        _draw(weights, tokens[place], plot)
-        click.echo(plot, err=True)
+        _draw(weights, names, tokens[place], plot)
+        say(plot)
 
 
 def _place(tokens: list[str], target: str, lowercase: bool) -> int:
@@ -50,20 +58,23 @@ def _place(tokens: list[str], target: str, lowercase: bool) -> int:
 
 
 def _table(weights: Any, target: str) -> str:
-    width = max(len(w.word) for w in weights)
-    top = max(w.weight or 0.0 for w in weights)
-    lines = [f"weights of the words around {target!r}", ""]
-    for w in weights:
+    from wordvec_ca.cli.neighbour_table import cell, width
+
+    shown = [cell(w.word) for w in weights]
+    widest = max(map(width, shown))
+    top = max(w.weight or 0.0 for w in weights) or 1.0
+    part = f", part {weights[0].part}" if weights[0].part else ""
+    lines = [f"weights of the words around {cell(repr(target))}{part}", ""]
+    for w, word in zip(weights, shown, strict=True):
+        word += " " * (widest - width(word))
         if w.weight is None:
-            lines.append(f"{'':>4}  {w.word:<{width}}       (not in the vocabulary)")
+            lines.append(f"{'':>4}  {word}       (not in the vocabulary)")
         else:
-            lines.append(
-                f"{w.offset:>+4}  {w.word:<{width}}  {w.weight:.3f}  {'#' * round(30 * w.weight / top)}"
-            )
+            lines.append(f"{w.offset:>+4}  {word}  {w.weight:.3f}  {'#' * round(30 * w.weight / top)}")
     return "\n".join(lines)
 
 
-def _draw(weights: Any, target: str, path: str) -> None:
+def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
     try:
         import matplotlib
     except ImportError as error:
@@ -71,19 +82,28 @@ def _draw(weights: Any, target: str, path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from wordvec_ca.atomic_file import atomic_file
+    from wordvec_ca.cli.neighbour_table import cell
+    from wordvec_ca.files import atomic_file
 
-    known = [w for w in weights if w.weight is not None]
-    labels = [f"{w.word}\n{w.offset:+d}".replace("$", r"\$") for w in known]  # no formulae
-    figure, axes = pyplot.subplots(figsize=(max(4.0, 0.55 * len(known)), 3.2), layout="constrained")
-    axes.bar(
-        range(len(known)),
-        [w.weight for w in known],
-        color=["#4477aa" if w.offset < 0 else "#ee6677" for w in known],
+    by_part = [[w for w in weights if w.weight is not None and w.part == name] for name in names]
+    widest = max(map(len, by_part))
+    figure, all_axes = pyplot.subplots(
+        len(names),
+        figsize=(max(4.0, 0.55 * widest), 3.2 * len(names)),
+        layout="constrained",
+        squeeze=False,
     )
-    axes.set_xticks(range(len(known)), labels, rotation=60, ha="right", fontsize=8)
-    axes.set_ylabel("attention")
-    axes.set_title(f"context of {target!r}".replace("$", r"\$"))
+    for name, known, axes in zip(names, by_part, all_axes[:, 0], strict=True):
+        labels = [f"{cell(w.word, 30)}\n{w.offset:+d}".replace("$", r"\$") for w in known]  # no formulae
+        axes.bar(
+            range(len(known)),
+            [w.weight for w in known],
+            color=["#4477aa" if w.offset < 0 else "#ee6677" for w in known],
+        )
+        axes.set_xticks(range(len(known)), labels, rotation=60, ha="right", fontsize=8)
+        axes.set_ylabel("attention")
+        title = f"context of {cell(repr(target), 40)}{f', part {name}' if name else ''}"
+        axes.set_title(title.replace("$", r"\$"))
     with atomic_file(path) as stream:
         figure.savefig(stream, format=Path(path).suffix.removeprefix(".") or "png", dpi=150)
     pyplot.close(figure)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wordvec_ca.cli.evaluation_options import evaluation_options, files_of
+from wordvec_ca.cli.evaluation_options import (
+    EvaluationCommand,
+    evaluation_options,
+    files_of,
+    record_writer,
+)
+from wordvec_ca.cli.output import say, show
 
 
-@click.command("compare")
+@click.command("compare", cls=EvaluationCommand)
 @click.argument("baseline", type=click.Path(exists=True, path_type=Path))
 @click.argument("models", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @evaluation_options
@@ -19,53 +26,102 @@ def command(
     models: tuple[Path, ...],
     tasks: list[str] | None,
     folder: Path | None,
+    method: str | None,
     seed: int,
     workers: int,
-    as_json: bool,
+    json_to: str | None,
     quiet: bool,
     **files: Any,
 ) -> None:
     """Compare MODELS with BASELINE on the same items, and say "tie" where it is one.
 
-    Each is a model, as for `cawv eval`, or the JSON that `cawv eval --json --items` wrote. Differences come
-    with paired 95 % intervals, and with p-values adjusted for the number of comparisons (Holm).
+    Each is a model, as for `cawv eval`, or the JSON that `cawv eval --json FILE --items` wrote. Analogies,
+    categories and induction, which are easier with fewer words, are run among the words that all models have.
+    Differences come with paired 95 % intervals, and with p-values adjusted for the number of comparisons
+    (Holm).
+
+    The results of each model are shown on stderr as they come. What cannot be read or compared is listed, the
+    rest is compared, and the exit status is 1.
     """
-    import json
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.eval import (
+        Missing,
+        Report,
+        common_words,
+        compare,
+        comparison_table,
+        plan,
+        report_lines,
+        reports_in,
+        run,
+    )
+    from wordvec_ca.vectors import KeyedVectors
 
-    from wordvec_ca.eval.comparison import compare, table
-    from wordvec_ca.eval.report import Report, reports_in
-    from wordvec_ca.eval.suite import plan, run
-    from wordvec_ca.formats import detect_format
-    from wordvec_ca.keyedvectors import KeyedVectors
-
-    def say(line: str) -> None:
+    def tell(line: str) -> None:
         if not quiet:
-            click.echo(line, err=True)
+            say(line)
 
-    for path in (baseline, *models):  # what is no model must not show only after the others were judged
-        if path.suffix != ".json":
-            detect_format(path)
     jobs, _ = plan(tasks, folder=folder, files=files_of(files))
+    faults: list[str] = []
+
+    def refuse(path: Path, error: Exception) -> None:
+        fault = str(error) if str(path) in str(error) else f"{path}: {error}"
+        if path == baseline:
+            raise DataError(
+                f"there is nothing to compare with, as the baseline cannot be used: {fault}"
+            ) from error
+        faults.append(fault)
+
+    def skip(entry: Missing) -> None:
+        say(f"Not compared: {entry}")
+        if entry.failed:
+            faults.append(str(entry))
 
     def reports(path: Path) -> list[Report]:
         if path.suffix == ".json":
             return reports_in(path)
-        say(str(path))
+        tell(str(path))
+        found = []
+        options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
         vectors = KeyedVectors.load(path)
-        return list(
-            run(
-                vectors,
-                jobs,
-                seed=seed,
-                workers=workers,
-                name=str(path),
-                progress=say,
-                skipped=lambda entry: click.echo(f"Not compared: {entry}", err=True),
-            )
-        )
+        for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
+            tell(report_lines(report))
+            found.append(report)
+        return found
 
-    differences = compare(reports(baseline), [reports(path) for path in models])
-    if as_json:
-        click.echo(json.dumps([difference.to_dict() for difference in differences], ensure_ascii=False))
-    else:
-        click.echo(table(differences))
+    def each(paths: Iterable[Path], use: Callable[[Path], Any]) -> list[Any]:
+        found = []
+        for path in paths:
+            try:
+                found.append(use(path))
+            except (DataError, OSError) as error:
+                refuse(path, error)
+        return found
+
+    common: list[str] | None = None
+    n_judged = 0
+
+    def look_at_words(path: Path) -> Path:
+        nonlocal common, n_judged
+        if path.suffix != ".json":
+            words = KeyedVectors.load(path).index_to_key
+            common = words if common is None else common_words([common, words])
+            n_judged += 1
+        return path
+
+    with record_writer(json_to, "task") as write:
+        readable = each((baseline, *models), look_at_words)  # before any is judged
+        if common is not None and n_judged > 1:
+            tell(f"{len(common):,} words are common to all {n_judged} models")
+        else:
+            common = None
+        first, *others = each(readable, reports)
+        if not others:
+            raise DataError("\n* ".join(["there is nothing to compare with the baseline", *faults]))
+        differences = compare(first, others, refused=lambda error: faults.append(str(error)))
+        for difference in differences:
+            write(difference.to_dict())
+        if differences and json_to != "-":
+            show(comparison_table(differences))
+    if faults:
+        raise DataError("\n* ".join([f"{len(faults)} could not be compared", *dict.fromkeys(faults)]))

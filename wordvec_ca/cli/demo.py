@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from wordvec_ca.cli.output import say, show
+
 if TYPE_CHECKING:
-    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.vectors import KeyedVectors
 
 WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
 
@@ -28,34 +30,32 @@ WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
 @click.option("--max-words", type=click.IntRange(1_000), help="Read no more text than this.  [default: all]")
 def command(output: str, model: str, epochs: int, max_words: int | None) -> None:
     """Train vectors on the documentation of Python and the installed packages, and look at them."""
-    from wordvec_ca.config import TrainConfig
-    from wordvec_ca.docstrings import docstrings
-    from wordvec_ca.model import check_output
-    from wordvec_ca.progress import Bar, Lines
-    from wordvec_ca.training import train
+    from wordvec_ca.files import check_output
+    from wordvec_ca.models import TrainConfig
+    from wordvec_ca.text import docstrings
+    from wordvec_ca.training import progress_display, train
+    from wordvec_ca.vectors import MODEL_FILES
 
     try:
         config = TrainConfig(model=model, window=10, epochs=epochs)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from error
-    check_output(output, overwrite=True)
-    click.echo("Reading the documentation of Python and the installed packages ...", err=True)
+    check_output(output, overwrite=True, files=MODEL_FILES)
+    say("Reading the documentation of Python and the installed packages ...")
     text = list(docstrings(max_words=max_words))
-    click.echo(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text", err=True)
-    show: Any = Bar() if sys.stderr.isatty() else Lines()
-    if isinstance(show, Bar):
-        with show:
-            trained = train(iter(text), config, output=output, overwrite=True, callbacks=[show])
-    else:
-        trained = train(iter(text), config, output=output, overwrite=True, callbacks=[show])
+    say(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text")
+    with progress_display("bar" if sys.stderr.isatty() else "lines") as (callbacks, _):
+        trained = train(
+            iter(text), config, output=output, overwrite=True, callbacks=callbacks, progress=False
+        )
     vectors = trained.vectors
-    click.echo(f"\nnearest neighbours among {len(vectors):,} words")
+    show(f"\nnearest neighbours among {len(vectors):,} words")
     for word in WORDS:
         if word in vectors:
             found = ", ".join(neighbour for neighbour, _ in vectors.most_similar(word, topn=6))
-            click.echo(f"  {word:<9} {found}")
-    click.echo(f"\n{_evaluation(vectors)}")
-    click.echo(
+            show(f"  {word:<9} {found}")
+    show(f"\n{_evaluation(vectors)}")
+    show(
         f"\nmodel directory: {Path(output)}\n"
         f"next: cawv nn {output} tuple    cawv eval {output}    cawv info {output}"
     )
@@ -65,7 +65,7 @@ def command(output: str, model: str, epochs: int, max_words: int | None) -> None
 
 def _evaluation(vectors: KeyedVectors) -> str:
     """Return one line that says how good the vectors are, on word pairs that come with gensim."""
-    from wordvec_ca.eval.suite import plan, run
+    from wordvec_ca.eval import plan, run
 
     jobs, _ = plan(["similarity"])
     if not jobs:

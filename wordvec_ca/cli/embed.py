@@ -7,17 +7,20 @@ from typing import Any
 
 import click
 
+from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.options import FILE, Choice
+from wordvec_ca.cli.output import say
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
 @click.command(name="embed", short_help="Sentence vectors of any amount of text.")
 @click.argument("model", type=click.Path(exists=True))
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...")
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .npy.")
 @click.option("--fit", multiple=True, metavar="TEXT", help="Learn from these files instead of SENTENCES.")
 @click.option("--load-fit", type=click.Path(exists=True), help="Use what --save-fit left, and learn nothing.")
 @click.option("--save-fit", type=click.Path(path_type=Path), help="Directory for what was learnt.")
-@click.option("--dtype", type=click.Choice(["float32", "float16"]), default="float32", show_default=True)
+@click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 @vectorizer_options
@@ -36,11 +39,12 @@ def command(
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
 
     The rows go to OUTPUT as they are made, so that the text may be of any size; what is held while learning
-    from it are four bytes a token. A line without a known word is a row of zeros.
+    from it are four bytes a token. A line without a known word is a row of zeros. Of several files those that
+    cannot be read are named at the end, with exit code 1; the others are written.
     """
-    from wordvec_ca.keyedvectors import KeyedVectors
-    from wordvec_ca.npy_stream import write_npy_stream
+    from wordvec_ca.files import write_npy_stream
     from wordvec_ca.sentences import Coverage, SentenceVectorizer, TextLines
+    from wordvec_ca.vectors import KeyedVectors
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
@@ -49,7 +53,10 @@ def command(
     if fit and load_fit:
         raise click.UsageError("--fit and --load-fit exclude each other")
     vectors = KeyedVectors.load(model)
-    lines = TextLines(sentences)
+    inputs = Inputs()
+    files = inputs.texts(sentences)
+    inputs.check_some(files)
+    lines = TextLines(files)
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:
@@ -66,6 +73,7 @@ def command(
 
     write_npy_stream(output, blocks(), vectors.vector_size, dtype)
     if not quiet:
-        click.echo(f"{output}: {covered}", err=True)
+        say(f"{output}: {covered}")
         if lines.repaired:
-            click.echo(f"{lines.repaired:,} lines were not UTF-8; bad bytes were read as U+FFFD", err=True)
+            say(f"{lines.repaired:,} lines were not UTF-8; bad bytes were read as U+FFFD")
+    inputs.finish()

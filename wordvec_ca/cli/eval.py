@@ -7,10 +7,17 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.evaluation_options import evaluation_options, files_of
+from wordvec_ca.cli.evaluation_options import (
+    EvaluationCommand,
+    evaluation_options,
+    files_of,
+    record_writer,
+)
+from wordvec_ca.cli.options import part_option
+from wordvec_ca.cli.output import say, show
 
 
-@click.command("eval")
+@click.command("eval", cls=EvaluationCommand)
 @click.argument("model", type=click.Path(exists=True, path_type=Path))
 @evaluation_options
 @click.option(
@@ -22,6 +29,7 @@ from wordvec_ca.cli.evaluation_options import evaluation_options, files_of
     metavar="VOCAB",
     help="Word counts (cawv vocab) for vectors that carry none: SIF and its like weigh words by them.",
 )
+@part_option
 @click.option(
     "--items", is_flag=True, help="With --json: write the outcome of every item, for `cawv compare`."
 )
@@ -29,12 +37,14 @@ def command(
     model: Path,
     tasks: list[str] | None,
     folder: Path | None,
+    method: str | None,
     seed: int,
     workers: int,
-    as_json: bool,
+    json_to: str | None,
     quiet: bool,
     controls: bool,
     counts: str | None,
+    part: str | None,
     items: bool,
     **files: Any,
 ) -> None:
@@ -44,43 +54,59 @@ def command(
     comes with a 95 % interval, the number of items and the share of them that the vocabulary covers.
 
     Without data the sets that come inside gensim are used; for every task that cannot run the output names
-    the file it needs and where to get it.
+    the file it needs and where to get it. Each result is printed as it comes; a set that cannot be read is
+    listed under "Not run", the others are run, and the exit status is 1.
     """
-    import json
-
+    from wordvec_ca.corpus import Vocab
     from wordvec_ca.errors import DataError
-    from wordvec_ca.eval.controls import CONTROLS, control
-    from wordvec_ca.eval.report import table
-    from wordvec_ca.eval.suite import plan, run
-    from wordvec_ca.keyedvectors import KeyedVectors
-    from wordvec_ca.reembedding import WordCounts
-    from wordvec_ca.vocab import Vocab
+    from wordvec_ca.eval import CONTROLS, Report, control, plan, report_lines, report_remarks, run
+    from wordvec_ca.sentences import WordCounts
+    from wordvec_ca.vectors import KeyedVectors
 
-    def say(line: str) -> None:
+    def tell(line: str) -> None:
         if not quiet:
-            click.echo(line, err=True)
+            say(line)
 
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
-    vectors = KeyedVectors.load(model)
-    if counts is not None:
-        table_of_counts = Vocab.load(counts)
-        pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
-        vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
-    options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": say}
-    reports = list(run(vectors, jobs, name=str(model), skipped=missing.append, **options))
-    if not reports:
-        raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
-    for name in CONTROLS if controls else ():
-        say(f"control: {name} vectors")
-        other = control(name, vectors, seed=seed)
-        # The control has the same words: what could not be run for them is known already.
-        reports += run(other, jobs, name=f"{model} ({name})", skipped=lambda _: None, **options)
-    left_out = ["", "Not run:", *(f"* {entry}" for entry in missing)] if missing else []
-    if as_json:
-        click.echo(json.dumps([report.to_dict(items=items) for report in reports], ensure_ascii=False))
-        if left_out:
-            say("\n".join(left_out[1:]))
+    with record_writer(json_to, "model") as write:
+        vectors = KeyedVectors.load(model)
+        if part is not None:
+            vectors = vectors.part(part)
+        if counts is not None:
+            table_of_counts = Vocab.load(counts)
+            pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
+            vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
+        name = str(model) if part is None else f"{model} part {part}"
+        options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
+        widths = max(len(job.task) for job in jobs), max(len(job.dataset) for job in jobs)
+        reports: list[Report] = []
+
+        def print_report(report: Report) -> None:
+            write(report.to_dict(items=items))
+            if json_to != "-":
+                if not reports or report.model != reports[-1].model:
+                    title = f"\n{report.model}\n" if reports else ""
+                    show(title + report_lines(None, *widths))
+                show(report_lines(report, *widths))
+            reports.append(report)
+
+        for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
+            print_report(report)
+        if not reports:
+            raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
+        for kind in CONTROLS if controls else ():
+            tell(f"control: {kind} vectors")
+            other = control(kind, vectors, seed=seed)
+            # The control has the same words: what could not be run for them is known already.
+            for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
+                print_report(report)
+    left_out = "\n".join(["", "Not run:", *(f"* {entry}" for entry in missing)]) if missing else ""
+    if json_to == "-":
+        tell(left_out.lstrip())
     else:
-        click.echo("\n".join([table(reports), *left_out]))
+        show(f"\n{report_remarks(reports)}" + (f"\n{left_out}" if left_out else ""))
+    failed = [str(entry) for entry in missing if entry.failed]
+    if failed:
+        raise DataError("\n* ".join([f"{len(failed)} of {len(jobs)} sets could not be run", *failed]))

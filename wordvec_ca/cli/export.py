@@ -2,33 +2,79 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-_FORMATS = ["word2vec", "word2vec-binary", "glove", "gensim", "safetensors", "projector"]
+from wordvec_ca.cli.options import Choice, part_option
+from wordvec_ca.cli.output import say
+from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
+
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
 
-@click.command(name="export", short_help="Write vectors in another format.")
+HELP = f"""Write the vectors of MODEL, a model directory or a file in any of these formats, to OUT.
+
+\b
+{table_of_formats()}
+
+A further suffix .gz, .bz2, .xz or .zst compresses text and word2vec-binary. Numbers in text are the
+shortest decimals that give the same float32 back. A model directory that was made without gensim gets
+its index vectors.kv with --format gensim and without -o.
+
+The tokenizer of the last four folders splits text as that of the model does. cawv compare MODEL OUT
+says what --dtype and --max-words cost.
+"""
+
+
+@click.command(name="export", short_help="Write vectors in another format.", help=HELP)
 @click.argument("model", type=click.Path(exists=True))
-@click.option("-o", "--output", type=click.Path(), metavar="OUT", help="File to write (projector: folder).")
-@click.option("-f", "--format", "to", type=click.Choice(_FORMATS), help="Default: as the suffix of OUT says.")
+@click.option("-o", "--output", type=click.Path(), metavar="OUT", help="File or folder to write.")
+@click.option("-f", "--format", "to", type=Choice(WRITABLE), help="Default: as the suffix of OUT says.")
 @click.option(
     "--from",
     "source",
-    type=click.Choice(["auto", "model", *_FORMATS]),
+    type=Choice(["auto", *READABLE]),
     default="auto",
     show_default=True,
     help="Format of MODEL.",
 )
 @click.option(
     "--errors",
-    type=click.Choice(_ERRORS),
+    type=Choice(_ERRORS),
     default="strict",
     show_default=True,
     help="Words that are not UTF-8: refuse, keep their bytes, or spoil them.",
 )
 @click.option("--keep-first", is_flag=True, help="If a word repeats in MODEL, keep its first vector.")
 @click.option("--skip-unwritable", is_flag=True, help="Leave out words that the format cannot hold.")
+@click.option(
+    "--dtype",
+    type=Choice(["float32", "float16", "int8"]),
+    default="float32",
+    show_default=True,
+    help="Of the vectors; smaller ones only in safetensors, huggingface, model2vec and (not int8) "
+    "sentence-transformers.",
+)
+@click.option(
+    "--max-words",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write only the first N words, the most frequent.  [default: all]",
+)
+@part_option
+@click.option(
+    "--fold-attention/--no-fold-attention",
+    default=None,
+    help="Multiply each vector of an attention model by the attention its word draws, for whoever averages "
+    "vectors; cosines between words stay.  [default: only for sentence-transformers and model2vec]",
+)
+@click.option(
+    "--evaluation",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="JSON",
+    help="For the model card: what cawv eval --json wrote.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 def command(
     model: str,
@@ -38,32 +84,22 @@ def command(
     errors: str,
     keep_first: bool,
     skip_unwritable: bool,
+    dtype: str,
+    max_words: int | None,
+    part: str | None,
+    fold_attention: bool | None,
+    evaluation: Path | None,
     overwrite: bool,
 ) -> None:
-    """Write the vectors of MODEL, a model directory or a file in any of these formats, to OUT.
-
-    \b
-    format           suffix           content
-    word2vec         .txt .vec .w2v   text with a header
-    word2vec-binary  .bin             words and raw float32
-    glove            .glove           text without header
-    gensim           .kv              for gensim's KeyedVectors.load(OUT, mmap="r")
-    safetensors      .safetensors     tensors vectors, words, counts
-    projector        .projector       folder for projector.tensorflow.org
-
-    A further suffix .gz, .bz2, .xz or .zst compresses text and word2vec-binary. Numbers in text are the
-    shortest decimals that give the same float32 back. A model directory that was made without gensim gets
-    its index vectors.kv with --format gensim and without -o.
-    """  # noqa: D301 - click needs the backspace
-    from wordvec_ca.formats import format_of_suffix
-    from wordvec_ca.keyedvectors import KeyedVectors
+    """Read MODEL and write OUT."""
+    from wordvec_ca.vectors import KeyedVectors, format_of_suffix, precision_loss
 
     if output is None:
         if to != "gensim":
             raise click.UsageError("Missing option '-o': where should the vectors be written?")
-        from wordvec_ca.gensim_index import add_gensim_index
+        from wordvec_ca.vectors import add_gensim_index
 
-        click.echo(f"Wrote {add_gensim_index(model, overwrite=overwrite)}", err=True)
+        say(f"Wrote {add_gensim_index(model, overwrite=overwrite)}")
         return
     try:
         to = to or format_of_suffix(output)
@@ -72,11 +108,37 @@ def command(
     vectors = KeyedVectors.load(
         model, format=source, errors=errors, duplicates="first" if keep_first else "refuse"
     )
+    if part is not None:
+        vectors = vectors.part(part)
+    if fold_attention is None:
+        fold_attention = format_named(to).averages and vectors.attends
+        if vectors.attends and not fold_attention:
+            say("Note: whoever averages these vectors needs --fold-attention")
+    if fold_attention:
+        vectors = vectors.with_attention_folded()
+        say("Each vector is multiplied by the attention that its word draws (--fold-attention)")
+    reports = None
+    if evaluation is not None:
+        from wordvec_ca.eval import reports_in
+
+        reports = [report.to_dict() for report in reports_in(evaluation)]
     n_written = vectors.save(
         output,
         format=to,
         errors=errors,
         unwritable="skip" if skip_unwritable else "refuse",
+        dtype=dtype,
+        max_words=max_words,
+        evaluation=reports,
         overwrite=overwrite,
     )
-    click.echo(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})", err=True)
+    say(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})")
+    if dtype != "float32":
+        loss = precision_loss(vectors.vectors[:n_written], dtype)
+        say(
+            f"{dtype}: cosine with the original vector {loss.mean:.6f} in the mean, {loss.lowest:.6f} at the "
+            f"lowest; for tasks: cawv compare {model} {output}"
+        )
+    if n_written < len(vectors) and vectors.counts is not None and vectors.counts.any():
+        share = vectors.counts[:n_written].sum() / vectors.counts.sum()
+        say(f"These {n_written:,} of {len(vectors):,} words make {share:.1%} of the known words of the text")

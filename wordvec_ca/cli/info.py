@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
+
+from wordvec_ca.cli.output import show, show_json
 
 
 @click.command(name="info", short_help="About a model, or this installation.")
@@ -15,18 +16,22 @@ def command(model: str | None, as_json: bool) -> None:
     """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
     record = _installation() if model is None else _model(model)
     if as_json:
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        show_json(record, indent=2)
         return
+    from wordvec_ca.files import terminal_text
+
+    record = {terminal_text(name): value for name, value in record.items()}
     width = max(len(name) for name in record)
     for name, value in record.items():
         if not isinstance(value, dict):
-            click.echo(f"{name:<{width}}  {_text(value)}")
+            show(f"{name:<{width}}  {_text(value)}")
     for name, value in record.items():
         if isinstance(value, dict):
-            click.echo(f"\n{name}")
+            show(f"\n{name}")
+            value = {terminal_text(str(key)): entry for key, entry in value.items()}
             inner = max((len(key) for key in value), default=0)
             for key, entry in value.items():
-                click.echo(f"  {key:<{inner}}  {_text(entry)}")
+                show(f"  {key:<{inner}}  {_text(entry)}")
 
 
 def _installation() -> dict[str, Any]:
@@ -36,13 +41,12 @@ def _installation() -> dict[str, Any]:
     import numpy
 
     from wordvec_ca import __version__, kernels
-    from wordvec_ca.config import usable_cpus
-    from wordvec_ca.gensim_index import gensim_is_installed
-    from wordvec_ca.kernels import _sgns
+    from wordvec_ca.machine import usable_cpus
+    from wordvec_ca.vectors import gensim_is_installed
 
     return {
         "cawv": __version__,
-        "instruction set": f"{kernels.isa()} (of {', '.join(_sgns.isas())}; CAWV_ISA forces one)",
+        "instruction set": f"{kernels.isa()} (of {', '.join(kernels.isas())}; CAWV_ISA forces one)",
         "processors": usable_cpus(),
         "python": platform.python_version(),
         "numpy": numpy.__version__,
@@ -52,7 +56,7 @@ def _installation() -> dict[str, Any]:
 
 
 def _model(path: str) -> dict[str, Any]:
-    from wordvec_ca.keyedvectors import KeyedVectors
+    from wordvec_ca.vectors import KeyedVectors
 
     vectors = KeyedVectors.load(path)
     summary = {"words": len(vectors), "dimensions": vectors.vector_size}
@@ -68,4 +72,6 @@ def _text(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list):
         return " ".join(_text(entry) for entry in value) or "-"
-    return str(value)
+    from wordvec_ca.files import terminal_text
+
+    return terminal_text(str(value))

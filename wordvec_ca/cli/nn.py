@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from wordvec_ca.cli.options import part_option
+from wordvec_ca.cli.output import say, show, show_json
 
 
 @click.command(name="nn", short_help="Nearest neighbours of words.")
@@ -17,34 +18,57 @@ import click
     metavar="N",
     help="Look only at the N most frequent words.",
 )
+@part_option
+@click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line and word, instead of tables.")
-def command(model: str, words: tuple[str, ...], topn: int, restrict_vocab: int | None, as_json: bool) -> None:
+def command(
+    model: str,
+    words: tuple[str, ...],
+    topn: int,
+    restrict_vocab: int | None,
+    part: str | None,
+    approximate: bool,
+    as_json: bool,
+) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
 
     MODEL is a model directory or a file of vectors in any format that export writes. The WORD - stands for
-    the words on standard input, one a line. Words without a vector are reported on standard error, and the
-    exit code is then 1.
+    the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
+    has none either, standard error says so, and the exit code is then 1.
     """
-    from wordvec_ca.cli.neighbour_table import each_word, neighbour_table, unknown_word
+    from wordvec_ca.cli.neighbour_index import offer, opened
+    from wordvec_ca.cli.neighbour_table import each_word, look_up, neighbour_table, unknown_word
     from wordvec_ca.errors import DataError
-    from wordvec_ca.keyedvectors import KeyedVectors, UnknownWordError
+    from wordvec_ca.vectors import KeyedVectors
 
+    if approximate and (restrict_vocab is not None or part is not None):
+        raise click.UsageError("--approximate excludes --restrict-vocab and --part")
     vectors = KeyedVectors.load(model)
+    if part is not None:
+        vectors = vectors.part(part)
+    indexer = opened(model, vectors.vectors, vectors.index_to_key) if approximate else None
+    if indexer is None and restrict_vocab is None and part is None:
+        offer(model, len(vectors))
     failed = False
     separator = ""
     for word in each_word(words):
+        known = look_up(vectors, word)
         try:
-            neighbours = vectors.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
-        except DataError as error:
-            message = unknown_word(vectors, word) if isinstance(error, UnknownWordError) else str(error)
-            click.echo(f"Error: {message}", err=True)
+            if known is None:
+                raise DataError(unknown_word(vectors, word))
+            neighbours = list(
+                vectors.most_similar(known, topn=topn, restrict_vocab=restrict_vocab, indexer=indexer)
+            )
+        except DataError as error:  # the next one may be answered
+            say(f"Error: {error}")
             failed = True
             continue
         if as_json:
             answers = [{"word": other, "similarity": round(score, 6)} for other, score in neighbours]
-            click.echo(json.dumps({"word": word, "neighbours": answers}, ensure_ascii=False))
+            given = {} if known == word else {"given": word}
+            show_json({"word": known, **given, "neighbours": answers})
         else:
-            click.echo(separator + neighbour_table(vectors, word, list(neighbours)))
+            show(separator + neighbour_table(vectors, known, neighbours))
             separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)

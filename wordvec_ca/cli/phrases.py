@@ -6,14 +6,26 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.options import (
+    FILE,
+    Choice,
+    count_memory_option,
+    encoding_option,
+    field_option,
+    lowercase_option,
+    threads_option,
+    tokenizer_option,
+)
+from wordvec_ca.cli.output import say
+
 
 @click.command(name="phrases")
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=FILE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write, for cawv train."
 )
 @click.option(
-    "--scoring", type=click.Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
+    "--scoring", type=Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
     help="How much more often than by chance; or normalised pointwise mutual information.",
 )  # fmt: skip
 @click.option("--threshold", type=float, help="Least score.  [default: 100; 0.5 for npmi]")
@@ -24,17 +36,12 @@ import click
 @click.option(
     "--phrases", metavar="FILE", help="Join these first, to find longer ones; they come out as well."
 )
-@click.option(
-    "--tokenizer", type=click.Choice(["words", "whitespace"]), default="words", show_default=True,
-    help="Split words, numbers and punctuation, or at white space only.",
-)  # fmt: skip
-@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Map text to lower case.")
-@click.option("--field", metavar="NAME", help="CORPUS is JSON lines; read this field of each.")
-@click.option(
-    "--count-memory", type=click.IntRange(min=1), metavar="MIB",
-    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
-)  # fmt: skip
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@tokenizer_option
+@lowercase_option
+@field_option
+@encoding_option
+@count_memory_option
+@threads_option
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 def command(
@@ -46,7 +53,8 @@ def command(
     phrases: str | None,
     tokenizer: str,
     lowercase: bool,
-    field: str | None,
+    field: str | tuple[str, ...] | None,
+    encoding: str | None,
     count_memory: int | None,
     workers: int | None,
     overwrite: bool,
@@ -57,10 +65,9 @@ def command(
     Run it again with --phrases to find longer ones. `cawv train --phrases` joins them: new_york.
     """
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.config import usable_cpus
+    from wordvec_ca.corpus import Phrases, TextOptions, find_phrases, save_phrases
     from wordvec_ca.errors import DataError
-    from wordvec_ca.joining import Phrases
-    from wordvec_ca.phrases import find_phrases, save_phrases
+    from wordvec_ca.machine import usable_cpus
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
@@ -70,15 +77,18 @@ def command(
     with reading_bar(quiet) as progress:
         found = find_phrases(
             list(corpus),
+            TextOptions(
+                min_count=min_count,
+                phrases=before,
+                tokenizer=tokenizer,
+                lowercase=lowercase,
+                field=field,
+                encoding=encoding,
+                count_memory=count_memory,
+                workers=workers or usable_cpus(),
+            ),
             scoring=scoring,
             threshold=threshold,
-            min_count=min_count,
-            phrases=before,
-            tokenizer=tokenizer,
-            lowercase=lowercase,
-            field=field,
-            count_memory=count_memory,
-            workers=workers or usable_cpus(),
             progress=progress,
         )
     if not found and before is None:
@@ -87,5 +97,7 @@ def command(
         )
     save_phrases(output, found, before)
     if not quiet:
-        best = ", ".join(" ".join(phrase.words) for phrase in found[:5])
-        click.echo(f"{output}: {len(found):,} phrases{f', such as {best}' if best else ''}", err=True)
+        from wordvec_ca.cli.neighbour_table import cell
+
+        best = ", ".join(cell(" ".join(phrase.words)) for phrase in found[:5])
+        say(f"{output}: {len(found):,} phrases{f', such as {best}' if best else ''}")

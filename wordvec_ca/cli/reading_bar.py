@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import click
-
 
 @contextmanager
 def reading_bar(quiet: bool) -> Iterator[Callable[[int, int | None, int], None] | None]:
@@ -15,11 +13,7 @@ def reading_bar(quiet: bool) -> Iterator[Callable[[int, int | None, int], None] 
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    with click.progressbar(length=1, label="Reading", file=sys.stderr) as bar:
+    from wordvec_ca.training import progress_display
 
-        def update(done: int, total: int | None, tokens: int) -> None:
-            bar.length = total
-            bar.label = f"Reading {tokens / 1e6:,.1f} M tokens"
-            bar.update(done - bar.pos)
-
-        yield update
+    with progress_display("bar") as (_, reading):
+        yield reading

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.options import FILE, Choice, threads_option, tokenizer_of_model_option
+from wordvec_ca.cli.output import say
+
 
 @click.command(name="reembed", short_help="Re-embed word vectors for a collection of sentences.")
 @click.argument("model", type=click.Path(exists=True))
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...")
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Model directory to write."
 )
@@ -25,7 +30,7 @@ import click
 )
 @click.option(
     "--start",
-    type=click.Choice(["unit", "rms"]),
+    type=Choice(["unit", "rms"]),
     default="unit",
     show_default=True,
     help="Length of v0 at the start: 1, or the root mean square of the words around it.",
@@ -39,11 +44,9 @@ import click
     help="Raise the counts to this power.",
 )
 @click.option("--counts-only", is_flag=True, help="Write only the counts of SENTENCES, to the file OUTPUT.")
-@click.option(
-    "--tokenizer", type=click.Choice(["words", "whitespace"]), help="[default: that of MODEL, or words]"
-)
+@tokenizer_of_model_option
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@threads_option
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def command(
@@ -68,14 +71,23 @@ def command(
     input) or files of counts made with --counts-only. Counts add up: count the shards of a large text
     anywhere, then re-embed with all the counts; the result is that of one pass over the text.
 
+    Of a model with n-grams, unknown words of SENTENCES get a row in OUTPUT too, unless there are files of
+    counts among them; OUTPUT has no n-grams.
+
     OUTPUT is a model directory like those of `cawv train`, for gensim too, with v0.npy, chi.npy and
     counts.npz beside the vectors.
     """
     from wordvec_ca.cli.sentence_options import text_options
-    from wordvec_ca.keyedvectors import KeyedVectors
-    from wordvec_ca.model import FILES as MODEL_FILES
-    from wordvec_ca.model import check_output
-    from wordvec_ca.reembedding import FILES, WordCounts, count_text, reembed, save_reembedded
+    from wordvec_ca.files import check_output
+    from wordvec_ca.sentences import (
+        REEMBEDDING_FILES,
+        WordCounts,
+        reembed,
+        save_reembedded,
+        text_words,
+        with_rows_for,
+    )
+    from wordvec_ca.vectors import MODEL_FILES, KeyedVectors
 
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
@@ -83,24 +95,34 @@ def command(
         if output.exists() and not overwrite:
             raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
     else:
-        check_output(output, overwrite=overwrite, files=MODEL_FILES | FILES)
+        check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
     vectors = KeyedVectors.load(model)
     counted = [path for path in sentences if path.endswith(".npz")]
     texts = [path for path in sentences if not path.endswith(".npz")]
-    parts = [WordCounts.load(path) for path in counted]
+    inputs = Inputs()
+    parts, n_made = inputs.each(counted, WordCounts.load), 0
     if texts:
         options = text_options(vectors, tokenizer, lowercase)
-        parts.append(count_text(texts, vectors.key_to_index, workers=workers, **options))
+        files = inputs.texts(texts)
+        if files:
+            table, n_lines = text_words(files, workers=workers, **options)
+            if not (counted or counts_only):
+                n_rows, vectors = len(vectors), with_rows_for(vectors, table)
+                n_made = len(vectors) - n_rows
+            counts = WordCounts.from_mapping(table, vectors.key_to_index)
+            parts.append(replace(counts, n_sentences=n_lines))
+    inputs.check_some(parts)
     counts = parts[0]
     for part in parts[1:]:
         counts = counts + part
     if not quiet:
         rate = counts.n_oov / max(counts.n_tokens, 1)
-        click.echo(
-            f"{counts.n_tokens:,} tokens in {counts.n_sentences:,} lines, {rate:.2%} unknown", err=True
-        )
+        say(f"{counts.n_tokens:,} tokens in {counts.n_sentences:,} lines, {rate:.2%} unknown")
+        if n_made:
+            say(f"{n_made:,} words got a vector from their n-grams")
     if counts_only:
         counts.save(output)
+        inputs.finish()
         return
     result = reembed(
         vectors, counts, max_iter=max_iter, tol=tol, start=start, scale=scale, count_power=count_power
@@ -108,8 +130,8 @@ def command(
     save_reembedded(output, vectors, result, overwrite=overwrite)
     if not quiet:
         n_iter = len(result.energies) - 1
-        click.echo(
+        say(
             f"{n_iter} iterations, energy {result.energies[0]:.6g} -> {result.energies[result.best]:.6g}, "
-            f"|v0| = {result.norms[result.best]:.4g}; wrote {output}",
-            err=True,
+            f"|v0| = {result.norms[result.best]:.4g}; wrote {output}"
         )
+    inputs.finish()

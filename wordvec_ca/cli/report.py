@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.output import show
+
 
 @click.command(name="report", short_help="A page about a model.")
-@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("model", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
@@ -23,14 +25,32 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     Loss, learning rate and speed over the run, the vocabulary, what attention looks at, neighbours of some
     words, the command that made it and its whole configuration: one file that asks for nothing elsewhere.
     """
-    from wordvec_ca.atomic_file import atomic_file
-    from wordvec_ca.run_report import render
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.files import atomic_file
+    from wordvec_ca.report import render
 
+    if not (model / "config.json").is_file() or not _is_of_a_run(model):
+        raise DataError(
+            f"{str(model)!r} is not the directory of a trained model, and a report shows a training; "
+            "of vectors alone `cawv nn` shows neighbours, and `cawv eval` says how good they are"
+        )
     page = render(model).encode("utf-8", "replace")
     if output == "-":
         sys.stdout.buffer.write(page)
         return
     place = model / "report.html" if output is None else Path(output)
-    with atomic_file(place, overwrite=overwrite or output is None) as file:
+    ours = output is None  # MODEL may come from somebody who put a link there
+    with atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as file:
         file.write(page)
-    click.echo(place)
+    show(place)
+
+
+def _is_of_a_run(model: Path) -> bool:
+    """Return whether the record is one of a training; `cawv reembed` leaves another kind."""
+    import json
+
+    try:
+        record = json.loads((model / "config.json").read_text("utf-8"))
+    except (OSError, RecursionError, ValueError):
+        return True  # it was meant to be one: the reader of the record says what is wrong
+    return isinstance(record, dict) and "config" in record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -11,6 +10,8 @@ from typing import Any
 
 import click
 
+from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.output import say, show, show_json
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
@@ -22,12 +23,13 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option("--index", type=click.Path(path_type=Path), help="[default: CORPUS.cawv-index]")
 @click.option(
     "--dtype",
-    type=click.Choice(["float32", "float16"]),
+    type=Choice(["float32", "float16"]),
     default="float32",
     show_default=True,
     help="Of the index; float16 takes half the space.",
 )
 @click.option("--rebuild", is_flag=True, help="Index again even if nothing has changed.")
+@click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a query.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the result.")
 @vectorizer_options
@@ -39,6 +41,7 @@ def command(
     index: Path | None,
     dtype: Any,
     rebuild: bool,
+    approximate: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -48,10 +51,11 @@ def command(
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
     options change. Without QUERY, queries are read from standard input, one a line.
     """
+    from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.errors import DataError
-    from wordvec_ca.keyedvectors import KeyedVectors
-    from wordvec_ca.search import SearchIndex, read_record
-    from wordvec_ca.sentences import TextLines
+    from wordvec_ca.files import terminal_text
+    from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
+    from wordvec_ca.vectors import KeyedVectors
 
     place = index or Path(f"{os.path.normpath(corpus)}.cawv-index")
     source = {
@@ -63,40 +67,56 @@ def command(
     vectors = KeyedVectors.load(model)
     found = None
     if place.exists() and not rebuild:
-        if read_record(place).get("source") == source:
+        if read_index_record(place).get("source") == source:
             found = SearchIndex.load(place, vectors)
         elif not quiet:
-            click.echo(f"{place} is of another text, model or choice of options: indexing again", err=True)
+            say(f"{place} is of another text, model or choice of options: indexing again")
     if found is None:
         began = time.perf_counter()
         lines = TextLines([corpus])
         vectorizer = make_vectorizer(vectors, **options).fit(lines)
         found = SearchIndex.build(lines, vectorizer, place, dtype=dtype, source=source)
         if not quiet:
-            click.echo(f"{vectorizer.coverage_}", err=True)
-            click.echo(f"indexed in {time.perf_counter() - began:.1f} s: {place}", err=True)
+            say(f"{vectorizer.coverage_}")
+            say(f"indexed in {time.perf_counter() - began:.1f} s: {place}")
+    indexer = opened(place, found.vectors) if approximate else None
+    if indexer is None:
+        offer(place, len(found))
     failed = False
-    for text in query or filter(None, map(str.strip, sys.stdin)):
+    for given in query or filter(None, map(str.strip, sys.stdin)):
         began = time.perf_counter()
+        text = _known_words(found.vectorizer, vectors, given)
         try:
-            hits = found.search(text, topn)
+            hits = found.search(text, topn, indexer=indexer)
         except DataError as error:  # the next one may be answered
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {error}")
             failed = True
             continue
         seconds = time.perf_counter() - began
         if as_json:
             rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
-            click.echo(json.dumps({"query": text, "hits": rows}, ensure_ascii=False))
+            show_json({"query": text, "hits": rows})
         else:
             for hit in hits:
-                click.echo(f"{hit.score:.4f}\t{hit.row + 1}\t{hit.text}")
+                show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
         if not quiet:
-            click.echo(f"{len(found):,} sentences in {1000 * seconds:.0f} ms", err=True)
+            say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
         if not hits:
-            click.echo(f"no sentence of {corpus} has a vector: nothing is near {text!r}", err=True)
+            say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
+    """Return the query with words in lower case that have a vector only so, and say which."""
+    if vectorizer.lowercase or not isinstance(vectorizer.tokenizer, str):
+        return query
+    from wordvec_ca.cli.neighbour_table import look_up
+    from wordvec_ca.text import tokenize
+
+    words = tokenize(query.encode("utf-8", "replace").decode(), vectorizer.tokenizer, lowercase=False)
+    known = {word: look_up(vectors, word) or word for word in dict.fromkeys(words)}
+    return " ".join(known[word] for word in words) if any(a != b for a, b in known.items()) else query
 
 
 def _state(path: str) -> list[Any]:

@@ -7,22 +7,27 @@ from typing import Any
 
 import click
 
+from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
+
 OPTIONS = [
     click.option(
         "--method",
-        type=click.Choice(["ca-sem", "mean", "idf", "sif", "usif"]),
-        default="ca-sem",
-        show_default=True,
-        help="How words make a sentence.",
+        type=Choice(["attention", "ca-sem", "mean", "idf", "sif", "usif"]),
+        help="How words make a sentence.  [default: usif for attention models, else ca-sem]",
+    ),
+    click.option(
+        "--attention/--no-attention",
+        default=None,
+        help="Weigh words by the attention they draw.  [default: if MODEL has attention, unless mean]",
     ),
     click.option(
         "--readout",
-        type=click.Choice(["sensitive", "full", "full-no-oov"]),
+        type=Choice(["sensitive", "full", "full-no-oov"]),
         help="ca-sem: which part of the words.  [default: sensitive]",
     ),
     click.option(
         "--frequency",
-        type=click.Choice(["none", "idf", "sif", "usif"]),
+        type=Choice(["none", "idf", "sif", "usif"]),
         help="ca-sem: frequency factor.  [default: sif]",
     ),
     click.option("--scale", type=float, help="ca-sem: length of v0; 0 lets it grow.  [default: 2]"),
@@ -42,13 +47,13 @@ OPTIONS = [
     click.option(
         "--phrases", metavar="CHAR", help="Join words to phrases of MODEL, which CHAR holds together."
     ),
-    click.option(
-        "--tokenizer",
-        type=click.Choice(["words", "whitespace"]),
-        help="[default: that of MODEL, or words]",
-    ),
+    tokenizer_of_model_option,
     click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]"),
 ]
+
+
+OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
+"""Options that only ca-sem has: whoever gives one means that method."""
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,12 +82,14 @@ def make_vectorizer(
     from wordvec_ca.sentences import SentenceVectorizer
 
     params = {name: value for name, value in given.items() if value is not None}
+    if OF_CA_SEM & set(params):
+        params.setdefault("method", "ca-sem")
     if params.get("frequency") == "none":
         params["frequency"] = None
     if params.get("scale") == 0:
         params["scale"] = None
     if counts is not None:
-        from wordvec_ca.vocab import Vocab
+        from wordvec_ca.corpus import Vocab
 
         table = Vocab.load(counts)
         params["counts"] = dict(zip(table.words, table.counts.tolist(), strict=True))
@@ -90,9 +97,11 @@ def make_vectorizer(
 
 
 def text_options(vectors: Any, tokenizer: str | None, lowercase: bool | None) -> dict[str, Any]:
-    """Return how to tokenise: as asked, else as the vectors were trained, else lower-case words."""
+    """Return how to tokenise: as given, else as the vectors were trained, else lower-case words."""
+    from wordvec_ca.text import trusted_tokenizer
+
     trained = vectors.metadata.get("config", {})
     return {
-        "tokenizer": tokenizer or trained.get("tokenizer", "words"),
+        "tokenizer": trusted_tokenizer(trained.get("tokenizer", "words"), tokenizer, "the model"),
         "lowercase": lowercase if lowercase is not None else bool(trained.get("lowercase", True)),
     }

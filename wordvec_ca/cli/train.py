@@ -10,221 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+import cloup
 
-MODEL_NAMES = ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"]
-
-
-class ModelChoice(click.Choice[str]):
-    """The models, also by the other names that people know."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the canonical name."""
-        from wordvec_ca.config import MODEL_ALIASES
-
-        return super().convert(MODEL_ALIASES.get(value, value), param, ctx)
+from wordvec_ca.cli.options import FILE
+from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.settings import given_settings
+from wordvec_ca.cli.train_options import train_options
+from wordvec_ca.model_specs import MODELS, OPTION_TRAITS, models_with
 
 
-@click.command(name="train", short_help="Train a model on text.")
-@click.argument("corpus", nargs=-1, metavar="CORPUS...")
-@click.option(
-    "-o", "--output", metavar="DIR", help="Model directory.  [default: CORPUS.MODEL in the working directory]"
-)
-@click.option("--overwrite", is_flag=True, help="Replace the model directory if it exists.  [default: off]")
-@click.option(
-    "--model", type=ModelChoice(MODEL_NAMES), default="cbow", show_default=True, help="Which model."
-)
-@click.option(
-    "--vector-size",
-    "--size",
-    "--dim",
-    "-d",
-    type=int,
-    default=100,
-    show_default=True,
-    help="Dimensions of a vector.",
-)
-@click.option("--window", "-w", type=int, help="Context words on each side.  [default: 5; 20 for cbow-attn]")
-@click.option(
-    "--shrink-windows/--no-shrink-windows",
-    default=None,
-    help="Draw each window's size from 1 to --window.  [default: yes for cbow and skipgram]",
-)
-@click.option("--negative", type=int, default=5, show_default=True, help="Negatives per prediction.")
-@click.option(
-    "--ns-exponent",
-    type=float,
-    default=0.75,
-    show_default=True,
-    help="Negatives are drawn in proportion to count ** this.",
-)
-@click.option(
-    "--negatives",
-    type=click.Choice(["exact", "shared"]),
-    help="Own negatives for each prediction, or some shared by predictions from far apart.  "
-    "[default: shared, but exact for ssg and cwindow]",
-)
-@click.option(
-    "--shared-by",
-    type=int,
-    help="Predictions that share negatives.  "
-    "[default: 4, for skipgram 16; at most one for each 128,000 words]",
-)
-@click.option(
-    "--sample",
-    type=float,
-    default=1e-3,
-    show_default=True,
-    help="Sub-sample words that make up more than this share of the text; 0: none.",
-)
-@click.option(
-    "--alpha",
-    "--lr",
-    type=float,
-    help="Learning rate at the start.  "
-    "[default: 0.2 for cbow and cbow-attn, 0.05 with --cbow-update word2vec; 0.025 for ssg; else 0.05]",
-)
-@click.option("--min-alpha", type=float, default=1e-4, show_default=True, help="Learning rate at the end.")
-@click.option("--epochs", "--iter", type=int, default=5, show_default=True, help="Passes over the text.")
-@click.option(
-    "--workers",
-    "--threads",
-    type=int,
-    help="Threads; 1 is reproducible bit for bit.  [default: one per processor]",
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of everything random.")
-@click.option("--min-count", type=int, default=5, show_default=True, help="Drop rarer words.")
-@click.option("--max-final-vocab", type=int, help="Keep at most so many words.  [default: no limit]")
-@click.option(
-    "--cbow-update",
-    type=click.Choice(["exact", "word2vec"]),
-    default="exact",
-    show_default=True,
-    help="cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
-)
-@click.option(
-    "--attention",
-    type=click.Choice(["full", "position", "word"]),
-    default="full",
-    show_default=True,
-    help="cbow-attn: logits by word and place, by place, or by word.",
-)
-@click.option(
-    "--attention-alpha", type=float, help="cbow-attn: learning rate of the logits.  [default: as --alpha]"
-)
-@click.option(
-    "--attention-warmup",
-    type=float,
-    default=0.1,
-    show_default=True,
-    help="cbow-attn: share of the run before the logits learn.",
-)
-@click.option(
-    "--attention-clip",
-    type=float,
-    default=10.0,
-    show_default=True,
-    help="cbow-attn: read logits as if within +- this.",
-)
-@click.option(
-    "--backend",
-    type=click.Choice(["cython", "numba"]),
-    default="cython",
-    show_default=True,
-    help="Implementation of the training loop.",
-)
-@click.option(
-    "--tokenizer",
-    type=click.Choice(["words", "whitespace"]),
-    default="words",
-    show_default=True,
-    help="Split words, numbers and punctuation, or at white space only.",
-)
-@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Fold case.")
-@click.option(
-    "--field",
-    metavar="NAME",
-    help="CORPUS is JSON lines; train on this field of each.  [default: plain text]",
-)
-@click.option(
-    "--count-memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
-)
-@click.option("--phrases", metavar="FILE", help="Join these, from cawv phrases: new_york.  [default: none]")
-@click.option(
-    "--read-vocab",
-    metavar="FILE",
-    help="Use these words; --min-count drops some only if given.  [default: count]",
-)
-@click.option(
-    "--save-vocab", metavar="FILE", help="Also write the vocabulary here.  [default: only in the model]"
-)
-@click.option(
-    "--valid", metavar="FILE", help="Held-out text: print its loss after each epoch.  [default: none]"
-)
-@click.option(
-    "--checkpoint-every",
-    metavar="TIME|TOKENS",
-    default="10m",
-    show_default=True,
-    help="Write a checkpoint after so much time (30s, 10m, 2h) or text (5M), or never.",
-)
-@click.option(
-    "--resume",
-    metavar="DIR",
-    help="Continue the run whose --output was DIR; give at most --log-json and --quiet again.  "
-    "[default: begin a run]",
-)
-@click.option(
-    "--continue-from",
-    metavar="MODEL",
-    help="Train this model further: its options, words and parameters, and the new words of CORPUS.  "
-    "[default: begin anew]",
-)
-@click.option(
-    "--init-vectors",
-    metavar="FILE",
-    help="Begin with these vectors (any format that cawv reads) for the words that FILE has.  "
-    "[default: random]",
-)
-@click.option(
-    "--accept-changes",
-    is_flag=True,
-    help="--resume although the corpus's files or the instruction set have changed.  [default: off]",
-)
-@click.option(
-    "--cache-dir",
-    metavar="DIR",
-    help="Where the encoded text goes.  [default: OUTPUT.run; if kept, OUTPUT.cache]",
-)
-@click.option(
-    "--keep-cache/--no-keep-cache",
-    default=False,
-    show_default=True,
-    help="Keep the encoded text and use it again if nothing changed.",
-)
-@click.option(
-    "--no-cache",
-    is_flag=True,
-    help="Store no encoded text: read the text anew in every epoch.  [default: off]",
-)
-@click.option(
-    "--progress",
-    type=click.Choice(["auto", "bar", "lines", "none"]),
-    default="auto",
-    show_default=True,
-    help="How to show progress; auto: a bar on a terminal, else lines.",
-)
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Print nothing but the name of the model directory.  [default: off]"
-)
-@click.option(
-    "--log-json", metavar="FILE", help="Append a JSON record per second and epoch.  [default: none]"
-)
-@click.option(
-    "--dry-run", is_flag=True, help="Read the text, print what the run would need, and stop.  [default: off]"
-)
+@cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
+@click.argument("corpus", nargs=-1, metavar="CORPUS...", type=FILE)
+@train_options
 def command(corpus: tuple[str, ...], **options: Any) -> None:
     """Train word vectors on CORPUS and write a model directory.
 
@@ -233,9 +30,9 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
 
     Ctrl-C stops the run and saves what was trained; --resume continues it, also after a crash.
     """
-    from wordvec_ca.checkpoint import parse_interval
-    from wordvec_ca.config import TrainConfig
     from wordvec_ca.errors import DataError
+    from wordvec_ca.models import TrainConfig
+    from wordvec_ca.training import parse_interval
 
     try:
         parse_interval(options["checkpoint_every"])
@@ -243,6 +40,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(_as_options(str(error), options)) from error
     if options["phrases"]:
         options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
+    _check_tokenizer(options["tokenizer"])
     if options["resume"]:
         _resume(corpus, options)
         return
@@ -251,11 +49,14 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     if options["accept_changes"]:
         raise click.UsageError("--accept-changes goes with --resume")
     given = {name: options[name] for name in TrainConfig.__dataclass_fields__ if name in options}
+    if options["cluster"]:
+        _check_cluster(options)
+        given["workers"] = 1  # of this machine, which only drives the others
     try:
         if options["continue_from"]:
-            from wordvec_ca.continuation import continued_config
+            from wordvec_ca.training import continued_config
 
-            changes = {name: value for name, value in given.items() if name in _typed()}
+            changes = {name: value for name, value in given.items() if name in _given()}
             config = continued_config(options["continue_from"], changes)
         else:
             config = TrainConfig(**given).resolved()
@@ -274,29 +75,40 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     if options["output"] == "":
         raise click.UsageError("--output is empty: give the name of a directory, or leave it out")
     _check_of_use(config.model, options)
+    if options["cluster"]:
+        _train_on_cluster(corpus, config, options)
+        return
     if options["dry_run"]:
         _print_plan(corpus, config, options)
         return
     _train(corpus, config, options)
 
 
+def _check_tokenizer(tokenizer: str) -> None:
+    """Raise a DataError if a settings file names a function to run: a name in a file runs no code."""
+    from wordvec_ca.text import trusted_tokenizer
+
+    source = click.get_current_context().get_parameter_source("tokenizer")
+    if source is click.core.ParameterSource.DEFAULT_MAP:
+        trusted_tokenizer(tokenizer, None, "the run of these settings")
+
+
 def _check_of_use(model: str, options: dict[str, Any]) -> None:
     """Raise a usage error for an option that the model does not have: who gives one means another model."""
-    from wordvec_ca.config import AVERAGING, SHARED_BY
+    for name in sorted(_given(variables=False) & _foreign(model)):
+        if name != "negatives" or options[name] != "exact":
+            models = ", ".join(_models_with(name))
+            raise click.UsageError(f"{_flag(name)} is for --model {models}, not for {model}")
 
-    having = {
-        "attention": ("cbow-attn",),
-        "attention_alpha": ("cbow-attn",),
-        "attention_warmup": ("cbow-attn",),
-        "attention_clip": ("cbow-attn",),
-        "cbow_update": AVERAGING,
-        "negatives": tuple(SHARED_BY),
-        "shared_by": tuple(SHARED_BY),
-    }
-    for name in sorted(_typed() & having.keys()):
-        harmless = name == "negatives" and options[name] == "exact"
-        if model not in having[name] and not harmless:
-            raise click.UsageError(f"{_flag(name)} is for --model {', '.join(having[name])}, not for {model}")
+
+def _models_with(option: str) -> tuple[str, ...]:
+    """Return the models that have an option."""
+    return models_with(OPTION_TRAITS[option]) if option in OPTION_TRAITS else MODELS
+
+
+def _foreign(model: str) -> set[str]:
+    """Return the options that a model does not have."""
+    return {name for name in click.get_current_context().params if model not in _models_with(name)}
 
 
 def _flag(name: str) -> str:
@@ -304,11 +116,12 @@ def _flag(name: str) -> str:
 
 
 def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
-    from wordvec_ca.model import check_output
+    from wordvec_ca.files import check_output
     from wordvec_ca.training import train
+    from wordvec_ca.vectors import MODEL_FILES
 
     output = options["output"] or default_output(corpus, config.model)
-    check_output(output, overwrite=options["overwrite"])
+    check_output(output, overwrite=options["overwrite"], files=MODEL_FILES)
     if options["save_vocab"]:
         _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
     with contextlib.ExitStack() as stack:
@@ -329,19 +142,112 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
             continue_from=options["continue_from"],
             init_vectors=options["init_vectors"],
             command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
+            settings=given_settings(click.get_current_context(), config, _foreign(config.model)),
+            progress=False,
         )
     _tell(model, output, options)
 
 
-NOT_WITH_RESUME = ("dry_run", "continue_from", "init_vectors", "no_cache", "keep_cache", "cache_dir")
+NOT_ON_CLUSTER = ("continue_from", "init_vectors", "no_cache", "keep_cache", "backend")
+"""Options of a run on one machine alone."""
+
+
+def _check_cluster(options: dict[str, Any]) -> None:
+    """Raise a usage error for an address that is none, and for what a cluster does not do."""
+    from wordvec_ca.cluster import check_address
+
+    try:
+        check_address(options["cluster"])
+    except ValueError as error:
+        raise click.UsageError(_as_options(str(error), options)) from error
+    for name in NOT_ON_CLUSTER:
+        if name in _given():
+            raise click.UsageError(f"{_flag(name)} does not go with --cluster: leave one of them out")
+
+
+def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
+    from wordvec_ca.cluster import describe_plan, plan_on_cluster, train_on_cluster
+
+    if options["dry_run"]:
+        plan = plan_on_cluster(
+            list(corpus),
+            config,
+            cluster=options["cluster"],
+            nodes=options["nodes"],
+            workers=options["workers"],
+            vocab=_loaded_vocab(options),
+            cache_dir=options["cache_dir"],
+            notice=say,
+        )
+        show(describe_plan(plan))
+        return
+    output = options["output"] or default_output(corpus, config.model)
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
+    settings = given_settings(click.get_current_context(), config, _foreign(config.model))
+    del settings["workers"]  # of this machine
+    if options["workers"]:
+        settings["workers"] = options["workers"]
+    with contextlib.ExitStack() as stack:
+        callbacks, _ = _displays(stack, options)
+        run = train_on_cluster(
+            list(corpus),
+            config,
+            output=output,
+            cluster=options["cluster"],
+            nodes=options["nodes"],
+            workers=options["workers"],
+            overwrite=options["overwrite"],
+            callbacks=callbacks,
+            notice=(lambda text: None) if options["quiet"] else say,
+            valid=options["valid"],
+            vocab=_given_vocab(options),
+            cache_dir=options["cache_dir"],
+            checkpoint_every=options["checkpoint_every"],
+            checkpoint_dir=options["checkpoint_dir"],
+            command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
+            settings=settings,
+        )
+    _tell(run, output, options)
+
+
+def _resume_on_cluster(options: dict[str, Any]) -> None:
+    from wordvec_ca.cluster import resume_on_cluster
+
+    typed = _typed()
+    with contextlib.ExitStack() as stack:
+        callbacks, _ = _displays(stack, options)
+        run = resume_on_cluster(
+            options["resume"],
+            cluster=options["cluster"],
+            nodes=options["nodes"] if "nodes" in typed else None,
+            output=options["output"],
+            callbacks=callbacks,
+            notice=(lambda text: None) if options["quiet"] else say,
+        )
+    _tell(run, run.directory, options)
+
+
+NOT_WITH_RESUME = (
+    "dry_run",
+    "continue_from",
+    "init_vectors",
+    "no_cache",
+    "keep_cache",
+    "cache_dir",
+    "config",
+)
 """Options of a run that has begun, and of one that is not to begin."""
 
 
 def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
-    from wordvec_ca.config import TrainConfig
-    from wordvec_ca.training import resume
-    from wordvec_ca.unfinished_run import run_folder
+    from wordvec_ca.cluster import is_cluster_run
+    from wordvec_ca.models import TrainConfig
+    from wordvec_ca.training import resume, run_folder
 
+    if is_cluster_run(options["resume"]):
+        _resume_on_cluster(options)
+        return
     typed = _typed()
     given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
@@ -368,44 +274,60 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
             callbacks=callbacks,
             encoding_progress=encoding_progress,
             checkpoint_every=given.get("checkpoint_every"),
+            progress=False,
         )
     _tell(model, output, options)
 
 
 def _given_vocab(options: dict[str, Any]) -> Any:
     """Return the vocabulary to use, pruned by --min-count and --max-final-vocab if they were given."""
-    typed = _typed() & {"min_count", "max_final_vocab"}
+    typed = _given() & {"min_count", "max_final_vocab"}
     if not options["read_vocab"] or not typed:
         return options["read_vocab"]
-    from wordvec_ca.vocab import Vocab
+    from wordvec_ca.corpus import Vocab
 
     return Vocab.load(options["read_vocab"]).prune(**{name: options[name] for name in typed})
 
 
+def _loaded_vocab(options: dict[str, Any]) -> Any:
+    from wordvec_ca.corpus import Vocab
+
+    given = _given_vocab(options)
+    return Vocab.load(given) if isinstance(given, str) else given
+
+
 def _typed() -> set[str]:
     """Return the names of the options that stand on the command line."""
+    return _from(click.core.ParameterSource.COMMANDLINE)
+
+
+def _given(*, variables: bool = True) -> set[str]:
+    """Return the names of the options that somebody chose: there, in the settings, or in variables."""
+    source = click.core.ParameterSource
+    return _from(source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else []))
+
+
+def _from(*sources: click.core.ParameterSource) -> set[str]:
     context = click.get_current_context()
-    typed = click.core.ParameterSource.COMMANDLINE
-    return {name for name in context.params if context.get_parameter_source(name) is typed}
+    return {name for name in context.params if context.get_parameter_source(name) in sources}
 
 
 def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
     """Say what came out of a run, and exit with 130 if it was interrupted."""
     if not options["quiet"]:
-        click.echo(_summary(model, output), err=True)
-    click.echo(output)
+        say(_summary(model, output))
+    show(output)
     if options["save_vocab"]:
         model.vocab.save(options["save_vocab"])
     if model.record["interrupted"]:
         done = f"{model.record['trained_fraction']:.1%} of the run"
-        click.echo(f"Interrupted after {done}; what was trained is saved.", err=True)
+        say(f"Interrupted after {done}; what was trained is saved.")
         raise click.exceptions.Exit(130)
 
 
 def _displays(stack: contextlib.ExitStack, options: dict[str, Any]) -> tuple[list[Any], Any]:
     """Return what shows and logs the training, and what shows the reading."""
-    from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.progress import Bar, JsonLog, Lines
+    from wordvec_ca.training import JsonLog, progress_display
 
     callbacks: list[Any] = []
     if options["log_json"]:
@@ -415,11 +337,8 @@ def _displays(stack: contextlib.ExitStack, options: dict[str, Any]) -> tuple[lis
     style = "none" if options["quiet"] else options["progress"]
     if style == "auto":
         style = "bar" if sys.stderr.isatty() else "lines"
-    if style == "lines":
-        callbacks.append(Lines())
-    elif style == "bar":
-        callbacks.append(stack.enter_context(Bar()))
-    return callbacks, stack.enter_context(reading_bar(style != "bar"))
+    displays, reading = stack.enter_context(progress_display(style))
+    return [*callbacks, *displays], reading
 
 
 def _check_file(option: str, name: str, *, overwrite: bool) -> None:
@@ -446,7 +365,7 @@ def _check_log(name: str) -> None:
 
 def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.plan import describe, plan
+    from wordvec_ca.training import describe, plan
 
     with reading_bar(options["quiet"]) as progress:
         result = plan(
@@ -456,7 +375,7 @@ def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -
             continue_from=options["continue_from"],
             progress=progress,
         )
-    click.echo(describe(result))
+    show(describe(result))
 
 
 def _summary(model: Any, output: str) -> str:

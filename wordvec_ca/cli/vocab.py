@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from wordvec_ca.cli.options import (
+    FILE,
+    count_memory_option,
+    encoding_option,
+    field_option,
+    lowercase_option,
+    threads_option,
+    tokenizer_option,
+)
+from wordvec_ca.cli.output import say, show_json
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats
 
 
 @click.command(name="vocab")
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=FILE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: word TAB count."
 )
-@click.option(
-    "--tokenizer", type=click.Choice(["words", "whitespace"]), default="words", show_default=True,
-    help="Split words, numbers and punctuation, or at white space only (text already tokenised).",
-)  # fmt: skip
-@click.option("--lowercase/--no-lowercase", default=True, show_default=True, help="Map text to lower case.")
+@tokenizer_option
+@lowercase_option
 @click.option(
     "--min-count", type=click.IntRange(min=0), default=5, show_default=True, help="Drop rarer words."
 )
 @click.option(
     "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
 )
-@click.option("--field", metavar="NAME", help="CORPUS is JSON lines; count this field of each.")
-@click.option(
-    "--count-memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
-)
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]")
+@field_option
+@encoding_option
+@count_memory_option
+@threads_option
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
@@ -47,7 +49,8 @@ def command(
     lowercase: bool,
     min_count: int,
     max_final_vocab: int | None,
-    field: str | None,
+    field: str | tuple[str, ...] | None,
+    encoding: str | None,
     count_memory: int | None,
     workers: int | None,
     overwrite: bool,
@@ -60,7 +63,7 @@ def command(
     patterns, or - for standard input. `cawv train --read-vocab` takes the result.
     """
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.corpus import write_vocabulary
+    from wordvec_ca.corpus import TextOptions, write_vocabulary
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
@@ -70,23 +73,25 @@ def command(
         n_words, stats = write_vocabulary(
             list(corpus),
             output,
-            tokenizer=tokenizer,
-            lowercase=lowercase,
-            min_count=min_count,
-            max_final_vocab=max_final_vocab,
-            field=field,
-            count_memory=count_memory,
-            workers=workers,
+            TextOptions(
+                tokenizer=tokenizer,
+                lowercase=lowercase,
+                min_count=min_count,
+                max_final_vocab=max_final_vocab,
+                field=field,
+                encoding=encoding,
+                count_memory=count_memory,
+                workers=workers,
+            ),
             progress=progress,
         )
     if as_json:
-        click.echo(json.dumps({**stats.as_dict(), "words": n_words}))
+        show_json({**stats.as_dict(), "words": n_words})
     if not quiet:
         _summary(n_words, stats, output)
 
 
 def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
-    say = partial(click.echo, err=True)
     speed = stats.text_bytes / 1e6 / max(stats.seconds_reading, 1e-9)
     say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
     share = stats.kept_tokens / max(stats.raw_tokens, 1)

@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
 
 from wordvec_ca.nn.attention import CAAttention
 from wordvec_ca.nn.bag import CAEmbeddingBag
+from wordvec_ca.nn.bilstm import BiLSTMTagger, fit_tagger, predict_tags
 from wordvec_ca.nn.block_coordinate import BlockCoordinate
 from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier
 from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer
@@ -24,6 +25,7 @@ from wordvec_ca.nn.rnn import CARNN, CARNNCell
 
 __all__ = [
     "CARNN",
+    "BiLSTMTagger",
     "BlockCoordinate",
     "CAAttention",
     "CABagClassifier",
@@ -36,4 +38,6 @@ __all__ = [
     "ContextualizerClassifier",
     "SinusoidalPosition",
     "TokenwiseContextualizer",
+    "fit_tagger",
+    "predict_tags",
 ]

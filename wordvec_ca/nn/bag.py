@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wordvec_ca.keyedvectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors
 
 
 class CAEmbeddingBag(nn.Module):
@@ -126,7 +126,7 @@ class CAEmbeddingBag(nn.Module):
         ----------
         vectors : path, model, KeyedVectors, array or Tensor, shape (num_embeddings, embedding_dim)
             A trained model, its directory or any file of vectors that
-            :meth:`wordvec_ca.keyedvectors.KeyedVectors.load` reads, vectors of gensim, or a bare table;
+            :meth:`wordvec_ca.KeyedVectors.load` reads, vectors of gensim, or a bare table;
             copied. Feature ``i`` is row ``i``, ``key_to_index[word]`` of a word.
         freeze : bool, default False
             Do not train ``w'``.

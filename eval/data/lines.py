@@ -1,0 +1,83 @@
+"""Numbered lines of a text file, compressed or not, and the error that names one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import open_by_content
+
+LONGEST = 10_000_000
+"""Bytes; a longer line is no line of an evaluation set."""
+
+
+def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    r"""Yield (line number from 1, line without its end) of a UTF-8 file, plain or .gz, .bz2, .xz, .zst.
+
+    ``\n`` and ``\r\n`` end a line; a byte order mark at the start is dropped. Other characters that Unicode
+    calls line ends (U+0085, U+2028) stay in the line.
+
+    Raises
+    ------
+    DataError
+        There is no such file, it is empty, or a line is not UTF-8, has a NUL byte or is longer than 10 MB.
+    """
+    if not Path(path).is_file():
+        what = "is a folder" if Path(path).is_dir() else "does not exist"
+        raise DataError(f"{path}: {what}; give the path of a text file (plain, .gz, .bz2, .xz or .zst)")
+    number = 0
+    with open_by_content(path) as stream:
+        while raw := stream.readline(LONGEST):
+            number += 1
+            if len(raw) == LONGEST:
+                raise malformed(
+                    path, number, f"the line is longer than {LONGEST:,} bytes", "is this a text file?"
+                )
+            if b"\0" in raw:
+                raise malformed(path, number, "there is a NUL byte", "give a UTF-8 text file")
+            try:
+                line = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                bad = raw[error.start : error.start + 1].hex()
+                raise malformed(
+                    path,
+                    number,
+                    f"byte {error.start + 1} (0x{bad}) is not UTF-8",
+                    "convert the file, for example with: iconv -f latin1 -t utf-8",
+                ) from None
+            if number == 1:
+                line = line.removeprefix("\ufeff")
+            yield number, line.removesuffix("\n").removesuffix("\r")
+    if number == 0:
+        raise DataError(f"{path}: the file is empty")
+
+
+def malformed(path: str | os.PathLike[str], number: int, found: str, expected: str) -> DataError:
+    """Return the error for one line.
+
+    Parameters
+    ----------
+    path : path-like
+    number : int
+        Line, from 1.
+    found : str
+        What stands there.
+    expected : str
+        What should stand there, or what to do.
+    """
+    return DataError(f"{path}, line {number}: {found}; {expected}")
+
+
+def excerpt(text: str, length: int = 60) -> str:
+    """Return the text quoted, cut to what fits in a message."""
+    return repr(text if len(text) <= length else text[: length - 3] + "...")
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """Return the name of a data set from its file: without folders and suffixes."""
+    name = Path(path).name
+    for suffix in (".gz", ".bz2", ".xz", ".zst", ".tsv", ".txt", ".csv", ".conllu", ".conll"):
+        name = name.removesuffix(suffix)
+    return name

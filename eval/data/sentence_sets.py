@@ -1,0 +1,250 @@
+"""Readers of labelled sentences and of scored sentence pairs: SST trees and TSV, STS, STS-B and SICK."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
+
+
+@dataclass(frozen=True)
+class LabelledSentences:
+    """Texts with a class for each.
+
+    Attributes
+    ----------
+    name : str
+    labels : list of str
+    sentences : list of list of str
+        Tokens.
+    dropped : int
+        Texts left out on reading (neutral ones of the binary SST).
+    """
+
+    name: str
+    labels: list[str]
+    sentences: list[list[str]]
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class SentencePairs:
+    """Pairs of sentences with a score of similarity.
+
+    Attributes
+    ----------
+    name : str
+    scores : list of float
+    first, second : list of list of str
+        Tokens.
+    unscored : int
+        Pairs left out because nobody scored them.
+    """
+
+    name: str
+    scores: list[float]
+    first: list[list[str]]
+    second: list[list[str]]
+    unscored: int = 0
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+_TOKEN = re.compile(
+    r"""
+      -[LR][RSC]B- | `` | '' | \.{2,} | -{2,}  # brackets, quotes, dots and dashes of the Penn Treebank
+    | \w+?(?=n['’]t\b) | n['’]t\b            # do n't, as in the Penn Treebank
+    | ['’](?:s|re|ve|ll|d|m)\b               # 's
+    | \d+(?:[.,:/]\d+)+                      # 1,000.5
+    | (?:\w\.){2,}                           # U.S.
+    | \w+(?:-\w+)*                           # words, with hyphens inside
+    | [^\w\s]                                # other signs alone
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def tokenised(text: str) -> list[str]:
+    r"""Split a text into words and signs.
+
+    Contractions are split as in the Penn Treebank (``do n't``, ``it 's``), signs stand alone, hyphens inside
+    words and points inside numbers and abbreviations stay. The case is kept. ``\/`` becomes ``/``. Text that
+    is tokenised already stays as it is, except for things that no tokeniser would leave joined.
+
+    Examples
+    --------
+    >>> tokenised("Don't stop: it's 1,000.5 U.S. dollars.")
+    ['Do', "n't", 'stop', ':', 'it', "'s", '1,000.5', 'U.S.', 'dollars', '.']
+    """
+    return _TOKEN.findall(text.replace("\\/", "/").replace("\\*", "*"))
+
+
+def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> LabelledSentences:
+    """Read ``label TAB text`` lines; blank lines are ignored.
+
+    Parameters
+    ----------
+    path : path-like
+    split : bool
+        Split the text with ``tokenised`` (else at blanks).
+
+    Raises
+    ------
+    DataError
+        A line has no tab, an empty label or no word; there are fewer than two classes.
+    """
+    labels, sentences = [], []
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        label, tab, text = line.partition("\t")
+        if not tab or not label.strip():
+            raise malformed(path, number, f"no label and tab in {excerpt(line)}", "expected label TAB text")
+        words = tokenised(text) if split else text.split()
+        if not words:
+            raise malformed(
+                path, number, f"no text after the label {excerpt(label)}", "expected label TAB text"
+            )
+        labels.append(label.strip())
+        sentences.append(words)
+    if len(set(labels)) < 2:
+        raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
+    return LabelledSentences(name_of(path), labels, sentences)
+
+
+def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
+    """Read labelled texts: trees of the Stanford Sentiment Treebank, or ``label TAB text``."""
+    first = next(line for _, line in numbered_lines(path))
+    return read_sst_trees(path) if first.lstrip().startswith("(") else read_labelled(path)
+
+
+def read_sst_trees(path: str | os.PathLike[str], *, binary: bool = True) -> LabelledSentences:
+    """Read sentences of the Stanford Sentiment Treebank, ``(3 (2 It) (4 ...))``, one tree a line.
+
+    Parameters
+    ----------
+    path : path-like
+    binary : bool
+        0 and 1 become "0", 3 and 4 become "1", and neutral sentences (2) are left out and counted; else the
+        labels are "0" to "4".
+
+    Raises
+    ------
+    DataError
+        Brackets do not match, a label is not 0 to 4, a tree has no word.
+    """
+    labels, sentences, neutral = [], [], 0
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        root = re.match(r"\s*\(([0-4])\s", line)
+        if root is None:
+            raise malformed(
+                path,
+                number,
+                f"{excerpt(line)} does not start with a label",
+                "expected (0 to (4, then the tree",
+            )
+        depth = 0
+        words = []
+        tokens = re.findall(r"[()]|[^\s()]+", line)
+        for i, token in enumerate(tokens):
+            if token == "(":
+                depth += 1
+            elif token == ")":
+                depth -= 1
+                if depth < 0:
+                    raise malformed(path, number, "a bracket closes that was not opened", "expected one tree")
+            elif i > 0 and tokens[i - 1] == "(":
+                if token not in ("0", "1", "2", "3", "4"):
+                    raise malformed(path, number, f"the label {excerpt(token)}", "labels are 0 to 4")
+            else:
+                words.append(token.replace("\\/", "/").replace("\\*", "*"))
+            if depth == 0 and i < len(tokens) - 1:
+                raise malformed(path, number, "something follows the tree", "expected one tree a line")
+        if depth:
+            raise malformed(path, number, f"{depth} bracket(s) are not closed", "expected one tree a line")
+        if not words:
+            raise malformed(path, number, "a tree without words", "expected (label word) in it")
+        label = root.group(1)
+        if binary and label == "2":
+            neutral += 1
+            continue
+        labels.append(label if not binary else str(int(label > "2")))
+        sentences.append(words)
+    if len(set(labels)) < 2:
+        raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
+    return LabelledSentences(name_of(path), labels, sentences, neutral)
+
+
+def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
+    """Read scored sentence pairs.
+
+    The columns are ``score TAB sentence TAB sentence``, or those of SICK's distribution (its header names
+    them), or those of the STS benchmark (genre, file, year, number, score, sentence, sentence). Further
+    columns and blank lines are ignored; pairs with an empty score are left out and counted.
+
+    Raises
+    ------
+    DataError
+        A line has too few columns, a score that is no finite number, or a sentence without a word; there are
+        fewer than two pairs.
+    """
+    scores, first, second, unscored = [], [], [], 0
+    at = (0, 1, 2)
+    expected = "score TAB sentence TAB sentence"
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        columns = line.split("\t")
+        if number == 1 and columns[0].lower() == "pair_id":
+            names = [name.lower() for name in columns]
+            try:
+                at = (names.index("relatedness_score"), names.index("sentence_a"), names.index("sentence_b"))
+            except ValueError:
+                raise malformed(
+                    path,
+                    number,
+                    f"the header {excerpt(line)}",
+                    "SICK's names sentence_A, sentence_B and relatedness_score",
+                ) from None
+            expected = "the columns that line 1 names"
+            continue
+        if number == 1 and len(columns) >= 7 and not _is_number(columns[0]) and _is_number(columns[4]):
+            at = (4, 5, 6)
+            expected = "genre, file, year, number, score, sentence, sentence"
+        if len(columns) <= max(at):
+            raise malformed(
+                path, number, f"{len(columns)} column(s) in {excerpt(line)}", f"expected {expected}"
+            )
+        if not columns[at[0]].strip():
+            unscored += 1
+            continue
+        if not _is_number(columns[at[0]]):
+            raise malformed(
+                path, number, f"the score {excerpt(columns[at[0]])} is not a number", f"expected {expected}"
+            )
+        pair = [tokenised(columns[at[1]]), tokenised(columns[at[2]])]
+        if not all(pair):
+            raise malformed(path, number, "a sentence has no word", f"expected {expected}")
+        scores.append(float(columns[at[0]]))
+        first.append(pair[0])
+        second.append(pair[1])
+    if len(scores) < 2:
+        raise DataError(f"{path}: {len(scores)} scored pair(s); a correlation needs at least two")
+    return SentencePairs(name_of(path), scores, first, second, unscored)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,170 @@
+"""Readers of word pairs with scores, word categories, and analogy questions."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """Pairs of words with the mean score that people gave them.
+
+    Attributes
+    ----------
+    name : str
+    first, second : list of str
+    scores : list of float
+    """
+
+    name: str
+    first: list[str]
+    second: list[str]
+    scores: list[float]
+
+
+@dataclass(frozen=True)
+class WordCategories:
+    """Words, each with the class it belongs to."""
+
+    name: str
+    words: list[str]
+    classes: list[str]
+
+
+@dataclass(frozen=True)
+class Analogies:
+    """Questions "a is to b as c is to d" in sections.
+
+    Attributes
+    ----------
+    name : str
+    sections : list of str
+        Names in the order of the file.
+    questions : list of tuple of (int, str, str, str, str)
+        Index into ``sections``, then the four words.
+    """
+
+    name: str
+    sections: list[str]
+    questions: list[tuple[int, str, str, str, str]]
+
+
+def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
+    """Read ``word TAB word TAB score`` lines.
+
+    Further columns, blank lines and lines starting with ``#`` are ignored. Where a line has no tab the
+    columns are separated by blanks.
+
+    Raises
+    ------
+    DataError
+        A line has fewer than three columns, an empty word, or a score that is no finite number.
+    """
+    first, second, scores = [], [], []
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        columns = line.split("\t") if "\t" in line else line.split()
+        if len(columns) < 3:
+            raise malformed(
+                path,
+                number,
+                f"{len(columns)} column(s) in {excerpt(line)}",
+                "expected word TAB word TAB score",
+            )
+        left, right = columns[0].strip(), columns[1].strip()
+        if not left or not right:
+            raise malformed(
+                path, number, f"an empty word in {excerpt(line)}", "expected word TAB word TAB score"
+            )
+        try:
+            score = float(columns[2])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise malformed(
+                path,
+                number,
+                f"the score {excerpt(columns[2])} is not a number",
+                "expected word TAB word TAB score (put # before a header)",
+            )
+        first.append(left)
+        second.append(right)
+        scores.append(score)
+    if len(scores) < 2:
+        raise DataError(f"{path}: {len(scores)} word pair(s); a correlation needs at least two")
+    return WordPairs(name_of(path), first, second, scores)
+
+
+def read_categories(path: str | os.PathLike[str]) -> WordCategories:
+    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored.
+
+    Raises
+    ------
+    DataError
+        A line has not two columns, a word stands there twice, or there are fewer than two classes.
+    """
+    words, classes = [], []
+    seen: dict[str, int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        columns = [column.strip() for column in line.split("\t")]
+        if len(columns) != 2 or not all(columns):
+            raise malformed(path, number, f"{excerpt(line)} is not two columns", "expected word TAB class")
+        if columns[0] in seen:
+            raise malformed(
+                path,
+                number,
+                f"the word {excerpt(columns[0])} stands already in line {seen[columns[0]]}",
+                "a word can be in one class only",
+            )
+        seen[columns[0]] = number
+        words.append(columns[0])
+        classes.append(columns[1])
+    if len(set(classes)) < 2:
+        raise DataError(f"{path}: {len(set(classes))} class(es); clusters need at least two")
+    return WordCategories(name_of(path), words, classes)
+
+
+def read_analogies(path: str | os.PathLike[str]) -> Analogies:
+    """Read questions in the format of ``questions-words.txt``.
+
+    ``: name`` starts a section; other lines hold four words separated by blanks or tabs. Blank lines and
+    lines starting with ``#`` are ignored.
+
+    Raises
+    ------
+    DataError
+        A question stands before the first section or has not four words; a section has no name; there are no
+        questions.
+    """
+    sections: list[str] = []
+    questions: list[tuple[int, str, str, str, str]] = []
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith(":"):
+            name = line[1:].strip()
+            if not name:
+                raise malformed(path, number, "a section without a name", "expected ': name'")
+            sections.append(name)
+            continue
+        if not sections:
+            raise malformed(
+                path, number, f"{excerpt(line)} stands before the first section", "start with a line ': name'"
+            )
+        words = line.split()
+        if len(words) != 4:
+            raise malformed(
+                path, number, f"{len(words)} word(s) in {excerpt(line)}", "a question has four words: a b c d"
+            )
+        questions.append((len(sections) - 1, words[0], words[1], words[2], words[3]))
+    if not questions:
+        raise DataError(f"{path}: no questions; expected lines of four words under ': name' lines")
+    return Analogies(name_of(path), sections, questions)

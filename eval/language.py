@@ -1,0 +1,50 @@
+"""Is an evaluation set in another language than the vectors? Most public sets are English."""
+
+from __future__ import annotations
+
+import re
+
+from wordvec_ca.eval.lookup import Vectors
+
+ENGLISH_SETS = re.compile(
+    r"wordsim353|simlex999|questions-words|ws353.*|rg65|mc30|mturk\d+|yp130|verb143|men|rw|ap|essli.*|esslli.*"
+    r"|battig|wsj.*|ud_e[wns]t.*|ud_english.*|brown|conll2000.*|sst.*|mr|cr|mpqa|subj|trec|sts.*|sick.*",
+    re.IGNORECASE,
+)
+"""Names of public sets that are English."""
+
+FREQUENT = frozenset(
+    ("the", "of", "and", "to", "in", "a", "is", "was", "for", "on", "that", "with", "as", "by", "at", "from")
+    + ("it", "be", "this", "are", "he", "his", "not", "or", "an")
+)
+"""Words of English function that stand among the first hundred of any English text."""
+
+AMONG = 1000
+"""First words of the vectors that are looked through: vocabularies have the most frequent ones first."""
+
+
+def other_language(vectors: Vectors, dataset: str) -> str | None:
+    """Return a warning if a set is known to be English and the words of the vectors do not look so.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        The most frequent word first.
+    dataset : str
+        Name of the set.
+
+    Notes
+    -----
+    English vectors have all of ``FREQUENT`` among their first thousand words; vectors of another language
+    have a few that are spelled alike. The line is drawn at a half. Vectors of less than a thousand words are
+    not judged.
+    """
+    first = [word.lower() for word in vectors.index_to_key[:AMONG]]
+    if len(first) < AMONG or not ENGLISH_SETS.fullmatch(dataset):
+        return None
+    if 2 * len(FREQUENT.intersection(first)) >= len(FREQUENT):
+        return None
+    return (
+        "the set is English, and the words of these vectors do not look so (the first ones: "
+        f"{', '.join(vectors.index_to_key[:8])})"
+    )

@@ -1,0 +1,228 @@
+"""A hidden Markov model whose states emit word vectors from Gaussians of one fixed variance.
+
+Lin, Ammar, Dyer, Levin 2015, "Unsupervised POS Induction with Word Embeddings" (NAACL), §2.1 and §3.1: the
+multinomial emissions of a classical HMM are replaced by a Gaussian over the vector of the word's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordvec_ca.kernels import FLOOR, best_states, expectations
+
+BLOCK = 8_192
+"""Tokens whose state probabilities are held at a time."""
+
+
+@dataclass
+class GaussianHMM:
+    """Parameters of the model.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_states,), float64
+    transition : ndarray of shape (n_states, n_states), float64
+    means : ndarray of shape (n_states, dim), float64
+    variance : float
+        Of every dimension in every state; not learned.
+    """
+
+    start: np.ndarray
+    transition: np.ndarray
+    means: np.ndarray
+    variance: float
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """Sentences as numbers of types.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_types, dim), float64
+        One row per type that has a vector.
+    tokens : ndarray of shape (n_tokens,), int32
+        Type of each token; ``n_types`` for a token without a vector.
+    offsets : ndarray of shape (n_sentences + 1,), int64
+        Where each sentence starts; no sentence is empty.
+    """
+
+    vectors: np.ndarray
+    tokens: np.ndarray
+    offsets: np.ndarray
+
+
+def plus_plus(text: EncodedText, n_states: int, variance: float, rng: np.random.Generator) -> GaussianHMM:
+    """Return a model with means drawn by k-means++ from the tokens, and random, nearly even transitions.
+
+    Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability
+    proportional to its squared distance to the nearest mean so far.
+
+    Parameters
+    ----------
+    text : EncodedText
+    n_states : int
+    variance : float
+        Of the Gaussians.
+    rng : numpy.random.Generator
+    """
+    counts = np.bincount(text.tokens, minlength=len(text.vectors) + 1)[:-1].astype(np.float64)
+    vectors = text.vectors
+    chosen = [int(rng.choice(len(vectors), p=counts / counts.sum()))]
+    nearest = ((vectors - vectors[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < n_states:
+        mass = counts * nearest
+        total = mass.sum()
+        pick = int(rng.choice(len(vectors), p=mass / total if total > 0 else counts / counts.sum()))
+        chosen.append(pick)
+        nearest = np.minimum(nearest, ((vectors - vectors[pick]) ** 2).sum(axis=1))
+    transition = 1 + 0.1 * rng.random((n_states, n_states))
+    return GaussianHMM(
+        start=np.full(n_states, 1 / n_states),
+        transition=transition / transition.sum(axis=1, keepdims=True),
+        means=vectors[chosen].copy(),
+        variance=variance,
+    )
+
+
+def train(
+    model: GaussianHMM, text: EncodedText, *, iterations: int = 50, tolerance: float = 1e-4
+) -> tuple[GaussianHMM, list[float]]:
+    """Raise the likelihood of the text by expectation maximisation.
+
+    Parameters
+    ----------
+    model : GaussianHMM
+        Where to start; it is not changed.
+    text : EncodedText
+    iterations : int
+        At most so many.
+    tolerance : float
+        Stop when an iteration gains less log-likelihood than this per token (nats). Not relative to the
+        log-likelihood, which has an arbitrary constant: the unit of the vectors.
+
+    Returns
+    -------
+    model : GaussianHMM
+    likelihoods : list of float
+        Log-likelihood before each step and of the returned model. It never falls: EM.
+    """
+    likelihoods: list[float] = []
+    blocks = list(_blocks(text))
+    for _ in range(iterations):
+        improved, likelihood = _step(model, text, blocks)
+        likelihoods.append(likelihood)
+        if len(likelihoods) > 1 and likelihood - likelihoods[-2] < tolerance * len(text.tokens):
+            return model, likelihoods
+        model = improved
+    likelihoods.append(_step(model, text, blocks)[1])
+    return model, likelihoods
+
+
+def decode(model: GaussianHMM, text: EncodedText) -> np.ndarray:
+    """Return the state of each token in the most probable sequences: ndarray of shape (n_tokens,), int32."""
+    emission, _ = _emissions(model, text.vectors)
+    states = np.empty(len(text.tokens), dtype=np.int32)
+    with np.errstate(divide="ignore"):
+        best_states(
+            np.log(model.start), np.log(model.transition), np.log(emission), text.tokens, text.offsets, states
+        )
+    return states
+
+
+def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scaled emission densities and the logarithms of their scales; the last row is for unknown words.
+
+    An unknown word is missing data: it is summed out, which is to say that every state emits it with
+    probability 1.
+    """
+    n_types, dim = vectors.shape
+    density = np.empty((n_types + 1, len(model.means)))
+    exponent = density[:-1]
+    np.matmul(vectors, model.means.T, out=exponent)
+    exponent -= (model.means**2).sum(axis=1) / 2
+    exponent /= model.variance
+    top = exponent.max(axis=1)
+    exponent -= top[:, None]
+    np.maximum(np.exp(exponent, out=exponent), FLOOR, out=exponent)
+    density[-1] = 1.0
+    shift = np.zeros(n_types + 1)
+    shift[:-1] = top - (vectors**2).sum(axis=1) / (2 * model.variance)
+    shift[:-1] -= dim / 2 * np.log(2 * np.pi * model.variance)
+    return density, shift
+
+
+@dataclass(frozen=True)
+class Block:
+    """Tokens of some sentences of similar length, by place in the sentence.
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+        First tokens of all sentences, then second tokens of those that have one, and so on; the longest
+        sentence is always first.
+    steps : ndarray of shape (longest + 1,), int64
+        Where each place starts.
+    """
+
+    tokens: np.ndarray
+    steps: np.ndarray
+
+
+def _step(model: GaussianHMM, text: EncodedText, blocks: Sequence[Block]) -> tuple[GaussianHMM, float]:
+    """Return the model after one step of EM, and the log-likelihood before it."""
+    n_states = len(model.start)
+    emission, shift = _emissions(model, text.vectors)
+    of_first = np.zeros(n_states)
+    of_type = np.zeros((len(text.vectors) + 1, n_states))
+    of_pair = np.zeros((n_states, n_states))
+    likelihood = 0.0
+    start, transition = np.maximum(model.start, FLOOR), np.maximum(model.transition, FLOOR)
+    most = max(len(block.tokens) for block in blocks)
+    forward, weights = np.empty((most, n_states)), np.empty((most, n_states))
+    for block in blocks:
+        likelihood += expectations(
+            start,
+            transition,
+            emission,
+            shift,
+            block.tokens,
+            block.steps,
+            forward,
+            weights,
+            of_first,
+            of_type,
+            of_pair,
+        )
+    of_pair *= transition
+    from_state = of_pair.sum(axis=1, keepdims=True)
+    mass = of_type[:-1].sum(axis=0)[:, None]
+    known = mass > FLOOR
+    means = of_type[:-1].T @ text.vectors
+    np.divide(means, mass, out=means, where=known)
+    improved = GaussianHMM(
+        start=of_first / of_first.sum(),
+        transition=np.where(from_state > FLOOR, of_pair / np.maximum(from_state, FLOOR), model.transition),
+        means=np.where(known, means, model.means),
+        variance=model.variance,
+    )
+    return improved, likelihood
+
+
+def _blocks(text: EncodedText) -> Iterator[Block]:
+    """Yield whole sentences of about ``BLOCK`` tokens, the longest sentences first."""
+    lengths = np.diff(text.offsets)
+    order = np.argsort(-lengths, kind="stable")
+    ends = np.cumsum(lengths[order])
+    first = 0
+    while first < len(order):
+        limit = BLOCK + (ends[first - 1] if first else 0)
+        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
+        starts, sizes = text.offsets[order[first:last]], lengths[order[first:last]]
+        places = [starts[: np.count_nonzero(sizes > t)] + t for t in range(sizes[0])]
+        steps = np.concatenate([[0], np.cumsum([len(place) for place in places])])
+        yield Block(text.tokens[np.concatenate(places)], steps.astype(np.int64))
+        first = last

@@ -1,0 +1,220 @@
+"""The difference of two models on the same items: its interval and its p-value.
+
+What is estimated is the mean difference over data sets of this size and kind. For measures of agreement
+between clusters and classes, which are the larger the fewer the items, that is not the difference on endless
+data.
+
+* **Means** (accuracy). The p-value is that of random sign flips: were the models exchangeable, the sign of
+  each unit's difference would be random (approximate randomization: Noreen 1989; Yeh 2000, §3; Dror et al.
+  2018, §3.2). The interval is the t interval of the units' contributions to the ratio of sums (Cochran 1977,
+  §6.3), the same as of a paired t-test where each item is a unit.
+* **Means of items that depend on two units** (analogies): ``crossed.standard_error_of_mean`` and Student's t.
+* **Correlations**: Fisher's z of each model, standard errors and correlation from paired subsamples, and the
+  interval of Zou 2007 (eq. 15), which is as asymmetric as the correlations are. The p-value is the level at
+  which that interval reaches zero.
+* **Purity, many-to-one accuracy, V-measure**: observed difference plus and minus t times the standard error
+  of the paired subsamples. The subsamples give only the spread, so the interval is centred at the observed
+  difference: resampled differences may not be read as they are, since their own mean is not what was
+  observed (Hall and Wilson 1991, guideline 1; Davison and Hinkley 1997, §4.4).
+
+Only the sign flips are counted, so only they have a floor: p = (b + 1) / (flips + 1), never 0 (Phipson and
+Smyth 2010; Davison and Hinkley 1997, §4.2.5). Their number grows with the number of comparisons.
+
+References
+----------
+Cochran 1977, "Sampling Techniques", 3rd ed. Davison and Hinkley 1997, "Bootstrap Methods and their
+Application". Dror, Baumer, Shlomov and Reichart 2018, "The Hitchhiker's Guide to Testing Statistical
+Significance in NLP" (ACL). Hall and Wilson 1991, "Two Guidelines for Bootstrap Hypothesis Testing"
+(Biometrics 47). Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses". Phipson and Smyth 2010,
+"Permutation P-values Should Never Be Zero" (SAGMB 9). Yeh 2000, "More accurate tests for the statistical
+significance of result differences" (COLING). Zou 2007, "Toward Using Confidence Intervals to Compare
+Correlations" (Psychological Methods 12).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import t as students_t
+
+from wordvec_ca.eval.statistics.crossed import standard_error_of_mean
+from wordvec_ca.eval.statistics.resampling import evaluate_statistic, sign_flips
+from wordvec_ca.eval.statistics.subsamples import OF_TABLES, subsampled
+
+CONFIDENCE = 0.95
+
+FLIPS = 10_000
+"""Sign patterns for one comparison."""
+
+FINENESS = 20
+"""The smallest p-value of sign flips is at most so many times below what Holm's procedure needs."""
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Second model minus first on the same items.
+
+    Attributes
+    ----------
+    first, second, difference : float
+    low, high : float
+        95 % interval of the difference.
+    p : float
+        Two-sided; NaN if there is none.
+    smallest_p : float
+        The smallest p-value that so many units can give.
+    """
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    smallest_p: float
+
+
+def paired_difference(
+    statistic: str,
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    units: np.ndarray | None = None,
+    *,
+    seed: int,
+    resamples: int = 2000,
+    comparisons: int = 1,
+    level: float = 0.05,
+) -> PairedDifference:
+    """Compare two models on the same items.
+
+    Parameters
+    ----------
+    statistic : str
+        Name in ``resampling.STATISTICS``.
+    first, second : sequence of ndarray of shape (n_items,)
+        The columns of each model.
+    units : ndarray of shape (n_items,) or (n_items, 2), optional
+        Items with the same number depend on each other. With two columns each item depends on two units.
+    seed : int
+    resamples : int
+        Subsamples for statistics that are no means.
+    comparisons : int
+        How many comparisons are adjusted together: with more of them, more signs are flipped.
+    level : float
+        Of the adjusted test.
+    """
+    before, after = evaluate_statistic(statistic, first), evaluate_statistic(statistic, second)
+    n_units = len(first[0]) if units is None else len(np.unique(units))
+    if math.isnan(after - before) or n_units < 2:
+        return PairedDifference(before, after, after - before, math.nan, math.nan, math.nan, 1.0)
+    if statistic == "mean" and (units is None or units.ndim == 1):
+        flips = max(FLIPS, math.ceil(FINENESS * comparisons / level))
+        low, high, p, smallest = _of_means(second[0] - first[0], units, seed, flips)
+    else:
+        smallest = max(2.0 ** (1 - n_units), 5e-324)
+        if statistic == "mean":
+            assert units is not None
+            error, n_units = standard_error_of_mean(second[0] - first[0], units)
+            low, high, p = _by_t(after - before, error, n_units)
+        else:
+            low, high, p = _by_subsamples(
+                statistic, first, second, units, before, after, n_units, seed, resamples
+            )
+        p = max(p, smallest)
+    return PairedDifference(before, after, after - before, low, high, p, smallest)
+
+
+def interval_by_t(value: float, error: float, n_units: int) -> tuple[float, float]:
+    """Return the 95 % interval of a figure between 0 and 1 with a standard error from so many units."""
+    low, high, _ = _by_t(value, error, n_units)
+    return max(0.0, low), min(1.0, high)
+
+
+def _by_t(value: float, error: float, n_units: int) -> tuple[float, float, float]:
+    """Interval and p-value of Student's t with one degree of freedom less than there are units."""
+    half = error * float(students_t.ppf((1 + CONFIDENCE) / 2, n_units - 1))
+    if error > 0:
+        p = 2 * float(students_t.sf(abs(value) / error, n_units - 1))
+    else:  # all units say the same
+        p = 0.0 if value != 0 else 1.0
+    return value - half, value + half, p
+
+
+def _of_means(
+    differences: np.ndarray, units: np.ndarray | None, seed: int, flips: int
+) -> tuple[float, float, float, float]:
+    """Interval, p-value and smallest p-value of a mean of paired differences."""
+    unit = np.arange(len(differences)) if units is None else np.unique(units, return_inverse=True)[1]
+    sums, sizes = np.bincount(unit, differences), np.bincount(unit)
+    n_units, mean = len(sums), float(sums.sum() / sizes.sum())
+    residuals = sums - mean * sizes
+    error = float(np.sqrt((residuals**2).sum() * n_units / (n_units - 1)) / sizes.sum())
+    low, high, _ = _by_t(mean, error, n_units)
+    p = sign_flips(differences, units, seed=seed, flips=flips)
+    # All units that differ point the same way in 2 of the 2 ** k patterns.
+    smallest = max(2.0 ** (1 - int(np.count_nonzero(sums))), 1 / (flips + 1))
+    return low, high, p, smallest
+
+
+def _by_subsamples(
+    statistic: str,
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    units: np.ndarray | None,
+    before: float,
+    after: float,
+    n_units: int,
+    seed: int,
+    resamples: int,
+) -> tuple[float, float, float]:
+    """Interval and p-value of a difference in correlation or in agreement."""
+    replicates = []
+    scale = math.nan
+    for columns in (first, second):
+        values, scale = subsampled(statistic, columns, units, seed=seed, resamples=resamples)
+        replicates.append(values)
+    both = np.array(replicates)
+    both = both[:, ~np.isnan(both).any(axis=0)]
+    if both.shape[1] < 2:
+        return math.nan, math.nan, math.nan
+    if statistic in OF_TABLES:
+        return _by_t(after - before, scale * float(np.std(both[1] - both[0])), n_units)
+    return _of_correlations(before, after, both, scale, n_units)
+
+
+def _of_correlations(
+    before: float, after: float, replicates: np.ndarray, scale: float, n_units: int
+) -> tuple[float, float, float]:
+    """Interval of Zou 2007 for the difference of two correlations, and the level at which it reaches zero."""
+    z = np.arctanh(np.clip([before, after], -1 + 1e-12, 1 - 1e-12))
+    errors = scale * np.arctanh(np.clip(replicates, -1 + 1e-12, 1 - 1e-12)).std(axis=1)
+    spread = replicates.std(axis=1)
+    together = 0.0
+    if spread.all():
+        together = float(np.clip(np.corrcoef(replicates)[0, 1], -1, 1))
+
+    def limits(quantile: float) -> tuple[float, float]:
+        down = np.array([before, after]) - np.tanh(z - quantile * errors)
+        up = np.tanh(z + quantile * errors) - np.array([before, after])
+        below = up[0] ** 2 + down[1] ** 2 - 2 * together * up[0] * down[1]
+        above = up[1] ** 2 + down[0] ** 2 - 2 * together * up[1] * down[0]
+        return (
+            after - before - math.sqrt(max(below, 0.0)),
+            after - before + math.sqrt(max(above, 0.0)),
+        )
+
+    def nearest(quantile: float) -> float:
+        return limits(quantile)[0] if after > before else -limits(quantile)[1]
+
+    low, high = limits(float(students_t.ppf((1 + CONFIDENCE) / 2, n_units - 1)))
+    if after == before:
+        return low, high, 1.0
+    farthest = 1e3
+    if nearest(farthest) > 0:
+        return low, high, 2 * float(students_t.sf(farthest, n_units - 1))
+    reached = float(brentq(nearest, 0.0, farthest))
+    return low, high, 2 * float(students_t.sf(reached, n_units - 1))

@@ -1,0 +1,242 @@
+"""Statistics of items, and how much they vary when the items are drawn anew: bootstrap and permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from wordvec_ca.eval.statistics.clustering import (
+    contingency,
+    many_to_one,
+    many_to_one_of,
+    purity,
+    v_measure,
+    v_measure_of,
+)
+
+INTERVAL = "95 % interval over the items of the data set, not over training runs"
+
+
+def mean(values: np.ndarray) -> float:
+    """Return the arithmetic mean; of right (1) and wrong (0) outcomes it is the accuracy."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def pearson(gold: np.ndarray, score: np.ndarray) -> float:
+    """Return Pearson's correlation; NaN if one side is constant or there are fewer than two items."""
+    if len(gold) < 2:
+        return float("nan")
+    return float(_correlations(gold[None, :].astype(np.float64), score[None, :].astype(np.float64))[0])
+
+
+def spearman(gold: np.ndarray, score: np.ndarray) -> float:
+    """Return Spearman's rank correlation (ties get their mean rank); NaN as for ``pearson``."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(gold), rankdata(score)) if len(gold) >= 2 else float("nan")
+
+
+def mean_pearson(gold: np.ndarray, score: np.ndarray, part: np.ndarray) -> float:
+    """Return the mean over the parts of a data set of Pearson's correlation in each."""
+    found = [pearson(gold[part == p], score[part == p]) for p in np.unique(part)]
+    return float(np.mean(found)) if found else float("nan")
+
+
+STATISTICS: dict[str, Callable[..., float]] = {
+    "mean": mean,
+    "pearson": pearson,
+    "spearman": spearman,
+    "mean-pearson": mean_pearson,
+    "v-measure": v_measure,
+    "many-to-one": many_to_one,
+    "purity": purity,
+}
+"""What a metric can be computed with: columns of items -> number."""
+
+_OF_TABLE: dict[str, Callable[[np.ndarray], float]] = {
+    "v-measure": v_measure_of,
+    "many-to-one": many_to_one_of,
+    "purity": many_to_one_of,
+}
+"""Statistics of the contingency table of classes and clusters."""
+
+
+def evaluate_statistic(statistic: str, columns: Sequence[np.ndarray]) -> float:
+    """Return the named statistic of the columns."""
+    return STATISTICS[statistic](*columns)
+
+
+def bootstrap(
+    statistic: str,
+    columns: Sequence[np.ndarray],
+    units: np.ndarray | None = None,
+    *,
+    seed: int,
+    resamples: int = 1000,
+) -> np.ndarray:
+    """Compute a statistic on items drawn with replacement.
+
+    Parameters
+    ----------
+    statistic : str
+        Name in ``STATISTICS``.
+    columns : sequence of ndarray of shape (n_items,)
+        What the statistic is computed from.
+    units : ndarray of shape (n_items,), optional
+        Items with the same number are drawn together; without it each item is drawn alone.
+    seed : int
+        The same seed, number of units and resamples give the same draws: that pairs two models.
+    resamples : int
+
+    Returns
+    -------
+    ndarray of shape (resamples,), float64
+        Empty if there are fewer than two units.
+    """
+    rng = np.random.default_rng([seed, 0xB007])
+    groups = None if units is None else _groups(units)
+    n = len(columns[0]) if groups is None else len(groups[1])
+    if n < 2:
+        return np.empty(0)
+    if statistic == "mean" and groups is not None:  # sums and sizes of the units say it all
+        order, starts, sizes = groups
+        sums = np.add.reduceat(columns[0][order].astype(np.float64), starts)
+        return np.array([sums[drawn].sum() / sizes[drawn].sum() for drawn in _draws(rng, n, resamples)])
+    if groups is None and statistic in ROWWISE:
+        rowwise = ROWWISE[statistic]
+        block = max(1, 2_000_000 // n)
+        parts = []
+        for start in range(0, resamples, block):
+            drawn = np.array(list(_draws(rng, n, min(block, resamples - start))))
+            parts.append(rowwise(*(column[drawn] for column in columns)))
+        return np.concatenate(parts)
+    if statistic in _OF_TABLE:  # an item drawn twice weighs twice
+        function = _OF_TABLE[statistic]
+        shape = contingency(*columns).shape
+        cells = columns[0].astype(np.int64) * shape[1] + columns[1].astype(np.int64)
+        unit = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1]
+        replicates = np.empty(resamples)
+        for r, drawn in enumerate(_draws(rng, n, resamples)):
+            times = np.bincount(drawn, minlength=n).astype(np.float64)
+            table = np.bincount(cells, weights=times[unit], minlength=shape[0] * shape[1])
+            replicates[r] = function(table.reshape(shape))
+        return replicates
+    function = STATISTICS[statistic]
+    replicates = np.empty(resamples)
+    for r, drawn in enumerate(_draws(rng, n, resamples)):
+        chosen = drawn if groups is None else _members(groups, drawn)
+        replicates[r] = function(*(column[chosen] for column in columns))
+    return replicates
+
+
+def interval(
+    statistic: str, value: float, replicates: np.ndarray, level: float = 0.95
+) -> tuple[float, float]:
+    """Return the bootstrap interval of a statistic.
+
+    Quantiles of the replicates for means and correlations. Drawing with replacement repeats items, and
+    repeated items always agree with each other, so measures of agreement between clusters and classes are
+    larger in nearly all replicates than on the items themselves: for them the replicates are first shifted so
+    that their mean is the value (and the interval kept within 0 and 1).
+
+    Parameters
+    ----------
+    statistic : str
+        Name in ``STATISTICS``.
+    value : float
+        The statistic of the items themselves.
+    replicates : ndarray of shape (resamples,), float64
+        From ``bootstrap``.
+    level : float
+        Share of the replicates within.
+    """
+    replicates = replicates[~np.isnan(replicates)]
+    if len(replicates) == 0 or np.isnan(value):
+        return float("nan"), float("nan")
+    if statistic in _OF_TABLE:
+        replicates = np.clip(replicates + (value - replicates.mean()), 0, 1)
+    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def sign_flips(
+    differences: np.ndarray, units: np.ndarray | None = None, *, seed: int, flips: int = 10_000
+) -> float:
+    """Return the two-sided p-value of a mean difference being zero, by paired permutation.
+
+    Under the null hypothesis the two models are exchangeable on each unit, so the sign of each unit's summed
+    difference is random. All patterns of signs are counted where there are no more than ``flips``; otherwise
+    random ones, and p is at least ``1 / (flips + 1)`` (Phipson and Smyth 2010).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_items,)
+    units : ndarray of shape (n_items,), optional
+        Items with the same number keep one sign together.
+    seed : int
+    flips : int
+        Random sign patterns.
+    """
+    sums: np.ndarray = differences.astype(np.float64)
+    if units is not None:
+        sums = np.bincount(np.unique(units, return_inverse=True)[1], weights=sums)
+    sums = sums[sums != 0]
+    if len(sums) == 0:
+        return 1.0
+    if 2.0 ** len(sums) <= flips:  # all patterns: nothing is left to chance
+        patterns = np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1
+        totals = (2 * patterns - 1) @ sums
+        return float(np.mean(np.abs(totals) >= abs(sums.sum()) * (1 - 1e-12)))
+    rng = np.random.default_rng([seed, 0xF11B])
+    observed = abs(sums.sum())
+    block = max(1, 4_000_000 // len(sums))
+    beyond = 0
+    for start in range(0, flips, block):
+        rows = min(block, flips - start)
+        signs = rng.integers(0, 2, (rows, len(sums)), dtype=np.int8)
+        totals = 2 * (signs @ sums) - sums.sum()
+        beyond += int(np.count_nonzero(np.abs(totals) >= observed * (1 - 1e-12)))
+    return (beyond + 1) / (flips + 1)
+
+
+def _draws(rng: np.random.Generator, n: int, resamples: int) -> Iterator[np.ndarray]:
+    return (rng.integers(0, n, n) for _ in range(resamples))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values, axis=1))
+
+
+def _correlations(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    left = left - left.mean(axis=1, keepdims=True)
+    right = right - right.mean(axis=1, keepdims=True)
+    scale = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(scale > 0, (left * right).sum(axis=1) / scale, np.nan)
+
+
+ROWWISE: dict[str, Callable[..., np.ndarray]] = {
+    "mean": lambda values: values.mean(axis=1),
+    "pearson": lambda gold, score: _correlations(gold, score),
+    "spearman": lambda gold, score: _correlations(_ranks(gold), _ranks(score)),
+}
+
+
+def _groups(units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Items sorted by unit; start and size of each unit's run."""
+    order = np.argsort(units, kind="stable")
+    _, starts, sizes = np.unique(units[order], return_index=True, return_counts=True)
+    return order, starts, sizes
+
+
+def _members(groups: tuple[np.ndarray, np.ndarray, np.ndarray], drawn: np.ndarray) -> np.ndarray:
+    """Items of the drawn units, one unit after the other."""
+    order, starts, sizes = groups
+    counts = sizes[drawn]
+    ends = np.cumsum(counts)
+    within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    chosen: np.ndarray = order[np.repeat(starts[drawn], counts) + within]
+    return chosen

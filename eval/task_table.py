@@ -1,0 +1,321 @@
+"""The tasks: for each its name, the sets that it finds or is given, and what judges the vectors by them.
+
+A new task is one entry here, its reader in ``eval/data`` and its ``evaluate`` in ``eval/tasks``. The options
+of the command line, the plan of a run and the words of every message follow from the entry.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wordvec_ca.eval.data.folders import Parts, found, splits
+from wordvec_ca.eval.data.lines import name_of
+from wordvec_ca.eval.data.sentence_sets import read_sentence_pairs, read_texts
+from wordvec_ca.eval.data.treebanks import read_tagged_part
+from wordvec_ca.eval.data.word_sets import read_analogies, read_categories, read_word_pairs
+from wordvec_ca.eval.lookup import Vectors
+from wordvec_ca.eval.report import Report
+from wordvec_ca.eval.tasks import (
+    analogy,
+    bilstm_tagging,
+    categorization,
+    pos_induction,
+    sentiment,
+    similarity,
+    sts,
+    tagging,
+)
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every task of a run gets: the seed of everything random, threads, where lines of progress go.
+
+    ``method`` is the readout of sentences that is the headline; None for the first of each task.
+    """
+
+    seed: int = 1
+    workers: int = 2
+    progress: Progress = lambda line: None
+    method: str | None = None
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set that was found: its name, and how to read it, which is done only when its turn comes."""
+
+    name: str
+    read: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task looks for, where the data come from, and how it judges.
+
+    Attributes
+    ----------
+    name, summary : str
+    files : str
+        What files the user may give.
+    needs : str
+        The files in words, relative to the data folder.
+    source : str
+        Where the public set is to be had.
+    in_folder : callable
+        Data folder -> data sets.
+    of_files : callable
+        Files given by the user -> data sets.
+    evaluate : callable
+        (vectors, what the data set reads, settings) -> Report.
+    by_default : bool
+        Whether it runs without being named.
+    among_common_words : bool
+        Whether the vocabulary sets how hard it is: models are compared on the words that all of them have.
+    left_alone : mapping of str to str
+        Files in a data folder that run only when they are given by option, and why.
+    """
+
+    name: str
+    summary: str
+    files: str
+    needs: str
+    source: str
+    in_folder: Callable[[Path], list[DataSet]]
+    of_files: Callable[[Sequence[Path]], list[DataSet]]
+    evaluate: Callable[[Vectors, Any, Settings], Report]
+    by_default: bool = True
+    among_common_words: bool = False
+    left_alone: Mapping[str, str] = field(default_factory=dict)
+
+
+def _each(read: Callable[[Path], Any]) -> Callable[[Sequence[Path]], list[DataSet]]:
+    """Return what makes a data set of every file."""
+    return lambda paths: [DataSet(name_of(path), lambda path=path: read(path)) for path in paths]  # type: ignore[misc]
+
+
+# ---- tagged corpora ---------------------------------------------------------------------------------------
+
+
+LEFT_ALONE = {
+    "brown": "its 472 tags and 1.2 M words would take hours to induce; give the file by option to run it",
+    "conll2000": "its tags come from a tagger, not from people; give the files by option to use them",
+}
+
+
+def _corpora(folder: Path) -> dict[str, Parts]:
+    """Tagged corpora in a data folder without those that are left alone."""
+    paths = found(folder, "pos/*.tsv", "pos/*.conllu", "pos/*.conll", "pos/*.txt", "pos/*.mrg", "pos/*.pos")
+    return {name: parts for name, parts in splits(paths).items() if name not in LEFT_ALONE}
+
+
+def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
+    """One part of each corpus: tags are not learned from, so the test is as good as any, and untouched."""
+    chosen = [next(parts[p] for p in ("", "test", "dev", "train") if p in parts) for parts in groups.values()]
+    return _each(read_tagged_part)(chosen)
+
+
+def _divided(groups: Mapping[str, Parts]) -> list[DataSet]:
+    """Corpora to learn from and to be judged by."""
+
+    def read(name: str, parts: Parts) -> tagging.TaggingData:
+        if "" in parts:
+            return tagging.divided(read_tagged_part(parts[""]))
+        test = parts["test"] if "test" in parts else parts["dev"]
+        return tagging.TaggingData(name, read_tagged_part(parts["train"]), read_tagged_part(test))
+
+    return [
+        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        for name, parts in groups.items()
+        if "" in parts or ("train" in parts and ("test" in parts or "dev" in parts))
+    ]
+
+
+def _with_torch(sets: Callable[[], list[DataSet]]) -> list[DataSet]:
+    return sets() if importlib.util.find_spec("torch") is not None else []
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+
+def _texts(groups: Mapping[str, Parts]) -> list[DataSet]:
+    def read(name: str, parts: Parts) -> sentiment.ClassificationData:
+        of = {part: read_texts(path) for part, path in parts.items()}
+        return sentiment.ClassificationData(name, of.get("train") or of[""], of.get("dev"), of.get("test"))
+
+    return [
+        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        for name, parts in groups.items()
+        if "" in parts or "train" in parts
+    ]
+
+
+def _labelled(folder: Path) -> dict[str, Parts]:
+    """Labelled texts in a data folder: the binary SST in its parts, and whole sets for cross-validation."""
+    groups: dict[str, Parts] = {}
+    for parts in splits(found(folder, "sentences/sst/binary.*.tsv")).values():
+        groups["sst-binary"] = parts
+    if "sst-binary" not in groups:
+        for parts in splits(found(folder, "sentences/sst/*.txt")).values():
+            groups["sst-binary"] = {**groups.get("sst-binary", {}), **parts}
+    for path in found(folder, "sentences/*/all.tsv"):
+        groups[path.parent.name] = {"": path}
+    trec = splits(found(folder, "sentences/trec/*.tsv"))
+    if trec:
+        groups["trec"] = next(iter(trec.values()))
+    return groups
+
+
+def _scored(name: str, paths: Sequence[Path], background: Sequence[Path] = ()) -> DataSet:
+    def read() -> sts.SimilaritySets:
+        sets = [read_sentence_pairs(path) for path in paths]
+        return sts.SimilaritySets(name, sets, [read_sentence_pairs(path) for path in background])
+
+    return DataSet(name, read)
+
+
+def _sts(folder: Path) -> list[DataSet]:
+    years = {year.name: found(year, "*.tsv") for year in sorted(folder.glob("sentences/sts20??"))}
+    sets = [_scored(name, paths) for name, paths in years.items() if paths]
+    for name, parts in splits(found(folder, "sentences/stsb_by_year/*.tsv")).items():
+        if "test" in parts:
+            background = [parts["train"]] if "train" in parts else []
+            sets.append(_scored(f"stsb-{name}", [parts["test"]], background))
+    return sets
+
+
+def _sick(folder: Path) -> list[DataSet]:
+    sick = splits(found(folder, "sentences/sick/*.tsv", "sentences/sick/*.txt"))
+    learnt = [parts["train"] for parts in sick.values() if "train" in parts][:1]
+    sets = [_scored("sick", [parts["test"]], learnt) for parts in sick.values() if "test" in parts]
+    return sets + [
+        _scored("sick-trial", [path], learnt) for path in found(folder, "sentences/sick/trial.tsv")
+    ]
+
+
+def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Report:
+    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method)
+    report.task = "sick"
+    return report
+
+
+# ---- the table --------------------------------------------------------------------------------------------
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "similarity",
+            "rank pairs of words as people do (Spearman, Pearson)",
+            files="word TAB word TAB score",
+            needs="wordsim/*.tsv (word TAB word TAB score)",
+            source="WordSim-353 and SimLex-999 come with gensim; RG-65, MC-30, MTurk-287 and others are in "
+            "github.com/mfaruqui/eval-word-vectors",
+            in_folder=lambda folder: _each(read_word_pairs)(found(folder, "wordsim/*.tsv", "wordsim/*.txt")),
+            of_files=_each(read_word_pairs),
+            evaluate=lambda vectors, data, s: similarity.evaluate(vectors, data, seed=s.seed),
+        ),
+        Task(
+            "analogy",
+            "a is to b as c is to ? (3CosAdd, 3CosMul)",
+            files="questions in the format of questions-words.txt",
+            needs="analogy/*.txt (questions-words format)",
+            source="questions-words.txt comes with gensim and with word2vec (github.com/tmikolov/word2vec)",
+            in_folder=lambda folder: _each(read_analogies)(found(folder, "analogy/*.txt")),
+            of_files=_each(read_analogies),
+            evaluate=lambda vectors, data, s: analogy.evaluate(vectors, data, seed=s.seed, workers=s.workers),
+            among_common_words=True,
+        ),
+        Task(
+            "categorization",
+            "cluster words into classes (purity, V-measure)",
+            files="word TAB class",
+            needs="categorization/*.tsv (word TAB class)",
+            source="Almuhareb-Poesio and ESSLLI 2008 are in github.com/vecto-ai/word-benchmarks",
+            in_folder=lambda folder: _each(read_categories)(found(folder, "categorization/*.tsv")),
+            of_files=_each(read_categories),
+            evaluate=lambda vectors, data, s: categorization.evaluate(vectors, data, seed=s.seed),
+            among_common_words=True,
+        ),
+        Task(
+            "pos-induction",
+            "induce parts of speech with a Gaussian HMM (V-measure, many-to-one)",
+            files="a tagged corpus: CoNLL-U, columns, word_TAG, Penn Treebank .mrg or .pos",
+            needs="pos/*.tsv or *.conllu (a tagged corpus)",
+            source="the Penn Treebank sample comes with NLTK (nltk.download('treebank')), UD English-EWT is "
+            "in github.com/UniversalDependencies/UD_English-EWT",
+            in_folder=lambda folder: _whole(_corpora(folder)),
+            of_files=lambda paths: _whole(splits(paths)),
+            evaluate=lambda vectors, data, s: pos_induction.evaluate(
+                vectors, data, seed=s.seed, workers=s.workers, progress=s.progress
+            ),
+            among_common_words=True,
+            left_alone=LEFT_ALONE,
+        ),
+        Task(
+            "tagging",
+            "tag parts of speech from the vectors of a window (accuracy)",
+            files="NAME.train.* and NAME.test.*, or one tagged corpus",
+            needs="pos/NAME.train.tsv and pos/NAME.test.tsv, or one tagged corpus",
+            source="as for pos-induction",
+            in_folder=lambda folder: _divided(_corpora(folder)),
+            of_files=lambda paths: _divided(splits(paths)),
+            evaluate=lambda vectors, data, s: tagging.evaluate(
+                vectors, data, seed=s.seed, progress=s.progress
+            ),
+            left_alone=LEFT_ALONE,
+        ),
+        Task(
+            "bilstm-tagging",
+            "tag parts of speech with an LSTM that trains the vectors further (accuracy)",
+            files="PyTorch (pip install 'wordvec-ca[torch]'); "
+            "NAME.train.* and NAME.test.*, or one tagged corpus",
+            needs="PyTorch (pip install 'wordvec-ca[torch]') and the files of tagging",
+            source="as for pos-induction",
+            in_folder=lambda folder: _with_torch(lambda: _divided(_corpora(folder))),
+            of_files=lambda paths: _with_torch(lambda: _divided(splits(paths))),
+            evaluate=lambda vectors, data, s: bilstm_tagging.evaluate(
+                vectors, data, seed=s.seed, progress=s.progress
+            ),
+            by_default=False,
+        ),
+        Task(
+            "sentiment",
+            "classify texts by the mean of their vectors (accuracy)",
+            files="label TAB text, or SST trees; NAME.train.*, NAME.dev.*, NAME.test.*, or one file",
+            needs="sentences/sst/binary.{train,dev,test}.tsv, sentences/NAME/all.tsv (label TAB text)",
+            source="SST is at nlp.stanford.edu/sentiment, MR and Subj at "
+            "www.cs.cornell.edu/people/pabo/movie-review-data",
+            in_folder=lambda folder: _texts(_labelled(folder)),
+            of_files=lambda paths: _texts(splits(paths)),
+            evaluate=lambda vectors, data, s: sentiment.evaluate(vectors, data, seed=s.seed),
+        ),
+        Task(
+            "sts",
+            "score sentence pairs by SIF, the mean, uSIF and CA-SEM (Pearson)",
+            files="score TAB sentence TAB sentence, or STS benchmark files",
+            needs="sentences/sts20YY/*.tsv, sentences/stsb_by_year/*.tsv (score TAB sentence TAB sentence)",
+            source="STS 2012-2017 and the STS benchmark are at ixa2.si.ehu.eus/stswiki",
+            in_folder=_sts,
+            of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
+            evaluate=lambda vectors, data, s: sts.evaluate(vectors, data, seed=s.seed, method=s.method),
+        ),
+        Task(
+            "sick",
+            "the same on the pairs of SICK",
+            files="score TAB sentence TAB sentence, or SICK's own columns with their header",
+            needs="sentences/sick/test.tsv or trial.tsv (score TAB sentence TAB sentence, or SICK's columns)",
+            source="SICK is at zenodo.org/record/2787612",
+            in_folder=_sick,
+            of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
+            evaluate=_judged_as_sick,
+        ),
+    )
+}
+"""Name -> task, in the order in which they run."""

@@ -1,0 +1,157 @@
+"""Part-of-speech tagging with the bidirectional LSTM of Ling et al. 2015b; needs PyTorch."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from wordvec_ca.eval.lookup import Vectors, rows_of
+from wordvec_ca.eval.report import Report, digest_of
+from wordvec_ca.eval.tasks.tagging import SIZES, TaggingData
+
+
+def evaluate(
+    vectors: Vectors,
+    data: TaggingData,
+    *,
+    seed: int = 1,
+    sizes: tuple[int, ...] = SIZES,
+    epochs: int = 20,
+    n_hidden: int = 150,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """Tag words with a tagger that starts from the vectors and trains them further.
+
+    The protocol of the "POS" column of Ling et al. 2015, Table 1, as far as it is known: words are
+    lower-cased, words that occur once in training are read as unknown half of the time, SGD with rate .3 and
+    momentum .95 on 100 sentences, gradients clipped at 1, the epoch chosen on a tenth of the training set.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : TaggingData
+    seed : int
+        Of the network, the order, the choice of training sentences and the bootstrap.
+    sizes : tuple of int
+        Training sentences of a learning curve, besides all.
+    epochs : int
+    n_hidden : int
+        Size of the LSTM's state in each direction.
+    progress : callable
+        Gets a line of text after each epoch.
+
+    Returns
+    -------
+    Report
+        ``accuracy``, and ``accuracy@SIZE`` of the curve.
+
+    Raises
+    ------
+    ImportError
+        PyTorch is not installed; the message says how to install it.
+    """
+    try:
+        import wordvec_ca.nn  # noqa: F401 - its message says what to install
+    except ImportError as error:
+        raise ImportError(
+            f"the LSTM tagger needs PyTorch: pip install 'wordvec-ca[torch]' ({error})"
+        ) from error
+    started = time.perf_counter()
+    tags = sorted({tag for corpus in (data.train, data.test) for each in corpus.tags for tag in each})
+    number = {tag: i for i, tag in enumerate(tags)}
+    order = np.random.default_rng([seed, 0x7A6]).permutation(len(data.train))
+    gold = np.array([number[tag] for each in data.test.tags for tag in each])
+    counts = [size for size in sorted(set(sizes)) if size < len(data.train)] + [len(data.train)]
+    items: dict[str, np.ndarray] = {}
+    curves = []
+    known = 0.0
+    for size in counts:
+        right, accuracies, known = _run(
+            vectors, data, order[:size], number, seed, epochs, n_hidden, gold, progress
+        )
+        items[f"right@{size}"] = right
+        curves.append({"sentences": size, "dev_accuracy": accuracies})
+    report = Report(
+        task="bilstm-tagging",
+        dataset=data.name,
+        metrics={},
+        n=len(gold),
+        coverage=known,
+        coverage_of="tokens",
+        seed=seed,
+        protocol=f"bidirectional LSTM ({n_hidden} a direction) on lower-cased words, vectors trained "
+        f"further, SGD .3 with momentum .95, 100 sentences a step, best of {epochs} epochs on a tenth of the "
+        "training sentences; bootstrap over sentences",
+        items=items,
+        units=np.repeat(np.arange(len(data.test)), [len(sentence) for sentence in data.test.sentences]),
+        digest=digest_of(*(part for each in (data.train, data.test) for part in (each.sentences, each.tags))),
+        details={"tags": len(tags), "curves": curves},
+    )
+    report.measure("accuracy", "mean", f"right@{counts[-1]}")
+    for size in counts[:-1]:
+        report.measure(f"accuracy@{size}", "mean", f"right@{size}")
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _run(
+    vectors: Vectors,
+    data: TaggingData,
+    chosen: np.ndarray,
+    number: dict[str, int],
+    seed: int,
+    epochs: int,
+    n_hidden: int,
+    gold: np.ndarray,
+    progress: Callable[[str], None],
+) -> tuple[np.ndarray, list[float], float]:
+    """Train on the chosen sentences: outcome of each test token, dev accuracies, share of known tokens."""
+    import torch
+
+    from wordvec_ca.nn import BiLSTMTagger, fit_tagger, predict_tags
+
+    n_dev = max(1, len(chosen) // 10)
+    dev, train = chosen[:n_dev], chosen[n_dev:] if len(chosen) > 1 else chosen
+    corpora = {"train": data.train, "test": data.test}
+    lowered = {name: [[w.lower() for w in s] for s in corpus.sentences] for name, corpus in corpora.items()}
+    times = Counter(word for i in train for word in lowered["train"][i])
+    words = list(dict.fromkeys(word for sentences in lowered.values() for s in sentences for word in s))
+    rows = rows_of(vectors, words)
+    kept = [
+        (word, row) for word, row in zip(words, rows.tolist(), strict=True) if row >= 0 or times[word] > 1
+    ]
+    row_of = {word: i + 1 for i, (word, _) in enumerate(kept)}
+    known_rows = np.array([row for _, row in kept if row >= 0], dtype=np.int64)
+    scale = float(np.asarray(vectors.vectors[known_rows]).std()) if len(known_rows) else 1.0
+    table = np.random.default_rng([seed, 0xB2]).normal(0, scale, (len(kept) + 1, vectors.vectors.shape[1]))
+    table[[i + 1 for i, (_, row) in enumerate(kept) if row >= 0]] = vectors.vectors[known_rows]
+    table /= scale if scale > 0 else 1.0
+    rare = np.array([False] + [times[word] == 1 for word, _ in kept])
+
+    def encoded(name: str, which: np.ndarray) -> list[np.ndarray]:
+        return [np.array([row_of.get(w, 0) for w in lowered[name][i]], dtype=np.int64) for i in which]
+
+    def numbered(which: np.ndarray) -> list[np.ndarray]:
+        return [np.array([number[tag] for tag in data.train.tags[i]], dtype=np.int64) for i in which]
+
+    torch.manual_seed(seed)
+    tagger = BiLSTMTagger(table.astype(np.float32), len(number), n_hidden)
+    tagger, accuracies = fit_tagger(
+        tagger,
+        encoded("train", train),
+        numbered(train),
+        encoded("train", dev),
+        numbered(dev),
+        rare=rare,
+        seed=seed,
+        epochs=epochs,
+        progress=progress,
+    )
+    test = encoded("test", np.arange(len(data.test)))
+    right = (predict_tags(tagger, test) == gold).astype(np.float64)
+    has_vector = {word for word, row in kept if row >= 0}
+    known = np.mean([word in has_vector for sentence in lowered["test"] for word in sentence])
+    return right, accuracies, float(known)

@@ -1,0 +1,209 @@
+"""Unsupervised parts of speech: the states of a Gaussian hidden Markov model against gold tags.
+
+Protocol of Lin et al. 2015 as Ling et al. 2015 use it (their Table 1, first column): as many states as gold
+tags, a Gaussian over the word vectors in each state with a fixed variance, expectation maximisation,
+Viterbi, V-measure.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.treebanks import TaggedCorpus
+from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
+from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, plus_plus, train
+from wordvec_ca.eval.report import Report, digest_of
+from wordvec_ca.eval.statistics.clustering import v_measure
+
+PUNCTUATION = frozenset({"``", "''", ",", ".", ":", "-LRB-", "-RRB-", "(", ")", "HYPH", "NFP", "PUNCT"})
+"""Tags of punctuation in the Penn Treebank and in Universal Dependencies."""
+
+
+def evaluate(
+    vectors: Vectors,
+    data: TaggedCorpus,
+    *,
+    seed: int = 1,
+    restarts: int = 10,
+    iterations: int = 50,
+    tolerance: float = 1e-4,
+    variance: float = 1.0,
+    covariance: Literal["spherical", "diagonal"] = "spherical",
+    normalise: bool = False,
+    punctuation: frozenset[str] = PUNCTUATION,
+    workers: int = 2,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """Induce parts of speech and compare them with the gold tags.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : TaggedCorpus
+    seed : int
+        Restart r draws from ``default_rng([seed, r])``, so the result does not depend on ``workers``.
+    restarts : int
+        Starts from different k-means++ means; the one with the highest likelihood is reported.
+    iterations, tolerance
+        EM stops after so many steps, or when one gains less than ``tolerance`` nats per token.
+    variance : float
+        Of the Gaussians, in every dimension, relative to the mean variance of the dimensions over the tokens.
+    covariance : {'spherical', 'diagonal'}
+        ``spherical``: all dimensions have the same variance. ``diagonal``: each has ``variance`` times its
+        own variance over the tokens, the same in all states.
+    normalise : bool
+        Bring all vectors to length 1 first.
+    punctuation : frozenset of str
+        Gold tags left out of the second pair of figures (after induction, which reads all tokens).
+    workers : int
+        Restarts that run at the same time.
+    progress : callable
+        Gets a line of text after each restart.
+
+    Returns
+    -------
+    Report
+        ``v-measure``, ``many-to-one`` over all tokens; the same with ``-no-punct``.
+    """
+    started = time.perf_counter()
+    text, known = encode(vectors, data, covariance=covariance, normalise=normalise)
+    tags = data.tag_set()
+    tag_number = {tag: i for i, tag in enumerate(tags)}
+    gold = np.array([tag_number[tag] for sentence in data.tags for tag in sentence])
+    is_word = np.array([tag not in punctuation for sentence in data.tags for tag in sentence])
+
+    def restart(r: int) -> tuple[float, int, np.ndarray]:
+        rng = np.random.default_rng([seed, r])
+        model = plus_plus(text, len(tags), variance, rng)
+        model, likelihoods = train(model, text, iterations=iterations, tolerance=tolerance)
+        return likelihoods[-1], len(likelihoods) - 1, decode(model, text)
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+        runs = []
+        for run in pool.map(restart, range(restarts)):
+            runs.append(run)
+            progress(
+                f"    restart {len(runs)} of {restarts}: {run[0] / len(gold):.4f} nats per token after "
+                f"{run[1]} steps"
+            )
+    chosen = max(range(restarts), key=lambda r: runs[r][0])
+    states = runs[chosen][2]
+    scores = [v_measure(gold, run[2]) for run in runs]
+    details: dict[str, Any] = {
+        "states": len(tags),
+        "tokens": len(gold),
+        "sentences": len(data),
+        "types_with_vectors": len(text.vectors),
+        "oov_tokens": int((~known).sum()),
+        "restart": chosen,
+        "restarts": [
+            {"log_likelihood_per_token": run[0] / len(gold), "iterations": run[1], "v_measure": score}
+            for run, score in zip(runs, scores, strict=True)
+        ],
+    }
+    report = Report(
+        task="pos-induction",
+        dataset=data.name,
+        metrics={},
+        n=len(gold),
+        coverage=float(known.mean()),
+        coverage_of="tokens",
+        seed=seed,
+        protocol=f"first-order HMM, one Gaussian per state, as many states as gold tags; {covariance} "
+        f"variance {variance:g} of the vectors' own{', vectors of length 1' if normalise else ''}; "
+        f"k-means++, EM to {tolerance:g} nats per token or {iterations} steps, best likelihood of {restarts} "
+        f"restarts, Viterbi; {RULE}; tokens without a vector are summed out; bootstrap over sentences",
+        items={
+            "gold": gold,
+            "state": states,
+            "gold_of_words": np.where(is_word, gold, np.nan),
+        },
+        units=np.repeat(np.arange(len(data)), [len(sentence) for sentence in data.sentences]),
+        digest=digest_of(data.sentences, data.tags),
+        candidates=len(text.vectors),
+        candidates_digest=digest_of(known.tolist()),
+        details=details,
+    )
+    report.measure("v-measure", "v-measure", "gold", "state")
+    report.measure("many-to-one", "many-to-one", "gold", "state")
+    if not is_word.all() and is_word.any():
+        report.measure("v-measure-no-punct", "v-measure", "gold_of_words", "state")
+        report.measure("many-to-one-no-punct", "many-to-one", "gold_of_words", "state")
+    if restarts > 1:
+        report.notes.append(
+            f"V-measure over the {restarts} restarts: mean {np.mean(scores):.3f}, "
+            f"sd {np.std(scores, ddof=1):.3f}, {min(scores):.3f} .. {max(scores):.3f}; "
+            "the most likely one is reported"
+        )
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def encode(
+    vectors: Vectors,
+    data: TaggedCorpus,
+    *,
+    covariance: Literal["spherical", "diagonal"] = "spherical",
+    normalise: bool = False,
+) -> tuple[EncodedText, np.ndarray]:
+    """Return the corpus as types, with vectors centred and scaled, and which tokens have one.
+
+    The scale makes the mean variance of the dimensions over the tokens 1 (``diagonal``: the variance of each
+    dimension). Without it the scale of an embedding, which carries no information, would decide the result.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : TaggedCorpus
+    covariance, normalise
+        As for ``evaluate``.
+
+    Returns
+    -------
+    text : EncodedText
+    known : ndarray of shape (n_tokens,), bool
+
+    Raises
+    ------
+    DataError
+        All words have the same vector; an ``UncoveredError`` if none has one.
+    """
+    if covariance not in ("spherical", "diagonal"):
+        raise ValueError(f"covariance is {covariance!r}; it must be 'spherical' or 'diagonal'")
+    words = list(dict.fromkeys(word for sentence in data.sentences for word in sentence))
+    rows = rows_of(vectors, words)
+    used, position = np.unique(rows, return_inverse=True)
+    if used[0] == -1:
+        used, position = used[1:], position - 1
+    if len(used) == 0:
+        raise UncoveredError(
+            f"{data.name}: none of its {len(words):,} words has a vector; is this the same language?"
+        )
+    type_of = dict(zip(words, np.where(rows >= 0, position, len(used)).tolist(), strict=True))
+    tokens = np.array([type_of[word] for sentence in data.sentences for word in sentence], dtype=np.int32)
+    offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in data.sentences])])
+    matrix = np.asarray(vectors.vectors[used], dtype=np.float64)
+    if normalise:
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        np.divide(matrix, lengths, out=matrix, where=lengths > 0)
+    known = tokens < len(used)
+    share = np.bincount(tokens[known], minlength=len(used)) / known.sum()
+    matrix -= share @ matrix
+    variances = share @ matrix**2
+    if variances.mean() == 0:
+        raise DataError(
+            f"{data.name}: all its words have the same vector: there is nothing to tell them apart by"
+        )
+    if covariance == "diagonal":
+        matrix /= np.sqrt(np.where(variances > 0, variances, 1))
+    else:
+        matrix /= np.sqrt(variances.mean())
+    return EncodedText(matrix, tokens, offsets.astype(np.int64)), known

@@ -1,0 +1,223 @@
+"""Text classification from averaged word vectors: sentiment, subjectivity, question types."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.sentence_sets import LabelledSentences
+from wordvec_ca.eval.lookup import RULE, Vectors
+from wordvec_ca.eval.probes import softmax_regression
+from wordvec_ca.eval.probes.averages import averages
+from wordvec_ca.eval.report import Report, digest_of
+
+GRID = tuple(10.0**k for k in range(-4, 5))
+"""Values of C that are tried."""
+
+
+@dataclass(frozen=True)
+class ClassificationData:
+    """Labelled texts, divided or not.
+
+    Attributes
+    ----------
+    name : str
+    train : LabelledSentences
+    dev, test : LabelledSentences or None
+        With both, C is chosen on dev and the accuracy is that on test. With one of them, C is chosen by
+        cross-validation on train and the accuracy is that on the one. With neither, both are done by
+        cross-validation.
+    """
+
+    name: str
+    train: LabelledSentences
+    dev: LabelledSentences | None = None
+    test: LabelledSentences | None = None
+
+
+def evaluate(
+    vectors: Vectors,
+    data: ClassificationData,
+    *,
+    seed: int = 1,
+    folds: int = 5,
+    grid: tuple[float, ...] = GRID,
+) -> Report:
+    """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : ClassificationData
+    seed : int
+        Of the folds and of the bootstrap.
+    folds : int
+        Of the cross-validation. Equal texts go into the same fold.
+    grid : tuple of float
+        Values of C; of equally accurate ones the smallest is taken.
+
+    Returns
+    -------
+    Report
+        ``accuracy``. ``details`` has the chosen C and the accuracy of always giving the most frequent class.
+
+    Raises
+    ------
+    DataError
+        A class of dev or test is missing from train; there are fewer texts in a class than folds.
+    """
+    from threadpoolctl import threadpool_limits
+
+    started = time.perf_counter()
+    names = sorted(set(data.train.labels))
+    with threadpool_limits(1):
+        train = _examples(vectors, data.train, names)
+        held_out = data.test or data.dev
+        if held_out is None:
+            right, chosen = _cross_validated(train, len(names), folds, grid, seed)
+            judged = train
+            how = f"{folds}-fold cross-validation, C by the accuracy on a {folds}th of the training folds"
+        else:
+            judged = _examples(vectors, held_out, names)
+            if data.dev is not None and data.test is not None:
+                dev = _examples(vectors, data.dev, names)
+                accuracies = _path(train, dev, len(names), grid)
+                how = "accuracy on test, C by the accuracy on dev"
+            else:
+                accuracies = _validated(train, len(names), folds, grid, seed)
+                part = "dev" if data.test is None else "test"
+                how = f"accuracy on {part}, C by {folds}-fold cross-validation on train"
+            best = grid[int(np.argmax(accuracies))]
+            chosen = [best]
+            fitted = softmax_regression.fit(train.features, train.classes, len(names), best)
+            right = (fitted.predict(judged.features) == judged.classes).astype(np.float64)
+    neutral = sum(part.dropped for part in (data.train, data.dev, data.test) if part is not None)
+    majority = np.bincount(train.classes).argmax()
+    report = Report(
+        task="sentiment",
+        dataset=data.name,
+        metrics={},
+        n=len(right),
+        coverage=float(judged.known.sum() / judged.lengths.sum()),
+        coverage_of="tokens",
+        seed=seed,
+        protocol=f"mean of the vectors of a text's words, scaled together to unit mean variance, L2 logistic "
+        f"regression, C of {grid[0]:g} .. {grid[-1]:g}; {how}; {RULE}; words without a vector are left out",
+        items={"right": right},
+        digest=digest_of(*_read(data)),
+        details={
+            "C": chosen,
+            "classes": names,
+            "train": len(train.classes),
+            "majority_accuracy": float((judged.classes == majority).mean()),
+            "texts_without_vectors": int((judged.known == 0).sum()),
+            "oov_tokens": int((judged.lengths - judged.known).sum()),
+            "neutral_left_out": neutral,
+        },
+    )
+    report.measure("accuracy", "mean", "right")
+    if (judged.known == 0).any():
+        report.notes.append(f"{int((judged.known == 0).sum())} texts have no word with a vector: all zeros")
+    if neutral:
+        report.notes.append(f"{neutral:,} neutral sentences of all parts were left out")
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _read(data: ClassificationData) -> Iterator[Sequence[object]]:
+    """Yield what the classifier learns from and is judged by."""
+    for part in (data.train, data.dev, data.test):
+        if part is not None:
+            yield part.labels
+            yield part.sentences
+
+
+@dataclass(frozen=True)
+class _Examples:
+    features: np.ndarray  # (n_texts, vector_size), float32
+    classes: np.ndarray  # (n_texts,), int64
+    group: np.ndarray  # (n_texts,), int64: equal texts have equal numbers
+    known: np.ndarray
+    lengths: np.ndarray
+
+    def part(self, chosen: np.ndarray) -> _Examples:
+        return _Examples(
+            self.features[chosen],
+            self.classes[chosen],
+            self.group[chosen],
+            self.known[chosen],
+            self.lengths[chosen],
+        )
+
+
+def _examples(vectors: Vectors, data: LabelledSentences, names: list[str]) -> _Examples:
+    number = {name: i for i, name in enumerate(names)}
+    for label in data.labels:
+        if label not in number:
+            raise DataError(
+                f"{data.name}: the class {label!r} does not occur in the training texts ({names})"
+            )
+    means, known, lengths = averages(vectors, data.sentences)
+    used = np.asarray(vectors.vectors)
+    # One factor for all dimensions, so that C means the same for small and for large vectors.
+    scale = float(np.sqrt(used[: min(len(used), 20_000)].var(axis=0, dtype=np.float64).mean()))
+    texts: dict[tuple[str, ...], int] = {}
+    group = np.array([texts.setdefault(tuple(sentence), len(texts)) for sentence in data.sentences])
+    classes = np.array([number[label] for label in data.labels], dtype=np.int64)
+    return _Examples(means / np.float32(scale if scale > 0 else 1.0), classes, group, known, lengths)
+
+
+def _path(train: _Examples, test: _Examples, n_classes: int, grid: tuple[float, ...]) -> np.ndarray:
+    """Accuracy on test for each C, each fit starting from the one before."""
+    accuracies = np.empty(len(grid))
+    fitted: softmax_regression.SoftmaxRegression | None = None
+    for i, C in enumerate(grid):
+        fitted = softmax_regression.fit(train.features, train.classes, n_classes, C, start=fitted)
+        accuracies[i] = (fitted.predict(test.features) == test.classes).mean()
+    return accuracies
+
+
+def _validated(
+    train: _Examples, n_classes: int, folds: int, grid: tuple[float, ...], seed: int
+) -> np.ndarray:
+    """Mean accuracy over the folds for each C."""
+    fold = _folds(train, folds, seed)
+    scores = [_path(train.part(fold != f), train.part(fold == f), n_classes, grid) for f in range(folds)]
+    return np.asarray(np.mean(scores, axis=0))
+
+
+def _cross_validated(
+    train: _Examples, n_classes: int, folds: int, grid: tuple[float, ...], seed: int
+) -> tuple[np.ndarray, list[float]]:
+    """Outcome of each text when it was held out, and the C chosen without each fold."""
+    fold = _folds(train, folds, seed)
+    right = np.empty(len(train.classes))
+    chosen = []
+    for f in range(folds):
+        rest = train.part(fold != f)
+        inner = _folds(rest, folds, seed + 1) == 0
+        C = grid[int(np.argmax(_path(rest.part(~inner), rest.part(inner), n_classes, grid)))]
+        fitted = softmax_regression.fit(rest.features, rest.classes, n_classes, C)
+        held_out = train.part(fold == f)
+        right[fold == f] = fitted.predict(held_out.features) == held_out.classes
+        chosen.append(C)
+    return right, chosen
+
+
+def _folds(data: _Examples, folds: int, seed: int) -> np.ndarray:
+    """Deal texts to folds so that classes are even and equal texts stay together."""
+    rng = np.random.default_rng([seed, 0xF01D])
+    fold_of_group = np.full(int(data.group.max()) + 1, -1)
+    start = 0
+    for c in np.unique(data.classes):
+        groups = np.unique(data.group[data.classes == c])
+        groups = rng.permutation(groups[fold_of_group[groups] < 0])
+        if len(groups) < folds:
+            raise DataError(f"a class has {len(groups)} different texts, fewer than {folds} folds")
+        fold_of_group[groups] = (start + np.arange(len(groups))) % folds
+        start += len(groups)
+    return np.asarray(fold_of_group[data.group])

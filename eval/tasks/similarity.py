@@ -1,0 +1,73 @@
+"""Word similarity: do cosines rank pairs of words as people do?"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import numpy as np
+
+from wordvec_ca.eval.data.word_sets import WordPairs
+from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows
+from wordvec_ca.eval.report import Report, digest_of
+
+
+def evaluate(
+    vectors: Vectors, data: WordPairs, *, seed: int = 1, oov: Literal["exclude", "mean"] = "exclude"
+) -> Report:
+    """Correlate cosines with people's scores.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : WordPairs
+    seed : int
+        Of the bootstrap.
+    oov : {'exclude', 'mean'}
+        Which Spearman is the headline: that of the pairs whose words both have vectors, or that of all pairs,
+        where a pair without vectors gets the mean cosine of the others. Both are reported.
+
+    Returns
+    -------
+    Report
+        Metrics ``spearman`` and ``pearson`` (covered pairs), ``spearman-all`` (all pairs).
+    """
+    started = time.perf_counter()
+    left, right = rows_of(vectors, data.first), rows_of(vectors, data.second)
+    covered = (left >= 0) & (right >= 0)
+    cosines = np.full(len(left), np.nan)
+    cosines[covered] = np.einsum(
+        "nd,nd->n", unit_rows(vectors, left[covered]), unit_rows(vectors, right[covered]), dtype=np.float64
+    )
+    everywhere = np.where(covered, cosines, cosines[covered].mean() if covered.any() else 0.0)
+    report = Report(
+        task="similarity",
+        dataset=data.name,
+        metrics={},
+        n=int(covered.sum()) if oov == "exclude" else len(left),
+        coverage=float(covered.mean()),
+        coverage_of="pairs",
+        seed=seed,
+        protocol=f"cosine against people's mean score; {RULE}; spearman and pearson over pairs with both "
+        "words, spearman-all over all pairs with the mean cosine where a word has no vector",
+        items={"gold": np.array(data.scores), "cosine": cosines, "cosine_or_mean": everywhere},
+        digest=digest_of(data.first, data.second, data.scores),
+        details={"pairs": len(left), "oov_pairs": int((~covered).sum())},
+    )
+    order = [
+        ("spearman", "spearman", "cosine"),
+        ("pearson", "pearson", "cosine"),
+        ("spearman-all", "spearman", "cosine_or_mean"),
+    ]
+    if oov == "mean":
+        order = order[2:] + order[:2]
+    for name, statistic, column in order:
+        report.measure(name, statistic, "gold", column)
+    if covered.sum() < 2:
+        report.notes.append(
+            f"only {int(covered.sum())} of {len(left)} pairs have vectors: nothing to correlate"
+        )
+    elif not covered.all():
+        report.notes.append(f"{int((~covered).sum())} of {len(left)} pairs have a word without a vector")
+    report.seconds = time.perf_counter() - started
+    return report

@@ -1,0 +1,210 @@
+"""Semantic textual similarity: does the cosine of two sentence vectors follow people's scores?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.sentence_sets import SentencePairs
+from wordvec_ca.eval.lookup import RULE, Vectors, rows_of
+from wordvec_ca.eval.report import Report, digest_of
+from wordvec_ca.eval.statistics.resampling import pearson
+from wordvec_ca.sentences import SentenceVectorizer
+
+_PLAIN = {"attention": False}
+_PAPER = _PLAIN | {"method": "ca-sem", "frequency": None, "n_components": 0, "scale": None, "max_iter": 100}
+
+READOUTS: dict[str, dict[str, Any]] = {
+    "sif": _PLAIN | {"method": "sif"},
+    "mean": _PLAIN | {"method": "mean"},
+    "usif": _PLAIN | {"method": "usif"},
+    "ca-sem": _PLAIN | {"method": "ca-sem"},
+    "ca-sem-sensitive": _PAPER,
+    "ca-sem-full": _PAPER | {"readout": "full"},
+    "ca-sem-full-no-oov": _PAPER | {"readout": "full-no-oov"},
+}
+"""Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018)
+and CA-SEM: its defaults, and as Zeng 2019 has it, in three readings of eq. 18. The first is the headline."""
+
+OF_ATTENTION: dict[str, dict[str, Any]] = {
+    "attention": {"method": "attention"},
+    "attention-sif": {"method": "sif", "attention": True},
+    "attention-usif": {"method": "usif", "attention": True},
+    "attention-ca-sem": {"method": "ca-sem", "attention": True},
+}
+"""Readouts of vectors that carry attention weights: words count with their mean attention."""
+
+SENTENCE_METHODS = (*READOUTS, *OF_ATTENTION)
+"""Names of all readouts."""
+
+
+@dataclass(frozen=True)
+class SimilaritySets:
+    """The data sets of one year, or one.
+
+    Attributes
+    ----------
+    name : str
+    sets : list of SentencePairs
+    background : list of SentencePairs
+        Sentences that a readout learns from (common directions, v0; word frequencies, if the vectors have
+        none); if it is empty, the sentences of each set themselves.
+    """
+
+    name: str
+    sets: list[SentencePairs]
+    background: list[SentencePairs] = field(default_factory=list)
+
+
+def evaluate(
+    vectors: Vectors,
+    data: SimilaritySets,
+    *,
+    seed: int = 1,
+    a: float = 1e-3,
+    readouts: Sequence[str] | Mapping[str, dict[str, Any]] | None = None,
+    method: str | None = None,
+) -> Report:
+    """Correlate cosines of sentence vectors with people's scores.
+
+    What a readout learns from sentences it learns from the background or, without one, from both sides of the
+    pairs of one set after the other. Word frequencies are the relative ones in the vectors' own counts or,
+    without counts, in the same sentences.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : SimilaritySets
+    seed : int
+        Of the bootstrap.
+    a : float
+        Constant of SIF.
+    readouts : sequence of str or mapping of str to dict, optional
+        Names in ``READOUTS`` and ``OF_ATTENTION``, or others with the parameters of their
+        ``SentenceVectorizer``; the first is the headline. By default all that the vectors allow.
+    method : str, optional
+        The readout that is the headline, in place of the first.
+
+    Returns
+    -------
+    Report
+        For each readout the mean over the sets of Pearson's correlation, without pooling; if there are
+        several sets, ``READOUT SET`` for the headline, and the others in ``details``.
+
+    Raises
+    ------
+    DataError
+        A readout needs attention weights, which the vectors do not carry.
+    """
+    started = time.perf_counter()
+    settings = dict(readouts) if isinstance(readouts, Mapping) else READOUTS | OF_ATTENTION
+    attends = getattr(vectors, "attention", None) is not None
+    names = list(readouts or (settings if attends else READOUTS))
+    names = list(dict.fromkeys(names if method is None else [method, *names]))
+    if not attends and (lacking := [name for name in names if name in OF_ATTENTION]):
+        raise DataError(
+            f"the readout {lacking[0]!r} needs attention weights, which these vectors do not carry: give the "
+            "model directory of an attention model, or another method"
+        )
+    gold = np.array([score for pairs in data.sets for score in pairs.scores], dtype=np.float64)
+    part = np.repeat(np.arange(len(data.sets)), [len(pairs) for pairs in data.sets])
+    known, counts, texts = _known(vectors, [*data.sets, *data.background])
+    sets, background = texts[: len(data.sets)], [s for text in texts[len(data.sets) :] for s in text]
+    tokens = [word for text in texts[: len(data.sets)] for sentence in text for word in sentence]
+    bare = sum(not any(sentence) for text in texts[: len(data.sets)] for sentence in text)
+    score = {
+        name: np.concatenate(list(_cosines(known, counts, settings[name] | {"a": a}, sets, background)))
+        for name in names
+    }
+    report = Report(
+        task="sts",
+        dataset=data.name,
+        metrics={},
+        n=len(gold),
+        coverage=sum(map(bool, tokens)) / max(len(tokens), 1),
+        coverage_of="tokens",
+        seed=seed,
+        protocol=f"cosine of sentence vectors against people's score, Pearson in each set, mean over the "
+        f"sets without pooling; readouts as in eval/sts.py, SIF with a = {a:g}, p from "
+        f"{'the sentences' if counts is None else 'the counts of the vectors'}, fitted on "
+        f"{'other sentences' if background else 'the sentences of each set'}; sentences split into words, "
+        f"signs and contractions; {RULE}; a sentence without a known word has cosine 0",
+        items={"gold": gold, **score, "set": part},
+        digest=digest_of(
+            gold.tolist(), *(side for pairs in data.sets for side in (pairs.first, pairs.second))
+        ),
+        details={
+            "sets": [pairs.name for pairs in data.sets],
+            "unscored_pairs": sum(pairs.unscored for pairs in data.sets),
+            "sentences_without_vectors": bare,
+        },
+    )
+    for name in names:
+        report.measure(name, "mean-pearson", "gold", name, "set")
+    first, *others = names
+    for i, pairs in enumerate(data.sets if len(data.sets) > 1 else []):
+        report.items[f"{first} {pairs.name}"] = np.where(part == i, score[first], np.nan)
+        report.measure(f"{first} {pairs.name}", "pearson", "gold", f"{first} {pairs.name}")
+        for name in others:
+            of_set = pearson(gold[part == i], score[name][part == i])
+            report.details.setdefault(name, {})[pairs.name] = of_set
+    if bare:
+        report.notes.append(f"{bare} sentences have no word with a vector")
+    if report.details["unscored_pairs"]:
+        report.notes.append(f"{report.details['unscored_pairs']} pairs without a score were left out")
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _known(
+    vectors: Vectors, sets: Sequence[SentencePairs]
+) -> tuple[SimpleNamespace, dict[str, int] | None, list[list[list[str]]]]:
+    """Return the vectors that the sets need, all counts, and each set's sentences in words of the vectors.
+
+    An unknown word becomes the empty string, so that it is still counted. No readout looks at the vectors of
+    words that do not occur.
+    """
+    words = list(dict.fromkeys(w for pairs in sets for s in (*pairs.first, *pairs.second) for w in s))
+    rows = rows_of(vectors, words)
+    name = {w: vectors.index_to_key[r] if r >= 0 else "" for w, r in zip(words, rows.tolist(), strict=True)}
+    used = np.unique(rows[rows >= 0])
+    keys = [vectors.index_to_key[row] for row in used.tolist()]
+    needed = SimpleNamespace(
+        vectors=np.array(vectors.vectors[used], dtype=np.float32).reshape(
+            len(used), vectors.vectors.shape[1]
+        ),
+        index_to_key=keys,
+        key_to_index={key: row for row, key in enumerate(keys)},
+    )
+    attention = getattr(vectors, "attention", None)
+    if attention is not None:
+        needed.attention = attention[used]
+    own = getattr(vectors, "counts", None)
+    counts = None if own is None else dict(zip(vectors.index_to_key, np.asarray(own).tolist(), strict=True))
+    texts = [[[name[w] for w in s] for s in (*pairs.first, *pairs.second)] for pairs in sets]
+    return needed, counts, texts
+
+
+def _cosines(
+    vectors: SimpleNamespace,
+    counts: dict[str, int] | None,
+    setting: dict[str, Any],
+    sets: Sequence[list[list[str]]],
+    background: list[list[str]],
+) -> Iterator[np.ndarray]:
+    """Yield the cosines of the pairs of each set; 0 where a side is zero."""
+    for text in sets:
+        if not any(word for sentence in background or text for word in sentence):
+            yield np.zeros(len(text) // 2)  # nothing is known
+            continue
+        vectorizer = SentenceVectorizer(vectors, counts="fit" if counts is None else counts, **setting)
+        rows = vectorizer.fit(background or text).transform(text)
+        left, right = rows[: len(text) // 2], rows[len(text) // 2 :]
+        scale = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+        yield np.einsum("nd,nd->n", left, right, dtype=np.float64) / np.where(scale > 0, scale, 1)

@@ -1,0 +1,89 @@
+"""The Huffman tree of hierarchical softmax: for each word the way from the root to it (Mikolov et al. 2013).
+
+The tree is gensim's, also where counts are equal, since the order of nodes with equal counts is that of the
+heap of Python's ``heapq``, which makes it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Paths(NamedTuple):
+    """The inner nodes between the root and each word, one word after the other.
+
+    Attributes
+    ----------
+    ends : ndarray of shape (n_words + 1,), int64
+        The path of word w is ``ends[w]`` to ``ends[w + 1]`` of the other arrays.
+    nodes : ndarray of shape (n,), int32
+        Numbers of nodes: 0 is the root, and the more often words below a node occur, the lower is its number.
+        Its number in gensim is ``n_words - 2`` minus this.
+    labels : ndarray of shape (n,), float32
+        1 where the path goes on to the left, 0 to the right: 1 minus the code of word2vec.
+    """
+
+    ends: np.ndarray
+    nodes: np.ndarray
+    labels: np.ndarray
+
+    @property
+    def longest(self) -> int:
+        """The nodes on the longest path."""
+        return int(np.diff(self.ends).max(initial=0))
+
+
+def huffman_paths(counts: np.ndarray) -> Paths:
+    """Return the paths of a Huffman tree.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_words,), integer
+        How often each word occurs.
+    """
+    n = len(counts)
+    parents, labels = _tree(np.asarray(counts, np.int64).tolist())
+    depths = np.zeros(max(1, 2 * n), np.int64)
+    for node in range(2 * n - 3, -1, -1):
+        depths[node] = depths[parents[node]] + 1
+    ends = np.zeros(n + 1, np.int64)
+    np.cumsum(depths[:n], out=ends[1:])
+    nodes, along = np.zeros(ends[n], np.int32), np.zeros(ends[n], np.float32)
+    words, here = np.arange(n), np.arange(n)
+    places = ends[1:] - 1
+    while len(words := words[places[words] >= ends[words]]):  # all words at once, a node up at a time
+        along[places[words]] = labels[here[words]]
+        here[words] = parents[here[words]]
+        nodes[places[words]] = 2 * n - 2 - here[words]
+        places[words] -= 1
+    return Paths(ends, nodes, along)
+
+
+class _Node(int):
+    """A count, which the heap compares, and the number of the word or inner node that has it."""
+
+    number: int
+
+
+def _tree(word_counts: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parent of each word and inner node, and the label of the branch between them.
+
+    Words come first, then inner nodes in the order in which they are made.
+    """
+    n = len(word_counts)
+    parents, labels = np.zeros(2 * n, np.int64), np.ones(2 * n, np.float32)
+    heap = [_Node(count) for count in word_counts]
+    for number, leaf in enumerate(heap):
+        leaf.number = number
+    heapq.heapify(heap)
+    for number in range(n, 2 * n - 1):
+        left, right = heapq.heappop(heap), heapq.heappop(heap)
+        node = _Node(left + right)
+        node.number = number
+        parents[left.number] = parents[right.number] = number
+        labels[right.number] = 0.0
+        heapq.heappush(heap, node)
+    return parents, labels

@@ -1,0 +1,100 @@
+/* Hierarchical softmax (Morin and Bengio 2005; Mikolov et al. 2013): the probability of a word is that of its path
+ * from the root of a Huffman tree, the product of sigmoid(node . x) where the path goes on to the left and of
+ * sigmoid(-node . x) where it goes on to the right.
+ *
+ * So the nodes of the path are rows that x is multiplied with, as negatives are, but each with a label of its own.
+ * Models that predict from one context word at a time take this step for all context words of a target at once,
+ * a GROUP at a time: they meet the same rows. The others take it for all examples of a batch, each with its path.
+ */
+#ifndef SGNS_PATHS_H
+#define SGNS_PATHS_H
+
+#include "sgns_context.h"
+#include "sgns_sigmoid.h"
+
+INLINE float *node_row(const State *s, int32_t node) { return row_of(&s->task->nodes, node, s->p->n_private); }
+
+/* Looks up the rows of the nodes above a word, from rows[at] on; returns their number, and the labels. */
+INLINE int use_path(State *s, int32_t word, int at, const float **labels)
+{
+    const int64_t begin = s->task->path_ends[word];
+    const int n = (int)(s->task->path_ends[word + 1] - begin);
+    const int32_t *nodes = s->task->path_nodes + begin;
+    for (int k = 0; k < n; k++)
+        s->path.rows[at + k] = node_row(s, nodes[k]);
+    *labels = s->task->path_labels + begin;
+    return n;
+}
+
+/* The step of a batch along the paths of its targets: all logits are those before it, and then each example finds the
+ * rows as the one before has left them. The gradient is added to `grads`, which hold that of negative sampling if there
+ * is any. */
+INLINE void step_paths(State *s, const int nv)
+{
+    const Path *path = &s->path;
+    int n = 0, ends[BATCH];
+    for (int b = 0; b < s->size; b++) {
+        const float *labels;
+        const int more = use_path(s, s->target_words[s->first + b], n, &labels);
+        memcpy(path->labels + n, labels, (size_t)more * sizeof(float));
+        dots(s->xs[b], path->rows + n, s->sums, more, nv, path->logits + n);
+        ends[b] = n += more;
+    }
+    for (int k = 0; k < VECTORS(n); k++)
+        AT(path->mask, k) = choose(s->lanes + k * LANES < n, broadcast(1.0f), (vec){0});
+    s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, n, &s->product);
+    for (int b = 0, at = 0; b < s->size; at = ends[b++]) {
+        float *grad = s->p->drawn ? path->grad : s->grads[b];
+        exchange(s->xs[b], grad, path->rows + at, path->logits + at, ends[b] - at, nv, 0);
+        if (s->p->drawn)
+            add(s->grads[b], grad, nv);
+    }
+}
+
+/* The step of a group of context words along the path of n nodes above their target: the rows of W learn in place, or,
+ * if one is there twice, after the gradients of all. */
+INLINE void step_path_of_group(State *s, float *const *xs, int n, const int nv)
+{
+    const Path *path = &s->path;
+    dots_shared(xs, path->rows, n, nv, path->logits);
+    s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, GROUP * n, &s->product);
+    if (distinct(xs)) {
+        exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 1);
+        return;
+    }
+    exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 0);
+    for (int b = 0; b < GROUP; b++)
+        add(xs[b], s->grads[b], nv);
+}
+
+/* The step of all context words, at the places from first to last, along the path of the target among them. */
+INLINE void step_path_of_target(State *s, int64_t target, int64_t first, int64_t last, const int nv)
+{
+    const Path *path = &s->path;
+    const float *labels;
+    const int n = use_path(s, s->tokens[target], 0, &labels);
+    for (int t = 0; t < n; t++)
+        *(quad *)(path->labels + GROUP * t) = labels[t] - (quad){0};
+    float *xs[GROUP];
+    int size = 0, masked = -1;
+    for (int64_t place = first; place <= last; place++) {
+        if (place != target)
+            xs[size++] = s->rows[place];
+        if (size == 0 || (size < GROUP && place < last))
+            continue;
+        if (size != masked) {
+            const group_ids here = ((group_ids){0, 1, 2, 3} < size) & (group_ids)((quad){0} + 1.0f);
+            for (int t = 0; t < n; t++)
+                *(group_ids *)(path->mask + GROUP * t) = here;
+            for (int k = GROUP * n; k % LANES; k++)
+                path->mask[k] = 0.0f;
+            masked = size;
+        }
+        for (; size < GROUP; size++)
+            xs[size] = s->hidden[size]; /* zeros */
+        step_path_of_group(s, xs, n, nv);
+        size = 0;
+    }
+}
+
+#endif

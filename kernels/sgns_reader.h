@@ -1,0 +1,153 @@
+/* From text to examples: sub-sampling, windows, and the parts of a chunk that are read side by side. */
+#ifndef SGNS_READER_H
+#define SGNS_READER_H
+
+#include "sgns_paths.h"
+
+/* splitmix64 (Steele, Lea, Flood 2014), upper 32 bits: uniform on 0 .. 2^32 - 1. */
+INLINE uint32_t draw(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15ull);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
+
+/* The rate at the place that has been read up to. */
+INLINE float learning_rate(const State *s) { return s->p->alpha_begin + s->slope * (float)s->n_read; }
+
+/* Copies the tokens that sub-sampling keeps, and every line end, to s->kept, and points *tokens there; without
+ * sub-sampling, to the text itself. Returns their number, or -2 if a token is not a word of the vocabulary. */
+static int64_t subsample(State *s, const int32_t **tokens)
+{
+    const Task *task = s->task;
+    int64_t n = 0, lines = 0;
+    int32_t largest = -1;
+    for (int64_t i = 0; i < task->n_tokens; i++) {
+        lines += task->tokens[i] < 0;
+        largest = task->tokens[i] > largest ? task->tokens[i] : largest;
+    }
+    if (largest >= task->n_words)
+        return -2;
+    task->stats[STAT_WORDS] += (double)(task->n_tokens - lines);
+    *tokens = task->tokens;
+    if (!task->keep)
+        return task->n_tokens;
+    for (int64_t i = 0; i < task->n_tokens; i++) {
+        int32_t word = task->tokens[i];
+        if (word < 0 || draw(&s->rng) <= task->keep[word])
+            s->kept[n++] = word;
+    }
+    *tokens = s->kept;
+    return n;
+}
+
+/* Prefetches what the target i will need: its row of O and, as this word then enters the window, the rows of W and K
+ * of the word i + window. */
+INLINE void prefetch_token(const State *s, int64_t i, int nv, int out_nv)
+{
+    const Hyper *p = s->p;
+    if (i < s->n_tokens && s->tokens[i] >= 0 && p->drawn)
+        prefetch_row(output_row(s, s->tokens[i], 0), out_nv);
+    i += p->window;
+    if (i < s->n_tokens && s->tokens[i] >= 0) {
+        prefetch_row(input_row(s, s->tokens[i]), nv);
+        if (p->word_stride)
+            prefetch_row(logit_row(s, s->tokens[i]), p->word_stride / LANES);
+    }
+}
+
+/* A reader of the part from start to stop. Windows reach over the ends of the part, as far as the line goes. */
+INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
+{
+    int64_t begin = start;
+    while (begin > 0 && start - begin < s->p->window && s->tokens[begin - 1] >= 0)
+        begin--;
+    return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1};
+}
+
+/* Goes on to the next target of a part that has context words; returns 0 at the end of the part. */
+INLINE int next_target(State *s, int which, const int nv, const int out_nv)
+{
+    const Hyper *p = s->p;
+    const int32_t *tokens = s->tokens;
+    const int64_t window = p->window;
+    Reader *r = &s->readers[which];
+    Example *x = &r->example;
+    int64_t i, left, right;
+    do {
+        i = ++r->at;
+        if (i >= r->stop)
+            return 0;
+        s->n_read++;
+        int64_t reach = window;
+        if (p->shrink_windows)
+            reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
+        prefetch_token(s, i + prefetch_distance(out_nv), nv, out_nv);
+        left = right = 0;
+        if (tokens[i] < 0) {
+            r->begin = i + 1;
+            continue;
+        }
+        if (r->end <= i)
+            r->end = i + 1;
+        while (r->end < s->n_tokens && r->end <= i + window && tokens[r->end] >= 0)
+            r->end++;
+        left = i - r->begin < reach ? i - r->begin : reach;
+        right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
+    } while (left + right == 0);
+    s->target_words[which] = tokens[i];
+    s->target_rows[which] = output_row(s, tokens[i], 0);
+    s->contexts += left + right;
+    if (pairwise(p)) {
+        r->next = i - left + (left == 0);
+        r->last = i + right - (right == 0);
+        s->examples += left + right;
+    } else {
+        x->place = i - left;
+        x->n_places = (int)(left + right + 1);
+        x->middle = (int)left;
+        x->slot = (int)(window - left);
+        x->n = (int)(left + right);
+        s->examples++;
+    }
+    return 1;
+}
+
+/* Goes on to the next example of a part; returns 0 at its end. */
+INLINE int next_example(State *s, int which, const int nv, const int out_nv)
+{
+    Reader *r = &s->readers[which];
+    Example *x = &r->example;
+    const int new_target = r->next > r->last;
+    if (new_target && !next_target(s, which, nv, out_nv))
+        return 0;
+    if (!pairwise(s->p))
+        return 1;
+    if (new_target && s->p->longest_path) {
+        s->alpha = learning_rate(s);
+        step_path_of_target(s, r->at, r->next, r->last, out_nv);
+    }
+    x->place = r->next++;
+    r->next += r->next == r->at;
+    if (!s->p->drawn)
+        r->next = r->last + 1; /* the pairs of this target have no other step */
+    if (s->p->bands > 1) {
+        x->slot = (int)(x->place - r->at + s->p->window - (x->place > r->at));
+        s->target_rows[which] = output_row(s, s->target_words[which], x->slot);
+    }
+    return 1;
+}
+
+/* Drops a reader that is at its end; the last reader takes its number. */
+INLINE void drop_reader(State *s, int which)
+{
+    const int last = --s->n_readers;
+    s->readers[which] = s->readers[last];
+    s->target_rows[which] = s->target_rows[last];
+    s->target_words[which] = s->target_words[last];
+    s->target_rows[last] = s->zero_row;
+    s->target_words[last] = -1;
+}
+
+#endif

@@ -1,0 +1,630 @@
+"""The reference implementation of the training loop: specification, test oracle and second backend.
+
+It does the same as ``sgns_loop.h``, with the same draws in the same order, in plain loops over arrays of
+any float type, compiled by Numba. With float64 arrays it serves the gradient checks. It leaves out what
+only speed needs: prefetching, padding, and replicas of rows for several threads. Long because the whole loop
+can be read here from top to bottom.
+
+Models and equations: docs/models.md. Sources: Mikolov et al. 2013 (cbow, skipgram), Ling et al.
+2015a (ssg, cwindow), Ling et al. 2015, equations 2 and 3 (cbow-attn), Irsoy et al. 2021 (the
+exact gradient of cbow), Morin and Bengio 2005 (hierarchical softmax).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+PAIR, MEAN, ATTENTION, SIDE_BY_SIDE = 112, 109, 97, 115  # the letters p, m, a and s
+EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
+
+GROUP = 4
+"""Examples, from places far apart in the text, that take their step together."""
+
+BATCH = 8
+"""Pairs in a batch of skip-gram: their logits are computed before any of them learns. Other models: GROUP."""
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+class Parameters(NamedTuple):
+    """The arrays that learn."""
+
+    inputs: np.ndarray  # (n_words, width): W
+    outputs: np.ndarray  # (n_words, bands * out_width): O
+    word_logits: np.ndarray  # (n_words, word_stride): K
+    slot_logits: np.ndarray  # (1, at least 2 window): s; with rings, the slots of each in turn
+    nodes: np.ndarray  # (n_words, out_width): N, the inner nodes of the Huffman tree
+
+
+class Paths(NamedTuple):
+    """The nodes between the root of the Huffman tree and each word; see ``huffman.Paths``."""
+
+    ends: np.ndarray  # (n_words + 1,) the path of word w is ends[w] .. ends[w + 1] - 1
+    nodes: np.ndarray
+    labels: np.ndarray
+
+
+class Batch(NamedTuple):
+    """At most BATCH examples, each of another part of the text."""
+
+    targets: np.ndarray  # (BATCH,) the word to predict
+    first: np.ndarray  # (BATCH,) slot of its first context word; the others follow
+    n: np.ndarray  # (BATCH,) number of context words
+    words: np.ndarray  # (BATCH, 2 window) word by slot
+    hidden: np.ndarray  # (BATCH, out_width) x
+    grad: np.ndarray  # (BATCH, out_width) -alpha dL/dx
+    logits: np.ndarray  # (BATCH, drawn + 1) of the negatives, then of the target
+    weights: np.ndarray  # (BATCH, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
+    grad_weights: np.ndarray  # (BATCH, rings, 2 window) W_i += grad_weights[i] grad
+
+
+class Ring(NamedTuple):
+    """A part of x, and the ring of places of whose rows it is made."""
+
+    begin: int
+    end: int  # the dimension after its last one
+    inner: int
+    outer: int  # places off the target
+    column: int
+    first_slot: int  # where its logits begin in a row of K, and in s
+
+
+class Readers(NamedTuple):
+    """The parts of the text that are read side by side, and the position of each reader."""
+
+    at: np.ndarray  # (shared_by,) place of the target
+    stop: np.ndarray  # (shared_by,) where the part ends
+    reach: np.ndarray  # (shared_by,) words of the window on each side
+    slot: np.ndarray  # (shared_by,) the next slot, for models that take one context word at a time
+
+
+NO_PATHS = Paths(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
+@njit(nogil=True, cache=True)
+def pairwise(p: Any) -> bool:
+    """Return whether the model predicts from one context word at a time."""
+    return p.composition == PAIR
+
+
+@njit(nogil=True, cache=True)
+def draw(rng: np.ndarray) -> Any:
+    """Return a uniform number on 0 .. 2^32 - 1: splitmix64 (Steele, Lea, Flood 2014), upper half."""
+    rng[0] += GOLDEN
+    z = rng[0]
+    z = (z ^ (z >> S30)) * MIX_1
+    z = (z ^ (z >> S27)) * MIX_2
+    return (z ^ (z >> S31)) >> S32
+
+
+@njit(nogil=True, cache=True)
+def dot(x: np.ndarray, y: np.ndarray) -> Any:
+    """Return x . y."""
+    total = x[0] * y[0]
+    for k in range(1, len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def add(x: np.ndarray, weight: float, row: np.ndarray) -> None:
+    """Add: x += weight row."""
+    for k in range(len(x)):
+        x[k] += weight * row[k]
+
+
+@njit(nogil=True, cache=True)
+def coefficients(logits: np.ndarray, ids: np.ndarray, target: int, alpha: float) -> float:
+    """Turn logits into g = alpha * (label - sigmoid(logit)), in place, and return the loss.
+
+    The target is last and has label 1; the negatives have label 0, and weight 0 if they equal the target.
+    """
+    total = 0.0
+    for t in range(len(logits)):
+        positive = t == len(logits) - 1
+        counts = positive or ids[t] != target
+        g, loss = slope(logits[t], positive)
+        total += counts * loss
+        logits[t] = alpha * counts * g
+    return total
+
+
+@njit(nogil=True, cache=True)
+def slope(z: float, label: float) -> tuple[float, float]:
+    """Return label - sigmoid(z), and the loss, -log sigmoid(z if label else -z)."""
+    e = math.exp(-abs(z))
+    sigmoid = 1.0 / (1.0 + e) if z > 0.0 else e / (1.0 + e)
+    return label - sigmoid, max(-z if label else z, 0.0) + math.log1p(e)
+
+
+@njit(nogil=True, cache=True)
+def exchange(x: np.ndarray, row: np.ndarray, weight: float, total: np.ndarray) -> None:
+    """Add weight row to the total, and weight x to the row."""
+    for k in range(len(x)):
+        old = row[k]
+        total[k] += weight * old
+        row[k] = old + weight * x[k]
+
+
+@njit(nogil=True, cache=True)
+def number_of_rings(p: Any) -> int:
+    """Return how many parts x has: without rings one, of all dimensions and the whole window."""
+    return max(1, p.n_rings)
+
+
+@njit(nogil=True, cache=True)
+def ring_of(p: Any, r: int) -> Ring:
+    """Return a part of x and its ring of places."""
+    if p.n_rings == 0:
+        return Ring(0, 0 + p.width, 1, 0 + p.window, 0, 0)  # 0 +: the same type in both cases, for Numba
+    first_slot = 0
+    for before in range(r):
+        first_slot += 2 * (p.ring_outer[before] - p.ring_inner[before] + 1)
+    begin = 0 + p.ring_end[r - 1] if r > 0 else 0
+    column = first_slot if p.word_slots else r
+    return Ring(begin, 0 + p.ring_end[r], 0 + p.ring_inner[r], 0 + p.ring_outer[r], column, first_slot)
+
+
+@njit(nogil=True, cache=True)
+def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
+    """Return the number that a slot of the window has among those of a ring, -1 if it is not there."""
+    offset = slot - p.window + (slot >= p.window)
+    if not ring.inner <= abs(offset) <= ring.outer:
+        return -1
+    return ring.outer + offset if offset < 0 else ring.outer - 2 * ring.inner + 1 + offset
+
+
+@njit(nogil=True, cache=True)
+def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters, stats: np.ndarray) -> float:
+    """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3)."""
+    weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
+    n = 0
+    for i in range(batch.n[b]):
+        at = slot_in_ring(p, ring, batch.first[b] + i)
+        if at < 0:
+            continue
+        logit = params.slot_logits[0, ring.first_slot + at] if p.use_slots else 0.0
+        if p.word_stride:
+            word = batch.words[b, batch.first[b] + i]
+            logit += params.word_logits[word, ring.column + (at if p.word_slots else 0)]
+        weights[i] = min(max(logit, -p.attention_clip), p.attention_clip)
+        top = max(top, weights[i])
+        n += 1
+    total, squares = 0.0, 0.0
+    for i in range(batch.n[b]):
+        if slot_in_ring(p, ring, batch.first[b] + i) < 0:
+            weights[i] = 0.0
+            continue
+        weights[i] = math.exp(weights[i] - top)
+        total += weights[i]
+        squares += weights[i] ** 2
+    if n > 1:  # there was a choice
+        stats[CONCENTRATION] += squares / total**2
+        stats[WEIGHED] += 1
+    return total
+
+
+@njit(nogil=True, cache=True)
+def learn_attention(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> None:
+    """Move K and s along -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step.
+
+    All in the dimensions of one ring.
+    """
+    ring = ring_of(p, r)
+    part = slice(ring.begin, ring.end)
+    grad = batch.grad[b, part]
+    along = dot(grad, batch.hidden[b, part])
+    for i in range(batch.n[b]):
+        at = slot_in_ring(p, ring, batch.first[b] + i)
+        if at < 0:
+            continue
+        word = batch.words[b, batch.first[b] + i]
+        delta = p.attention_rate * batch.weights[b, r, i] * (dot(grad, params.inputs[word, part]) - along)
+        if p.word_stride:
+            params.word_logits[word, ring.column + (at if p.word_slots else 0)] += delta
+        if p.use_slots:
+            params.slot_logits[0, ring.first_slot + at] += delta
+
+
+@njit(nogil=True, cache=True)
+def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray) -> None:
+    """Make the hidden vector x of an example, and the factors that take its gradient back.
+
+    skipgram, ssg: the row of its one context word; cbow: the mean of the rows; cbow-attn: their
+    mean weighted by attention; cwindow: the rows side by side, zeros where there is no word. With rings,
+    each part of x is made of the words in its ring; it is zero if there are none.
+    """
+    hidden, n = batch.hidden[b], batch.n[b]
+    hidden[:] = 0.0
+    if p.composition == SIDE_BY_SIDE:
+        for slot in range(batch.first[b], batch.first[b] + n):
+            hidden[slot * p.width : (slot + 1) * p.width] = params.inputs[batch.words[b, slot]]
+        return
+    if p.composition == PAIR:
+        hidden[:] = params.inputs[batch.words[b, batch.first[b]]]
+        return
+    for r in range(number_of_rings(p)):
+        ring = ring_of(p, r)
+        weights, grad_weights, members = batch.weights[b, r], batch.grad_weights[b, r], 0
+        for i in range(n):
+            weights[i] = slot_in_ring(p, ring, batch.first[b] + i) >= 0
+            members += weights[i] > 0.0
+        total = float(members)
+        if members == 0:
+            grad_weights[:n] = 0.0
+            continue
+        if p.composition == ATTENTION:
+            total = attend(p, b, r, batch, params, stats)
+        # exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself
+        # for a sum, exact is grad itself, and word2vec grad / n
+        scale = members / total if p.word2vec_update != p.sum_rows else 1.0 / total
+        for i in range(n):
+            grad_weights[i] = weights[i] * scale
+            if not p.sum_rows:
+                weights[i] /= total
+            row = params.inputs[batch.words[b, batch.first[b] + i]]
+            add(hidden[ring.begin : ring.end], weights[i], row[ring.begin : ring.end])
+
+
+@njit(nogil=True, cache=True)
+def spread(p: Any, b: int, batch: Batch, params: Parameters) -> None:
+    """Take the gradient of x back to the rows that it was composed of."""
+    for i in range(batch.n[b]):
+        slot = batch.first[b] + i
+        row = params.inputs[batch.words[b, slot]]
+        if p.composition == SIDE_BY_SIDE:
+            add(row, 1.0, batch.grad[b, slot * p.width : (slot + 1) * p.width])
+        elif p.composition == PAIR:
+            add(row, 1.0, batch.grad[b])
+        else:
+            for r in range(number_of_rings(p)):
+                ring = ring_of(p, r)
+                part = slice(ring.begin, ring.end)
+                add(row[part], batch.grad_weights[b, r, i], batch.grad[b, part])
+
+
+@njit(nogil=True, cache=True)
+def output_row(p: Any, params: Parameters, word: int, band: int) -> np.ndarray:
+    """Return the row of O of a word for contexts of a slot."""
+    return params.outputs[word, band * p.out_width : (band + 1) * p.out_width]
+
+
+@njit(nogil=True, cache=True)
+def step(
+    p: Any,
+    size: int,
+    first: int,
+    end: int,
+    batch: Batch,
+    params: Parameters,
+    negatives: np.ndarray,
+    band: int,
+) -> None:
+    """Take the step of the examples from first to end; the row of W that is the x of a pair learns with it.
+
+    A row that occurs twice, in the tuple or as a target too, is read the second time after its first step.
+    """
+    if pairwise(p):  # x after the steps of the group before
+        for b in range(first, end):
+            batch.hidden[b] = params.inputs[batch.words[b, batch.first[b]]]
+    batch.grad[first:end] = 0.0
+    if size == 1:
+        for t in range(p.drawn):
+            row = output_row(p, params, negatives[t], band)
+            exchange(batch.hidden[0], row, batch.logits[0, t], batch.grad[0])
+    for b in range(first, end):
+        row = output_row(p, params, batch.targets[b], band)
+        exchange(batch.hidden[b], row, batch.logits[b, p.drawn], batch.grad[b])
+    if size > 1:
+        for t in range(p.drawn):
+            row = output_row(p, params, negatives[t], band)
+            for b in range(first, end):
+                add(batch.grad[b], batch.logits[b, t], row)
+            for b in range(first, end):
+                add(row, batch.logits[b, t], batch.hidden[b])
+    if pairwise(p):
+        for b in range(first, end):
+            spread(p, b, batch, params)
+
+
+@njit(nogil=True, cache=True)
+def step_paths(size: int, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
+    """Take the step of the examples of a batch along the paths of their targets; return the loss.
+
+    All logits are those before the step; then each example finds the rows as the one before has left them.
+    """
+    total = 0.0
+    logits = np.zeros((size, len(params.nodes)), params.nodes.dtype)
+    for b in range(size):
+        begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
+        for k in range(end - begin):
+            logits[b, k] = dot(batch.hidden[b], params.nodes[paths.nodes[begin + k]])
+    for b in range(size):
+        begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
+        for k in range(end - begin):
+            g, loss = slope(logits[b, k], paths.labels[begin + k])
+            total += loss
+            exchange(batch.hidden[b], params.nodes[paths.nodes[begin + k]], alpha * g, batch.grad[b])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def step_path_of_target(
+    target: int, words: np.ndarray, alpha: float, params: Parameters, paths: Paths
+) -> float:
+    """Take the step of the pairs of a target along its path; return the loss.
+
+    The context words take it a GROUP at a time. Logits of a group are those before its step, and each node
+    moves by the sum of its steps.
+    """
+    begin, end = paths.ends[target], paths.ends[target + 1]
+    nodes, total = paths.nodes[begin:end], 0.0
+    for first in range(0, len(words), GROUP):
+        group = words[first : first + GROUP]
+        xs = params.inputs[group]
+        grads = np.zeros_like(xs)
+        for k in range(len(nodes)):
+            before = params.nodes[nodes[k]].copy()
+            for b in range(len(group)):
+                g, loss = slope(dot(xs[b], before), paths.labels[begin + k])
+                total += loss
+                add(grads[b], alpha * g, before)
+                add(params.nodes[nodes[k]], alpha * g, xs[b])
+        for b in range(len(group)):
+            add(params.inputs[group[b]], 1.0, grads[b])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def train_batch(
+    p: Any,
+    size: int,
+    alpha: float,
+    batch: Batch,
+    params: Parameters,
+    pool: np.ndarray,
+    paths: Paths,
+    rng: np.ndarray,
+    stats: np.ndarray,
+) -> None:
+    """Take one step of the examples of the batch: negative sampling, then hierarchical softmax.
+
+    Each example has its own target, and all share one tuple of negatives. Logits are those before the
+    step. It is taken a GROUP at a time, and each group finds the rows as the one before has left them;
+    along the paths of the targets, an example at a time.
+    """
+    negatives, drawn = pool[np.int64(rng[1])], p.drawn
+    band = batch.first[0] if p.bands > 1 else 0
+    for b in range(size):
+        compose(p, b, batch, params, stats)
+    batch.grad[:size] = 0.0
+    for b in range(size if drawn else 0):
+        for t in range(drawn):
+            batch.logits[b, t] = dot(batch.hidden[b], output_row(p, params, negatives[t], band))
+        batch.logits[b, drawn] = dot(batch.hidden[b], output_row(p, params, batch.targets[b], band))
+        stats[LOSS] += coefficients(batch.logits[b], negatives, batch.targets[b], alpha)
+    for first in range(0, size if drawn else 0, GROUP):
+        step(p, size, first, min(first + GROUP, size), batch, params, negatives, band)
+    if p.longest_path and not pairwise(p):
+        stats[LOSS] += step_paths(size, alpha, batch, params, paths)
+    if p.composition == ATTENTION and p.attention_rate != 0.0:
+        for b in range(size):
+            for r in range(number_of_rings(p)):
+                learn_attention(p, b, r, batch, params)
+    for b in range(size):
+        if not pairwise(p):
+            spread(p, b, batch, params)
+        stats[CONTEXTS] += batch.n[b]
+    stats[EXAMPLES] += size
+
+
+@njit(nogil=True, cache=True)
+def subsample(tokens: np.ndarray, keep: np.ndarray, rng: np.ndarray, stats: np.ndarray) -> np.ndarray:
+    """Return the tokens that sub-sampling keeps, and every line end."""
+    line = np.empty(len(tokens), dtype=np.int32)
+    n = 0
+    for word in tokens:
+        stats[WORDS] += word >= 0
+        if word < 0 or len(keep) == 0 or draw(rng) <= keep[word]:
+            line[n] = word
+            n += 1
+    return line[:n]
+
+
+@njit(nogil=True, cache=True)
+def next_example(
+    p: Any, r: int, readers: Readers, tokens: np.ndarray, b: int, batch: Batch, rng: np.ndarray
+) -> tuple[bool, int]:
+    """Make batch[b] the next example of part r; return whether there was one, and the tokens read for it.
+
+    If tokens were read, the target is a new one.
+    """
+    n, window, pairs = len(tokens), p.window, pairwise(p)
+    read = 0
+    while True:
+        i = readers.at[r]
+        if readers.slot[r] >= 2 * window:  # on to the next target
+            i = readers.at[r] = i + 1
+            if i >= readers.stop[r]:
+                return False, read
+            read += 1
+            readers.slot[r] = 0
+            readers.reach[r] = window
+            if p.shrink_windows:
+                readers.reach[r] = 1 + np.int64((draw(rng) * np.uint64(window)) >> S32)
+        left = right = 0
+        if tokens[i] >= 0:
+            while left < readers.reach[r] and i - left > 0 and tokens[i - left - 1] >= 0:
+                left += 1
+            while right < readers.reach[r] and i + right + 1 < n and tokens[i + right + 1] >= 0:
+                right += 1
+        # slots are the places around the target, left to right: 0 .. 2 window - 1
+        first, last = max(readers.slot[r], window - left), window + right
+        readers.slot[r] = first + 1 if pairs and first < last else 2 * window
+        if first < last:
+            break
+    batch.targets[b], batch.first[b] = tokens[i], first
+    batch.n[b] = 1 if pairs else last - first
+    for slot in range(first, first + batch.n[b]):
+        batch.words[b, slot] = tokens[i + slot - window + (slot >= window)]
+    return True, read
+
+
+@njit(nogil=True, cache=True)
+def context_words(tokens: np.ndarray, at: int, reach: int) -> np.ndarray:
+    """Return the context words of the target at a place, from left to right."""
+    first, last = at, at
+    while first > 0 and at - first < reach and tokens[first - 1] >= 0:
+        first -= 1
+    while last + 1 < len(tokens) and last - at < reach and tokens[last + 1] >= 0:
+        last += 1
+    return np.concatenate((tokens[first:at], tokens[at + 1 : last + 1]))
+
+
+@njit(nogil=True, cache=True)
+def train_tokens(
+    p: Any,
+    tokens: np.ndarray,
+    readers: Readers,
+    batch: Batch,
+    params: Parameters,
+    pool: np.ndarray,
+    paths: Paths,
+    rng: np.ndarray,
+    stats: np.ndarray,
+) -> None:
+    """Read the text in ``shared_by`` parts at a time, an example of each in turn.
+
+    So the examples that share a tuple of negatives come from places far apart. A reader that is at its end is
+    dropped, and the last reader takes its number.
+    """
+    n, read, n_readers = len(tokens), 0, p.shared_by
+    most = BATCH if pairwise(p) else GROUP
+    for r in range(n_readers):
+        readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
+        readers.slot[r] = 2 * p.window
+    while n_readers:
+        for first in range(0, p.shared_by, most):
+            size = 0
+            while size < most and first + size < n_readers:
+                one, more = next_example(p, first + size, readers, tokens, size, batch, rng)
+                read += more
+                if one and more and pairwise(p) and p.longest_path:
+                    alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
+                    words = context_words(tokens, readers.at[first + size], readers.reach[first + size])
+                    stats[LOSS] += step_path_of_target(batch.targets[size], words, alpha, params, paths)
+                    if not p.drawn:  # the pairs of this target have no other step
+                        readers.slot[first + size] = 2 * p.window
+                        stats[EXAMPLES] += len(words) - 1
+                        stats[CONTEXTS] += len(words) - 1
+                size += one
+                if not one:
+                    n_readers -= 1
+                    for state in readers:
+                        state[first + size] = state[n_readers]
+            if size:
+                alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
+                train_batch(p, size, alpha, batch, params, pool, paths, rng, stats)
+        if n_readers:
+            rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
+
+
+@njit(nogil=True, cache=True)
+def _train_chunk(
+    hyper: np.ndarray,
+    tokens: np.ndarray,
+    keep: np.ndarray,
+    pool: np.ndarray,
+    params: Parameters,
+    paths: Paths,
+    rng: np.ndarray,
+    stats: np.ndarray,
+) -> None:
+    p = hyper[0]
+    slots, dtype = 2 * p.window, params.inputs.dtype
+    batch = Batch(
+        np.zeros(BATCH, np.int64),
+        np.zeros(BATCH, np.int64),
+        np.zeros(BATCH, np.int64),
+        np.zeros((BATCH, slots), np.int64),
+        np.zeros((BATCH, p.out_width), dtype),
+        np.zeros((BATCH, p.out_width), dtype),
+        np.zeros((BATCH, p.drawn + 1), dtype),
+        np.zeros((BATCH, number_of_rings(p), slots), dtype),
+        np.zeros((BATCH, number_of_rings(p), slots), dtype),
+    )
+    readers = Readers(
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
+    )
+    kept = subsample(tokens, keep, rng, stats)
+    train_tokens(p, kept, readers, batch, params, pool, paths, rng, stats)
+
+
+def train_chunk(
+    hyper: np.ndarray,
+    tokens: np.ndarray,
+    keep: np.ndarray,
+    pool: np.ndarray,
+    shared: tuple[np.ndarray, ...],
+    private: tuple[np.ndarray, ...],
+    lock: np.ndarray,
+    rng: np.ndarray,
+    stats: np.ndarray,
+    paths: tuple[np.ndarray, ...] | None = None,
+) -> None:
+    """Train on one chunk of encoded text; every parameter array is updated in place.
+
+    Parameters
+    ----------
+    hyper : ndarray of shape (1,), ``HYPER_DTYPE``
+        Hyper-parameters; each field is explained in sgns.h.
+    tokens : ndarray of shape (n_tokens,), int32
+        Word ids in the order of the text, -1 after each line.
+    keep : ndarray of shape (n_words,), uint32, or empty
+        A token is kept if a uniform 32-bit draw is at most this; empty keeps all.
+    pool : ndarray of shape (n_tuples, drawn), int32
+        Negatives, see ``noise_pool``.
+    shared : tuple of four or five float ndarrays, C-contiguous, updated in place
+        inputs W (n_words, width); outputs O (n_words, bands * out_width), of any shape if drawn is 0;
+        word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
+        of all); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
+    private : tuple of as many float ndarrays of shape (2, n_private, stride)
+        This thread's replicas of the rows of the most frequent words, and what they were after the last
+        merge. Compiled loop only.
+    lock : ndarray of shape (1,), int32
+        Held by a thread while it merges.
+    rng : ndarray of shape (2,), uint64, updated in place
+        State of the generator; the next tuple of negatives.
+    stats : ndarray of shape (6,), float64, updated in place
+        Added to; see ``STATS``.
+    paths : huffman.Paths, optional
+        For hierarchical softmax.
+
+    Raises
+    ------
+    ValueError
+        If the composition is unknown, if a token is not a word of the vocabulary, if ``n_private`` is not
+        0, or if a model cannot share negatives and ``shared_by`` is not 1.
+    """
+    if hyper["composition"][0] not in (PAIR, MEAN, ATTENTION, SIDE_BY_SIDE):
+        raise ValueError("the training loop does not know this composition of a hidden vector")
+    if hyper["shared_by"][0] > 1 and (hyper["bands"][0] > 1 or hyper["out_width"][0] > hyper["width"][0]):
+        raise ValueError("ssg and cwindow share no negatives: set shared_by to 1")
+    if hyper["n_private"][0]:
+        raise ValueError("the numba backend has no private rows: set n_private to 0")
+    if len(tokens) and tokens.max() >= len(shared[0]):
+        raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
+    nodes = shared[4] if paths is not None else np.zeros((0, 0), shared[0].dtype)
+    along = NO_PATHS if paths is None else Paths(*paths)
+    params = Parameters(shared[0], shared[1], shared[2], shared[3], nodes)
+    _train_chunk(hyper, tokens, keep, pool, params, along, rng, stats)

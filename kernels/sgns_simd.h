@@ -1,0 +1,126 @@
+/* Vectors of LANES floats: their types, exp(x), a running product, sums over lanes.
+ *
+ * Written with the vector extensions of GCC and clang, so that one source serves every instruction set. LANES is
+ * set by the file that includes the loop (sgns_avx2.c, ..).
+ */
+#ifndef SGNS_SIMD_H
+#define SGNS_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define VECTORS(n) (((n) + LANES - 1) / LANES) /* that hold n floats */
+#define GROUP 4         /* examples that are multiplied with each negative at once */
+
+typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
+typedef int32_t ivec __attribute__((vector_size(4 * LANES), may_alias));
+typedef float quad __attribute__((vector_size(16), may_alias));
+typedef float octet __attribute__((vector_size(32), may_alias));
+typedef int32_t group_ids __attribute__((vector_size(4 * GROUP), may_alias)); /* a word id for each example */
+
+/* The k-th vector of an aligned row. */
+#define AT(pointer, k) (((vec *)(pointer))[k])
+/* A loop that the compiler unrolls: the count is a compile-time constant of at most 8. */
+#if defined(__clang__)
+#define EACH(k, count) _Pragma("clang loop unroll(full)") for (int k = 0; k < (count); k++)
+#else
+#define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); k++)
+#endif
+
+INLINE vec broadcast(float x) { return x - (vec){0}; } /* 0 + x would cost an addition: it is not x if x is -0 */
+
+INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)((mask & (ivec)yes) | (~mask & (ivec)no)); }
+
+/* The larger of a and b, and b if a is NaN: with a constant first, a NaN in b stays and shows in the loss. */
+INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
+
+INLINE vec magnitude(vec x) { return (vec)((ivec)x & 0x7fffffff); }
+
+/* exp(x) for x <= 0 with a relative error of 1e-7, and exactly 1 at 0: so that frozen attention is CBOW bit for bit. */
+INLINE vec exp_negative(vec x)
+{
+    x = larger(broadcast(-87.0f), x);
+    ivec n = __builtin_convertvector(x * 1.44269504f - 0.5f, ivec); /* exp(x) = 2^n exp(r) */
+    vec whole = __builtin_convertvector(n, vec);
+    vec r = x - whole * 0.693359375f + whole * 2.12194440e-4f;
+    vec p = broadcast(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    return (p * r * r + r + 1.0f) * (vec)((n + 127) << 23);
+}
+
+/* A product of many factors in each lane, mantissa * 2^exponent, as it would overflow a float. */
+typedef struct {
+    vec mantissa;            /* in [1, 2) */
+    ivec exponent;
+} Product;
+
+INLINE void multiply(Product *product, vec factors) /* from 1 to 2^126 */
+{
+    ivec bits = (ivec)(product->mantissa * factors);
+    product->exponent += (bits >> 23) - 127;
+    product->mantissa = (vec)((bits & 0x007fffff) | 0x3f800000);
+}
+
+/* The logarithm of the product of all lanes. */
+static double log_of(const Product *product)
+{
+    double sum = 0.0;
+    for (int k = 0; k < LANES; k++)
+        sum += log(product->mantissa[k]) + 0.6931471805599453 * product->exponent[k];
+    return sum;
+}
+
+INLINE quad add_quads(vec x) /* the sum of a vector's 16-byte parts */
+{
+#if LANES == 16
+    union { vec v; octet o[2]; } halves = {x};
+    union { octet o; quad q[2]; } parts = {halves.o[0] + halves.o[1]};
+    return parts.q[0] + parts.q[1];
+#elif LANES == 8
+    union { vec v; quad q[2]; } parts = {x};
+    return parts.q[0] + parts.q[1];
+#else
+    return x;
+#endif
+}
+
+/* The sum of all lanes. */
+INLINE float total(vec x)
+{
+    quad q = add_quads(x);
+    return (q[0] + q[2]) + (q[1] + q[3]);
+}
+
+/* The lanes of x and y side by side, numbered 0 .. 2 LANES - 1, picked by a list of LANES constants. */
+#if defined(__clang__)
+#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (ivec){__VA_ARGS__})
+#endif
+
+/* Such a list: the same pick from each 16-byte part. */
+#if LANES == 16
+#define BY_QUADS(a, b, c, d) \
+    a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, d + 12
+#elif LANES == 8
+#define BY_QUADS(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4
+#else
+#define BY_QUADS(a, b, c, d) a, b, c, d
+#endif
+#define ADD_PAIRS(x, y) /* x0 + x2, y0 + y2, x1 + x3, y1 + y3 of each part */ \
+    (SHUFFLE(x, y, BY_QUADS(0, LANES, 1, LANES + 1)) + SHUFFLE(x, y, BY_QUADS(2, LANES + 2, 3, LANES + 3)))
+
+/* The totals of four vectors at once: half of the additions of four times total(). */
+INLINE quad totals(vec a, vec b, vec c, vec d)
+{
+    vec ab = ADD_PAIRS(a, b), cd = ADD_PAIRS(c, d);
+    return add_quads(SHUFFLE(ab, cd, BY_QUADS(0, 1, LANES, LANES + 1)) +
+                     SHUFFLE(ab, cd, BY_QUADS(2, 3, LANES + 2, LANES + 3)));
+}
+
+#endif

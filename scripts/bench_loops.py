@@ -1,0 +1,79 @@
+"""Training in this process: the loop alone, and whole epochs with workers."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import EncodedCorpus
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.training import Trainer
+
+
+class Loop:
+    """The training loop on encoded text in this process; calling it returns words per CPU second."""
+
+    def __init__(
+        self, encoded: EncodedCorpus, options: dict[str, Any], isa: str | None = None, null: bool = False
+    ) -> None:
+        config = TrainConfig(**{"workers": 1, **options}).resolved()
+        model = EmbeddingModel(config, encoded.vocab)
+        model.initialise()
+        for array in model.shared:
+            array += 0  # the first write to a page allocates it, which takes time
+        self._trainer = Trainer(model, encoded.tokens)
+        self._worker = self._trainer.replica.workers[0]
+        self._worker.hyper["alpha_begin"] = self._worker.hyper["alpha_end"] = 0 if null else 0.01
+        self._worker.hyper["attention_rate"] = float(config.model == "cbow-attn")
+        self._worker.hyper["skip_dots"] = null
+        if isa is not None:
+            from wordvec_ca.kernels import _sgns
+
+            self._trainer.replica.kernel = partial(_sgns.train_chunk, isa=isa)
+        self._least = 0.6
+
+    def __call__(self) -> float:
+        """Measure once."""
+        trainer, worker, words = self._trainer, self._worker, 0
+        replica = trainer.replica
+        size = trainer.chunk_tokens
+        started, last = time.thread_time(), 0.0
+        for begin in itertools.cycle(range(0, len(trainer.tokens), size)):
+            tokens = trainer.tokens[begin : begin + size]
+            replica.kernel(
+                worker.hyper, tokens, replica.keep, replica.pool, trainer.model.shared, worker.private,
+                replica.lock, worker.rng, worker.stats,
+            )  # fmt: skip
+            words += int(np.count_nonzero(tokens >= 0))
+            last = time.thread_time() - started
+            if last >= self._least:
+                break
+        return words / last
+
+
+class Run:
+    """Training for an epoch in this process, of one model or of several at once that have nothing in common;
+    calling it returns words per second of wall time, of all together.
+    """
+
+    def __init__(self, encoded: EncodedCorpus, options: dict[str, Any], models: int = 1) -> None:
+        self._encoded, self._config = encoded, TrainConfig(**options, epochs=1).resolved()
+        self._models = models
+
+    def __call__(self) -> float:
+        """Measure once."""
+        trainers = [self._trainer() for _ in range(self._models)]
+        with ThreadPoolExecutor(len(trainers)) as pool:
+            list(pool.map(Trainer.run, trainers))
+        words = len(trainers) * float(np.count_nonzero(self._encoded.tokens >= 0))
+        return words / max(trainer.seconds for trainer in trainers)
+
+    def _trainer(self) -> Trainer:
+        model = EmbeddingModel(self._config, self._encoded.vocab)
+        model.initialise()
+        return Trainer(model, self._encoded.tokens)

@@ -1,0 +1,193 @@
+"""Does a place of the window die, and is it said? Runs of cbow-attn over rates, seeds, texts and parts.
+
+    python scripts/experiments/attention_safety.py --data "$CAWV_DATA"
+
+trains each setting on a short text and looks at the attention that each place gets in text that the
+warning of `cawv train` does not look at. A place is dead if it gets less than a twentieth of an equal share:
+more than the warning asks for, so that the warning is judged by another rule than its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from measurement_page import FOLDER, table, write_section
+
+from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import TrainConfig, weights_by_place
+from wordvec_ca.training import train
+
+TITLE = "Do places of the window die?"
+DEAD = 0.05
+HELD_BACK = 40_000
+"""Tokens before which the text is not looked at: the warning looks at the first 20,000."""
+
+TEXTS = {"Wikipedia, first": 0, "Wikipedia, later": 20_000}
+"""The first line of each text."""
+
+RATES = (0.4, 0.2, 0.6, 0.3, 0.1, 0.05)
+PARTS = (None, "near:2,far")
+COMMON: dict[str, Any] = {"model": "cbow-attn", "vector_size": 50, "workers": 1}
+
+
+def settings(seeds: int) -> Iterator[dict[str, Any]]:
+    """Yield text, parts, rate, step and seed of each run: the likely ones first."""
+    for seed in range(1, seeds + 1):
+        for rate in RATES:
+            for parts in PARTS:
+                for text in TEXTS:
+                    if parts is None or rate >= 0.2:
+                        yield {"text": text, "parts": parts, "alpha": rate, "seed": seed, "options": {}}
+    for seed in range(1, seeds + 1):
+        for rate in (0.025, 0.05):
+            yield {"text": "Wikipedia, first", "parts": None, "alpha": rate, "seed": seed,
+                   "options": {"cbow_update": "word2vec"}}  # fmt: skip
+        yield {"text": "Wikipedia, first", "parts": None, "alpha": 0.2, "seed": seed,
+               "options": {"attention_warmup": 0.0}}  # fmt: skip
+        yield {"text": "Wikipedia, first", "parts": None, "alpha": 0.2, "seed": seed,
+               "options": {"sample": 0.0, "lowercase": False}}  # fmt: skip
+
+
+def encoded(options: argparse.Namespace, name: str, lowercase: bool) -> EncodedCorpus:
+    """Return one of the texts."""
+    from xopen import xopen
+
+    first = TEXTS[name]
+    with xopen(options.data / "corpora" / "wiki.30M.txt.xz", "rt", encoding="utf-8") as source:
+        lines = list(islice(source, first, first + options.lines))
+    text = TextOptions(tokenizer="words", lowercase=lowercase, min_count=5, workers=1)
+    return encode_corpus(iter(lines), text, cache_dir=tempfile.mkdtemp())
+
+
+def look(text: EncodedCorpus, setting: dict[str, Any]) -> dict[str, Any]:
+    """Train one setting and return the lowest share of a place, the dead places, and what was said."""
+    config = TrainConfig(
+        **{**COMMON, **setting["options"], **{key: setting[key] for key in ("parts", "alpha", "seed")}}
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            model = train(text, config)
+        except DataError as error:
+            return {"diverged": str(error)}
+    told = [str(one.message) for one in said if "attention has collapsed" in str(one.message)]
+    shares = weights_by_place(model, np.asarray(text.tokens[HELD_BACK : 2 * HELD_BACK]))
+    dead = [
+        f"{part.name}{offset:+d}"
+        for part, by_place in shares
+        for offset, share in zip(part.offsets, by_place, strict=True)
+        if share < DEAD
+    ]
+    return {
+        "lowest": float(min(by_place.min() for _, by_place in shares)),
+        "nearest": float(min(shares[0][1][len(shares[0][1]) // 2 - 1 :][:2])),
+        "dead": dead,
+        "told": told,
+        "loss": model.record["loss_by_epoch"][-1],
+    }
+
+
+def main() -> None:
+    """Run what is left, then write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder")
+    parser.add_argument("--log", type=Path, default=Path("attention-safety.jsonl"), help="what is finished")
+    parser.add_argument("--page", type=Path, default=FOLDER / "attention-safety.md")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--lines", type=int, default=15_600, help="of each text; 15,600 are a million words")
+    parser.add_argument("--report", action="store_true", help="only write the page")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("give --data, or set CAWV_DATA")
+    done = {}
+    if options.log.exists():
+        for line in options.log.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            done[json.dumps(record["setting"], sort_keys=True)] = record
+    texts: dict[tuple[str, bool], EncodedCorpus] = {}
+    for setting in settings(options.seeds):
+        key = json.dumps(setting, sort_keys=True)
+        if key in done or options.report:
+            continue
+        which = setting["text"], setting["options"].get("lowercase", True)
+        if which not in texts:
+            texts[which] = encoded(options, *which)
+        began = time.monotonic()
+        done[key] = {"setting": setting, **look(texts[which], setting)}
+        with options.log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(done[key]) + "\n")
+        print(f"{time.monotonic() - began:.0f} s", json.dumps(done[key]), file=sys.stderr, flush=True)
+    write_section(options.page, TITLE, "places", text_of(list(done.values()), options.lines))
+
+
+def lowest(runs: list[dict[str, Any]], what: str) -> float:
+    """Return the lowest share of some runs."""
+    return min((float(one[what]) for one in runs), default=float("nan"))
+
+
+def text_of(done: list[dict[str, Any]], n_lines: int) -> str:
+    """Return the claims and the table."""
+    alive = [one for one in done if "diverged" not in one]
+    silent = [one for one in alive if one["dead"] and not one["told"]]
+    false = [one for one in alive if one["told"] and not one["dead"]]
+    usual = [one for one in alive if one["setting"]["alpha"] <= 0.2 and not one["setting"]["options"]]
+    groups: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
+    for one in done:
+        setting = one["setting"]
+        more = ", ".join(f"{name} {value}" for name, value in setting["options"].items())
+        groups.setdefault((setting["parts"] or "", more, setting["alpha"]), []).append(one)
+    rows = []
+    for (parts, more, alpha), those in sorted(groups.items()):
+        living = [one for one in those if "diverged" not in one]
+        rows.append(
+            [
+                parts,
+                more,
+                f"{alpha:g}",
+                len(those),
+                len(those) - len(living),
+                sum(bool(one["dead"]) for one in living),
+                sum(bool(one["told"]) for one in living),
+                f"{lowest(living, 'lowest'):.3f}",
+                f"{lowest(living, 'nearest'):.2f}",
+                ", ".join(sorted({place for one in living for place in one["dead"]})),
+            ]
+        )
+    return "\n\n".join(
+        [
+            f"* {len(done)} runs; {len(done) - len(alive)} diverged, and stopped with an error.\n"
+            f"* **In {len(silent)} runs a place died without a warning.** In {len(false)} there was a "
+            "warning and no dead place.\n"
+            f"* At rates up to 0.2, the default, with all else as it is by default: {len(usual)} runs, the "
+            f"lowest share of any place {lowest(usual, 'lowest'):.3f} of "
+            "an equal one.",
+            f"{n_lines:,} lines of Wikipedia (15,600 are a million words), {COMMON['vector_size']} "
+            "dimensions, 5 epochs, window 20, all else by default (sub-sampling at 1e-3, lower case). "
+            f"Shares: 1 is an equal share; a place is dead below {DEAD:g}.",
+            table(
+                ("parts", "options", "alpha", "runs", "diverged", "with dead places", "with a warning")
+                + ("lowest share", "lowest next to the target", "dead"),
+                rows,
+            ),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+r"""Quality beside fastText: the same tokens, the same options, several seeds; usual, rare and unknown words.
+
+    python scripts/quality/compare_fasttext.py CORPUS --words 10000000 --pairs ws353.tsv mturk287.tsv
+
+Needs the package fasttext. Of the words of the pairs, drawn by lot, a third stays as it is, a third is
+thinned out to 8 occurrences (rare), and a third is taken out of the text (unknown: made of n-grams).
+A pair is unknown if one of its words is, else rare if one is. Per set and kind of pairs there is a Spearman
+correlation; the table has their means, weighted by the number of pairs. Each program has its own learning
+rates and draw of negatives; nothing was chosen by these sets. Rows are those of words and n-grams.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from measurement_page import FOLDER, table, write_section
+
+from wordvec_ca.eval import evaluate, read_word_pairs
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.text import tokenize
+from wordvec_ca.training import train
+from wordvec_ca.vectors import KeyedVectors
+
+KINDS = ("usual", "rare", "unknown")
+KEPT = 8
+"""Occurrences of a rare word."""
+
+FEWEST = 12
+"""Pairs of a set and kind, at least: fewer say nothing."""
+
+MODELS = ("skipgram", "cbow")
+
+RATE = 0.05
+"""fastText's learning rate."""
+
+
+def thinned(corpus: str, n_words: int, kind_of: dict[str, str], path: Path) -> None:
+    """Write the first so many words of the corpus as tokens, with rare words thinned and unknown ones out."""
+    from xopen import xopen
+
+    lines, n = [], 0
+    with xopen(corpus, "rt", encoding="utf-8") as source:
+        for line in source:
+            lines.append(tokenize(line))
+            n += len(line.split())
+            if n >= n_words:
+                break
+    counts = Counter(token for line in lines for token in line if token in kind_of)
+    rng = random.Random(1)
+    kept = {
+        word: set(rng.sample(range(counts[word]), min(KEPT, counts[word])) if kind == "rare" else ())
+        for word, kind in sorted(kind_of.items())
+        if kind != "usual"
+    }
+    seen: Counter[str] = Counter()
+    with open(path, "w", encoding="utf-8") as out:
+        for line in lines:
+            tokens = []
+            for token in line:
+                if token in kept:
+                    seen[token] += 1
+                    if seen[token] - 1 not in kept[token]:
+                        continue
+                tokens.append(token)
+            out.write(" ".join(tokens) + "\n")
+
+
+def kinds_of(words: list[str]) -> dict[str, str]:
+    """Return of which kind each word is, by lot."""
+    words = sorted(set(words))
+    random.Random(0).shuffle(words)
+    return {word: KINDS[i % 3] for i, word in enumerate(words)}
+
+
+def by_fasttext(path: Path, model: str, seed: int, epochs: int, **more: Any) -> Any:
+    """Train fastText's model."""
+    import fasttext
+
+    fasttext.FastText.unsupervised_default["seed"] = seed  # its function does not take one
+    options = {"dim": 100, "ws": 5, "neg": 5, "minCount": 5, "t": 1e-4, "minn": 3, "maxn": 6, "lr": RATE}
+    return fasttext.train_unsupervised(
+        str(path), model=model, epoch=epochs, verbose=0, **{**options, "thread": 1, **more}
+    )
+
+
+def by_cawv(path: Path, model: str, seed: int, epochs: int, **more: Any) -> Any:
+    """Train our model."""
+    options: dict[str, Any] = {"vector_size": 100, "window": 5, "negative": 5, "min_count": 5, "sample": 1e-4}
+    options |= {"subwords": True, "workers": 1, **more}
+    config = TrainConfig(
+        model=model, epochs=epochs, seed=seed, tokenizer="whitespace", lowercase=False, **options
+    )
+    return train(path, config)
+
+
+def scores(
+    vector_of: Callable[[str], np.ndarray], pairs: list[Any], kind_of: dict[str, str]
+) -> dict[str, float]:
+    """Return the mean Spearman correlation of each kind of pairs."""
+    words = sorted(kind_of)
+    kv = KeyedVectors(words, np.stack([vector_of(word) for word in words]).astype(np.float32))
+    found: dict[str, list[tuple[float, int]]] = {kind: [] for kind in KINDS}
+    for gold in pairs:
+        for kind in KINDS:
+            rows = [
+                i
+                for i, both in enumerate(zip(gold.first, gold.second, strict=True))
+                if max((kind_of[word.lower()] for word in both), key=KINDS.index) == kind
+            ]
+            if len(rows) < FEWEST:
+                continue
+            chosen = type(gold)(
+                gold.name,
+                [gold.first[i].lower() for i in rows],
+                [gold.second[i].lower() for i in rows],
+                [gold.scores[i] for i in rows],
+            )
+            found[kind].append((evaluate(kv, chosen, seed=1).metrics["spearman"].value, len(rows)))
+    return {kind: sum(r * n for r, n in of) / sum(n for _, n in of) for kind, of in found.items()}
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus")
+    parser.add_argument("--words", type=int, default=10_000_000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--pairs", nargs="+", required=True)
+    parser.add_argument("--log", type=Path, help="JSON lines; runs that it has are not done again")
+    parser.add_argument("--page", type=Path, default=FOLDER / "compare-fasttext.md", help="page to write")
+    options = parser.parse_args()
+    pairs = [read_word_pairs(path) for path in options.pairs]
+    kind_of = kinds_of([word.lower() for gold in pairs for word in (*gold.first, *gold.second)])
+    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    done = {}
+    if options.log and options.log.exists():
+        rows = [json.loads(line) for line in options.log.read_text("utf-8").splitlines()]
+        done = {(row["model"], row["by"], row["seed"]): row for row in rows}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens.txt"
+        if len(done) < 2 * len(MODELS) * options.seeds:
+            thinned(options.corpus, options.words, kind_of, path)
+        for seed in range(1, options.seeds + 1):
+            for model in MODELS:
+                for name in ("fastText", "cawv"):
+                    row = done.get((model, name, seed))
+                    if row is None:
+                        row = {"model": model, "by": name, "seed": seed}
+                        row |= run(name, path, model, seed, options.epochs, pairs, kind_of)
+                        print(json.dumps(row), flush=True)
+                        if options.log:
+                            with open(options.log, "a", encoding="utf-8") as log:
+                                log.write(json.dumps(row) + "\n")
+                    found.setdefault((model, name), []).append(row)
+    result = table(
+        ("model", "by", *KINDS, "all", "rows, MB"), [line(key, rows) for key, rows in found.items()]
+    )
+    result += "\n\nMeans of the seeds, and below each seed's difference, cawv less fastText.\n\n"
+    result += table(("model", *KINDS), [differences(model, found) for model in MODELS])
+    result += (
+        "\n\nProcessor seconds from the text to vectors, one thread, in alternation: vocabulary included.\n\n"
+    )
+    result += table(("model", "fastText", "cawv", "ratios", "median"), [seconds(m, found) for m in MODELS])
+    print(result)
+    write_section(options.page, "Beside fastText", f"quality, {options.words:,} words", result)
+
+
+def run(
+    name: str, path: Path, model: str, seed: int, epochs: int, pairs: list[Any], kind_of: dict[str, str]
+) -> dict[str, Any]:
+    """Train one model; return what is measured."""
+    started = time.process_time()
+    made = (by_fasttext if name == "fastText" else by_cawv)(path, model, seed, epochs)
+    seconds = time.process_time() - started
+    if name == "fastText":
+        vector_of, n_rows = made.get_word_vector, made.get_input_matrix().shape[0]
+    else:
+        n_rows, vectors, zero = len(made.subwords.rows), made.vectors, np.zeros(100, np.float32)
+
+        def vector_of(word: str) -> np.ndarray:
+            if word not in vectors:  # it has no known n-gram
+                return zero
+            return vectors[word]
+
+    found = scores(vector_of, pairs, kind_of)
+    return {**found, "cpu_seconds": seconds, "megabytes": n_rows * 100 * 4 / 1e6}
+
+
+def line(key: tuple[str, str], rows: list[dict[str, float]]) -> list[str]:
+    """Return a line of the table of means."""
+    means = {kind: statistics.mean(row[kind] for row in rows) for kind in KINDS}
+    every = statistics.mean(means.values())
+    cells = [f"{means[kind]:.3f}" for kind in KINDS]
+    return [*key, *cells, f"{every:.3f}", f"{rows[0]['megabytes']:.0f}"]
+
+
+def differences(model: str, found: dict[tuple[str, str], list[dict[str, float]]]) -> list[str]:
+    """Return a line of the table of differences."""
+    both = list(zip(found[model, "cawv"], found[model, "fastText"], strict=True))
+    return [
+        model,
+        *(" ".join(f"{ours[kind] - theirs[kind]:+.3f}" for ours, theirs in both) for kind in KINDS),
+    ]
+
+
+def seconds(model: str, found: dict[tuple[str, str], list[dict[str, float]]]) -> list[str]:
+    """Return a line of the table of processor seconds."""
+    theirs, ours = ([row["cpu_seconds"] for row in found[model, by]] for by in ("fastText", "cawv"))
+    ratios = [a / b for a, b in zip(theirs, ours, strict=True)]
+    cells = [" ".join(f"{value:.1f}" for value in values) for values in (theirs, ours, ratios)]
+    return [model, *cells, f"**{statistics.median(ratios):.1f} ×**"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+r"""Quality beside gensim: the same tokens, the same settings, several seeds, word similarity.
+
+    python scripts/quality/compare_gensim.py CORPUS --words 10000000 --seeds 2 \
+        --pairs ws353.tsv rg65.tsv mturk287.tsv
+
+Prints one row per run and the means, and writes them to docs/measurements/compare-gensim.md; appends JSON
+lines to --log. Sub-sampling, window, negatives, learning
+rates and the number of epochs are equal; gensim counts and trains on the very same tokens. "cawv, as it
+comes" has our own learning rates, step of cbow and draw of negatives instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from measurement_page import FOLDER, table, write_section
+
+from wordvec_ca.eval import evaluate, read_word_pairs
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.text import tokenize
+from wordvec_ca.training import train
+from wordvec_ca.vectors import KeyedVectors
+
+
+def tokenised(corpus: str, words: int, into: Path) -> Path:
+    """Write the first so many tokens of the corpus, lower-cased, split by spaces, one line per paragraph."""
+    from xopen import xopen
+
+    path = into / "tokens.txt"
+    n = 0
+    with xopen(corpus, "rt", encoding="utf-8") as source, open(path, "w", encoding="utf-8") as out:
+        for line in source:
+            tokens = tokenize(line)
+            out.write(" ".join(tokens) + "\n")
+            n += len(line.split())
+            if n >= words:
+                break
+    return path
+
+
+def by_gensim(path: Path, model: str, seed: int, options: argparse.Namespace) -> Any:
+    """Train gensim's Word2Vec and return its vectors."""
+    from gensim.models import Word2Vec
+
+    return Word2Vec(
+        corpus_file=str(path),
+        vector_size=options.vector_size,
+        window=options.window,
+        negative=options.negative,
+        min_count=5,
+        sample=options.sample,
+        alpha=options.alpha[model],
+        sg=int(model == "skipgram"),
+        epochs=options.epochs,
+        workers=1,
+        seed=seed,
+    ).wv
+
+
+def by_cawv(path: Path, model: str, seed: int, options: argparse.Namespace, **more: Any) -> KeyedVectors:
+    """Train our model and return its vectors."""
+    more = {"alpha": options.alpha[model], **more}
+    config = TrainConfig(
+        model=model,
+        vector_size=options.vector_size,
+        window=options.window,
+        negative=options.negative,
+        min_count=5,
+        sample=options.sample,
+        epochs=options.epochs,
+        workers=1,
+        seed=seed,
+        tokenizer="whitespace",
+        lowercase=False,
+        **more,
+    )
+    return train(path, config).vectors
+
+
+def runs(options: argparse.Namespace) -> Iterator[tuple[str, str, Any]]:
+    """Yield model, implementation and how to train it."""
+    for model in options.models:
+        yield model, "gensim", by_gensim
+        yield model, "cawv, as it comes", partial(by_cawv, alpha=None)
+        for negatives in options.negatives:
+            updates = ["word2vec", "exact"] if model == "cbow" and options.updates else ["word2vec"]
+            for update in updates:
+
+                def ours(
+                    path: Path, model: str, seed: int, o: Any, n: str = negatives, u: str = update
+                ) -> Any:
+                    return by_cawv(path, model, seed, o, negatives=n, cbow_update=u)
+
+                yield model, f"cawv {negatives} {update}" if model == "cbow" else f"cawv {negatives}", ours
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus")
+    parser.add_argument("--words", type=int, default=10_000_000)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--models", nargs="+", default=["cbow", "skipgram"])
+    parser.add_argument("--negatives", nargs="+", default=["exact"])
+    parser.add_argument("--updates", action="store_true", help="both --cbow-update values")
+    parser.add_argument("--pairs", nargs="+", required=True)
+    parser.add_argument("--vector-size", type=int, default=100)
+    parser.add_argument("--window", type=int, default=5)
+    parser.add_argument("--negative", type=int, default=5)
+    parser.add_argument("--sample", type=float, default=1e-3)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--alpha-cbow", type=float, default=0.025)
+    parser.add_argument("--alpha-skipgram", type=float, default=0.025)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--page", type=Path, default=FOLDER / "compare-gensim.md", help="page to write")
+    options = parser.parse_args()
+    options.alpha = {"cbow": options.alpha_cbow, "skipgram": options.alpha_skipgram}
+    pairs = {Path(path).stem: read_word_pairs(path) for path in options.pairs}
+    found: dict[tuple[str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = tokenised(options.corpus, options.words, Path(folder))
+        for seed in range(1, options.seeds + 1):
+            for model, name, run in runs(options):
+                started = time.process_time()
+                vectors = run(path, model, seed, options)
+                seconds = time.process_time() - started
+                scores = {}
+                for pair_set, gold in pairs.items():
+                    metrics = evaluate(vectors, gold, seed=1).metrics
+                    scores[pair_set] = metrics["spearman"].value
+                mean = statistics.mean(scores.values())
+                found.setdefault((model, name), []).append(mean)
+                row = {
+                    "model": model,
+                    "by": name,
+                    "seed": seed,
+                    "mean": mean,
+                    "cpu_seconds": seconds,
+                    **scores,
+                }
+                print(json.dumps(row), flush=True)
+                if options.log:
+                    with open(options.log, "a", encoding="utf-8") as log:
+                        log.write(json.dumps(row) + "\n")
+    rows = [
+        (model, name, f"{statistics.mean(means):.4f}", " ".join(f"{m:.4f}" for m in means))
+        for (model, name), means in found.items()
+    ]
+    result = table(("model", "by", "mean Spearman", "each seed"), rows)
+    print(result)
+    write_section(options.page, "Quality beside gensim", f"{options.words:,} words", result)
+
+
+if __name__ == "__main__":
+    main()

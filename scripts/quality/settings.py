@@ -1,0 +1,129 @@
+r"""Quality of settings against each other: word similarity and held-out loss over a grid of options.
+
+    python scripts/quality/settings.py wiki.txt model=cbow,skipgram negatives=exact,shared seed=1,2,3 \
+        epochs=3 --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv
+
+Prints the means and, with --section, writes them to docs/measurements/settings.md. Each NAME=A,B,.. is
+an option of TrainConfig with the values to try; all combinations are run on the same encoded text, those
+already in --log are not run again. The last lines of the text are held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from measurement_page import FOLDER, table, write_section
+
+from wordvec_ca.corpus import TextOptions, encode_corpus
+from wordvec_ca.eval import evaluate, read_word_pairs
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.training import train
+
+
+def lines(corpus: str, first: int, count: int) -> Iterator[str]:
+    """Yield so many lines of a corpus from one on."""
+    from xopen import xopen
+
+    with xopen(corpus, "rt", encoding="utf-8") as source:
+        yield from itertools.islice(source, first, first + count)
+
+
+def combinations(settings: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the options of each run."""
+    types = {field.name: str(field.type) for field in fields(TrainConfig)}
+    names, choices = [], []
+    for setting in settings:
+        name, _, values = setting.partition("=")
+        read = float if "float" in types[name] else int if "int" in types[name] else str
+        names.append(name)
+        choices.append(
+            [value == "true" if "bool" in types[name] else read(value) for value in values.split(",")]
+        )
+    for values in itertools.product(*choices):
+        yield dict(zip(names, values, strict=True))
+
+
+def main() -> None:
+    """Run the grid."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus")
+    parser.add_argument("settings", nargs="+", metavar="NAME=A,B,..")
+    parser.add_argument("--lines", type=int, required=True, help="training text")
+    parser.add_argument("--valid-lines", type=int, default=2_000, help="held-out text, right after it")
+    parser.add_argument("--min-count", type=int, default=5)
+    parser.add_argument("--pairs", nargs="+", required=True)
+    parser.add_argument("--log", type=Path, default=Path("quality.jsonl"))
+    parser.add_argument("--page", type=Path, default=FOLDER / "settings.md", help="page to write")
+    parser.add_argument("--section", help="name of the section to write; without it nothing is written")
+    options = parser.parse_args()
+    pairs = {Path(path).stem: read_word_pairs(path) for path in options.pairs}
+    done = {}
+    if options.log.exists():
+        for text in options.log.read_text(encoding="utf-8").splitlines():
+            record = json.loads(text)
+            done[record["key"]] = record
+    runs = list(combinations(options.settings))
+    with tempfile.TemporaryDirectory() as folder:
+        valid = list(lines(options.corpus, options.lines, options.valid_lines))
+        encoded = encode_corpus(
+            lines(options.corpus, 0, options.lines),
+            TextOptions(min_count=options.min_count),
+            cache_dir=folder,
+        )
+        for setting in runs:
+            key = json.dumps([options.corpus, options.lines, options.min_count, setting], sort_keys=True)
+            if key not in done:
+                model = train(encoded, TrainConfig(**{"workers": 1, **setting}), valid=iter(valid))
+                scores = {}
+                for name, gold in pairs.items():
+                    scores[name] = evaluate(model.vectors, gold, seed=1).metrics["spearman"].value
+                done[key] = {
+                    "key": key,
+                    **setting,
+                    "spearman": statistics.mean(scores.values()),
+                    "valid_loss": model.record["valid_loss_by_epoch"][-1],
+                    "words_per_second": model.record["timings"]["words_per_second"],
+                    "concentration": model.record["attention_concentration"],
+                    **scores,
+                }
+                with open(options.log, "a", encoding="utf-8") as log:
+                    log.write(json.dumps(done[key]) + "\n")
+            print(_row(setting, done[key]), flush=True)
+    print("\nmeans over seeds")
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for setting in runs:
+        key = json.dumps([options.corpus, options.lines, options.min_count, setting], sort_keys=True)
+        rest = {name: value for name, value in setting.items() if name != "seed"}
+        groups.setdefault(json.dumps(rest), []).append(done[key])
+    rows = []
+    for group, records in groups.items():
+        means = {name: statistics.mean(r[name] for r in records) for name in ("spearman", "valid_loss")}
+        spread = statistics.stdev([r["spearman"] for r in records]) if len(records) > 1 else float("nan")
+        setting = ", ".join(f"{name} {value}" for name, value in json.loads(group).items())
+        rows.append((setting, f"{means['spearman']:.4f} ({spread:.4f})", f"{means['valid_loss']:.4f}"))
+    result = table(("setting", "Spearman (sd)", "held-out loss"), rows)
+    print(result)
+    if options.section:
+        body = f"## {options.section}\n\n{result}"
+        write_section(options.page, "Settings", options.section, body)
+
+
+def _row(setting: dict[str, Any], record: dict[str, Any]) -> str:
+    text = " ".join(f"{name}={value}" for name, value in setting.items())
+    speed = (record["words_per_second"] or 0) / 1e6
+    figures = f"spearman {record['spearman']:.4f} held-out {record['valid_loss']:.4f}"
+    return f"{text:<60} {figures} {speed:.2f} M words/s"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+r"""Subwords with two threads beside one: the same text, in alternation.
+
+    python scripts/quality/subword_threads.py CORPUS --words 3000000
+
+"Words a second" is by the clock, of the training loop alone. Where other programs keep the machine busy, the
+clock tells how much of it a run was given; so there is also what two threads cost in processor seconds (of
+the whole run): on a free machine they are at most 2 × CPU of one / CPU of two times as fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from compare_fasttext import MODELS, by_cawv
+from compare_gensim import tokenised
+from measurement_page import FOLDER, table, write_section
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus")
+    parser.add_argument("--words", type=int, default=3_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--page", type=Path, default=FOLDER / "compare-fasttext.md", help="page to write")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = tokenised(options.corpus, options.words, Path(folder))
+        for model in MODELS:
+            speeds: dict[int, list[float]] = {1: [], 2: []}
+            cpu: dict[int, list[float]] = {1: [], 2: []}
+            losses: dict[int, list[float]] = {1: [], 2: []}
+            for seed in range(1, options.repeats + 1):
+                for workers in (1, 2):
+                    began = time.process_time()
+                    made = by_cawv(path, model, seed, 1, workers=workers)
+                    cpu[workers].append(time.process_time() - began)
+                    speeds[workers].append(made.record["timings"]["words_per_second"])
+                    losses[workers].append(made.record["loss_by_epoch"][-1])
+            ratios = [two / one for one, two in zip(speeds[1], speeds[2], strict=True)]
+            cost = statistics.median(2 * one / two for one, two in zip(cpu[1], cpu[2], strict=True))
+            rows.append(
+                [
+                    model,
+                    *(f"{statistics.median(speeds[n]) / 1e6:.2f} M" for n in (1, 2)),
+                    f"{statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in ratios)})",
+                    f"{cost:.2f}",
+                    *(f"{statistics.mean(losses[n]):.4f}" for n in (1, 2)),
+                ]
+            )
+            print(rows[-1], flush=True)
+    head = ("model", "words/s, one thread", "two", "ratio", "2 × CPU 1 / CPU 2", "loss, one", "two")
+    write_section(options.page, "Beside fastText", "two threads", table(head, rows))
+
+
+if __name__ == "__main__":
+    main()

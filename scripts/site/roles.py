@@ -1,0 +1,38 @@
+"""Extension of griffe: Sphinx's roles in docstrings (:class:`Vocab`) become links, or code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`]+)`")
+
+
+class Roles(griffe.Extension):
+    """Rewrites the docstrings of a package when it has been loaded.
+
+    Parameters
+    ----------
+    public : dict of str to str
+        Where each public name is documented.
+    """
+
+    def __init__(self, public: dict[str, str]) -> None:
+        self.public = public
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Walk through everything of the package."""
+        self._rewrite(pkg)
+
+    def _rewrite(self, found: griffe.Object) -> None:
+        if found.docstring is not None:
+            found.docstring.value = ROLE.sub(self._link, found.docstring.value)
+        for member in found.members.values():
+            if not member.is_alias:
+                self._rewrite(member)  # type: ignore[arg-type]
+
+    def _link(self, role: re.Match[str]) -> str:
+        name = role[1].rpartition(".")[2]
+        return f"[`{name}`][{self.public[name]}]" if name in self.public else f"`{role[1]}`"

@@ -1,0 +1,208 @@
+"""Whole files that fuzzing starts from, and pieces of the formats that it inserts."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SEPARATOR = b"\n\x00==FILE==\x00\n"
+"""Separates the files of a reader that takes several; an empty file counts as missing."""
+
+Files = Mapping[str, bytes]
+
+
+def small_vectors() -> Any:
+    import numpy as np
+
+    from wordvec_ca.vectors import KeyedVectors
+
+    numbers = np.array([[1, -2.5, 1e-7], [0.1, 0, 3e8], [-1, 1, 0.5]], np.float32)
+    return KeyedVectors(["the", "wörd", "1/2"], numbers, np.array([9, 3, 1]))
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def seeds_of(form: str, *extra: bytes) -> Iterator[Files]:
+    with tempfile.TemporaryDirectory() as place:
+        small_vectors().save(Path(place) / "v", format=form)
+        whole = files_in(Path(place))["v"]
+    yield {"v": whole}
+    yield {"v": whole.replace(b"\n", b"\r\n")}
+    if form in ("word2vec", "word2vec-binary", "glove"):
+        yield {"v": gzip.compress(whole)}
+    for content in extra:
+        yield {"v": content}
+
+
+def seeds_of_fasttext() -> Iterator[Files]:
+    import numpy as np
+
+    from wordvec_ca.vectors.formats.fasttext import FastTextModel, Options, write_model
+
+    rng, words = np.random.default_rng(1), [b"</s>", b"the", "wörd".encode()]
+    for n_labels, options in ((0, Options(2, bucket=5, minn=2, maxn=3)), (1, Options(2, model=3))):
+        n = len(words) - n_labels
+        types = np.array([0] * n + [1] * n_labels, np.int8)
+        inputs = rng.random((n + options.bucket, 2)).astype(np.float32)
+        outputs = rng.random((n_labels or n, 2)).astype(np.float32)
+        with tempfile.TemporaryDirectory() as place:
+            made = FastTextModel(options, words, np.array([9, 3, 1]), types, 13, inputs, outputs)
+            write_model(made, Path(place) / "v")
+            whole = files_in(Path(place))["v"]
+        yield {"v": whole}
+        yield {"v": gzip.compress(whole)}
+        if not n_labels:  # as in 2016: neither magic and version, nor marks of what is pruned or quantised
+            rows, at = whole.index(inputs.tobytes()), 8 + 56
+            matrices = whole[rows - 16 : rows + inputs.nbytes] + whole[rows + inputs.nbytes + 1 :]
+            yield {"v": whole[8 : at + 20] + whole[at + 28 : rows - 17] + matrices}
+
+
+def seeds_of_gensim() -> Iterator[Files]:
+    import numpy as np
+
+    kv = small_vectors()
+    with tempfile.TemporaryDirectory() as place:
+        kv.save(Path(place) / "v", format="gensim")
+        yield files_in(Path(place))
+    whole = kv.to_gensim()
+    for protocol in range(5):
+        stream = io.BytesIO()
+        pickle.Pickler(stream, protocol).dump(whole)
+        yield {"v": stream.getvalue()}
+    whole.vectors = np.asfortranarray(whole.vectors.astype(">f8"))
+    yield {"v": pickle.dumps(whole)}
+
+
+def small_model(kind: str) -> Any:
+    from wordvec_ca.corpus import Vocab
+    from wordvec_ca.models import EmbeddingModel, Point, TrainConfig
+
+    words = Vocab(["the", "wörd", "1/2"], [9, 3, 1])
+    made = EmbeddingModel(TrainConfig(model=kind, vector_size=3, window=2, workers=1), words)
+    made.initialise()
+    made.history.points = [Point(1.5, 0.5, 1, 600, 0.03, 2.5), Point(3.0, 1.0, 1, 1200, 0.01, 2.25, 2.5, 0.3)]
+    return made
+
+
+def seeds_of_models() -> Iterator[Files]:
+    for kind in ("cbow-attn", "ssg", "cwindow"):
+        with tempfile.TemporaryDirectory() as place:
+            small_model(kind).save(Path(place) / "m")
+            yield files_in(Path(place) / "m")
+
+
+@cache
+def trainer_of_small_model() -> Any:
+    """Return what a checkpoint is read into; made once."""
+    import numpy as np
+
+    from wordvec_ca.training import Trainer
+
+    return Trainer(small_model("cbow-attn"), np.array([0, 1, 2, -1] * 300, np.int32))
+
+
+def seeds_of_checkpoints() -> Iterator[Files]:
+    from wordvec_ca.kernels import STATS
+    from wordvec_ca.training.checkpoint import State, write_checkpoint
+
+    trainer, zeros = trainer_of_small_model(), [0.0] * len(STATS)
+    points = [[1.5, 0.5, 1, 600, 0.03, 2.5, 2.5, 0.3]]
+    state = State(
+        *("run", trainer.config.as_dict(), "0", "avx2", "print", 1000, 2, 0, 0, 0.5, 1.5, zeros, zeros),
+        **{"losses": [2.0], "history": points},
+    )
+    with tempfile.TemporaryDirectory() as place:
+        write_checkpoint(Path(place) / "v", state, trainer.model)
+        yield files_in(Path(place))
+        with zipfile.ZipFile(Path(place) / "v") as archive:
+            yield {name: archive.read(name) for name in archive.namelist()}
+
+
+def seeds_of_dumps() -> Iterator[Files]:
+    pages = "".join(
+        f"<page><title>T{i}</title><ns>{i // 3}</ns><revision><model>wikitext</model><text bytes='9'>{text}"
+        "</text></revision></page>"
+        for i, text in enumerate(
+            ["''a'' {{b|c}} [[d|e]] &lt;ref&gt;f&lt;/ref&gt;", "#REDIRECT [[x]]", "", "q"]
+        )
+    )
+    site = '<siteinfo><namespaces><namespace key="6">Datei</namespace></namespaces></siteinfo>'
+    whole = f'<mediawiki xmlns="x" version="0.11">{site}{pages}</mediawiki>'.encode()
+    yield {"v": whole}
+
+
+def seeds_of_json_lines() -> Iterator[Files]:
+    yield {"v": b'{"text": "a b\\u00e9", "n": [1, null]}\n\n{"text": null}\n{"x": {}}\n["text"]\n'}
+
+
+def seeds_of_vocabularies() -> Iterator[Files]:
+    yield {"v": "the\t9\nwörd\t3\n1/2\t1\n".encode()}
+    yield {"v": b"the 9\r\nof 3\r\na\\tb 2\n\n"}
+    yield {"v": b"\xef\xbb\xbfa\\tb\t9007199254740992\n"}
+
+
+WORDS = (
+    *(
+        b"nan",
+        b"inf",
+        b"1e999",
+        b"-0.0",
+        b"99999999999",
+        b"2147483648",
+        b"-1",
+        b"1_0",
+        b"0x10",
+        b"\\t",
+        b"\\x",
+    ),
+    *(
+        b'"format"',
+        b'"config"',
+        b'"n_words"',
+        b'"model"',
+        b'"window"',
+        b'"vector_size"',
+        b'"attention"',
+        b"null",
+    ),
+    *(
+        b"true",
+        b"[]",
+        b"{}",
+        b'"shape"',
+        b'"dtype"',
+        b'"data_offsets"',
+        b'"F32"',
+        b'"F16"',
+        b'"I64"',
+        b'"U8"',
+    ),
+    *(b'"words"', b'"vectors"', b'"counts"', b'"__metadata__"', b"'descr'", b"'<f4'", b"'|O'", b"'<f8'"),
+    *(b"'fortran_order'", b"'shape'", b"(3, 3)", b"\x93NUMPY\x01\x00", b"\x93NUMPY\x03\x00", SEPARATOR),
+    *(
+        b"cos\nsystem\n",
+        b"cbuiltins\neval\n",
+        b"cnumpy\ndtype\n",
+        b"cnumpy\nndarray\n",
+        b"\x8c\x0dindex_to_key",
+    ),
+    *(
+        b"\x8c\x07vectors",
+        b"\x93",
+        b"\x81",
+        b"tR",
+        b"(lp0\n",
+        b"r\xff\xff\xff\x7f",
+        b"\x96\xff\xff\xff\xff\x00",
+    ),
+)
+"""Pieces of the formats, which mutation alone would take long to find."""

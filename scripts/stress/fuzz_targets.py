@@ -1,0 +1,144 @@
+"""The readers that are fuzzed: each a function of a folder, the files it takes, and its seeds."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fuzz_seeds import (
+    SEPARATOR,
+    Files,
+    seeds_of,
+    seeds_of_checkpoints,
+    seeds_of_dumps,
+    seeds_of_fasttext,
+    seeds_of_gensim,
+    seeds_of_json_lines,
+    seeds_of_models,
+    seeds_of_vocabularies,
+    trainer_of_small_model,
+)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One way into the program.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Files that an input is split into; the first always exists.
+    read : callable
+        Reads from the folder that holds them.
+    seeds : callable
+        Returns whole files to start from.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[Path], None]
+    seeds: Callable[[], Iterator[Files]]
+
+    def join(self, files: Files) -> bytes:
+        """Return the files as one input."""
+        return SEPARATOR.join(files.get(name, b"") for name in self.names)
+
+    def split(self, data: bytes) -> dict[str, bytes]:
+        """Return the files of one input."""
+        parts = dict(zip(self.names, data.split(SEPARATOR, len(self.names) - 1), strict=False))
+        return {name: part for name, part in parts.items() if part or name == self.names[0]}
+
+
+def vectors(folder: Path, *, name: str = "v", form: str = "auto") -> None:
+    """Load vectors and use them as a command would."""
+    from wordvec_ca.vectors import KeyedVectors
+
+    loaded = KeyedVectors.load(folder / name, format=form)
+    if len(loaded):
+        loaded.most_similar(loaded.index_to_key[0], topn=3)
+        if "unseen" in loaded:
+            loaded.most_similar("unseen", topn=3)
+
+
+def model(folder: Path) -> None:
+    """Load a model directory in each of the ways that commands do."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.models import EmbeddingModel, read_attention
+    from wordvec_ca.vectors import KeyedVectors
+
+    for load in (KeyedVectors.load, EmbeddingModel.load, read_attention):
+        with suppress(DataError):
+            load(folder)  # type: ignore[operator]
+
+
+def vocabulary(folder: Path) -> None:
+    """Load a vocabulary file."""
+    from wordvec_ca.corpus import Vocab
+
+    Vocab.load(folder / "v")
+
+
+def checkpoint(folder: Path) -> None:
+    """Go on from a checkpoint: a file, or one put together of its members so that their sums are right."""
+    from wordvec_ca.training.checkpoint import read_checkpoint
+
+    place = folder / "v"
+    members = [path for path in folder.iterdir() if path != place]
+    if members:
+        with zipfile.ZipFile(place, "w") as archive:
+            for path in members:
+                archive.write(path, path.name)
+    trainer = trainer_of_small_model()
+    trainer.restore(read_checkpoint(place, trainer.model))
+
+
+def dump(folder: Path) -> None:
+    """Take the articles out of a dump. Processes with limits remove markup; here only that of short pages."""
+    from wordvec_ca.text.mediawiki import Pages
+    from wordvec_ca.text.wikitext import plain_text
+
+    data = (folder / "v").read_bytes()
+    pieces = (data[i : i + 97] for i in range(0, len(data), 97))
+    for page in Pages("v", Counter()).read(pieces):
+        if len(page.wikitext) < 200:
+            with suppress(RecursionError, LookupError, ValueError, TypeError):  # as its process does
+                plain_text(page.wikitext)
+
+
+def json_lines(folder: Path) -> None:
+    """Take the texts out of JSON lines."""
+    from wordvec_ca.text.json_lines import field_texts, looks_like_json_lines
+
+    data = (folder / "v").read_bytes()
+    looks_like_json_lines(data)
+    pieces = (data[i : i + 31] for i in range(0, len(data), 31))
+    deque(field_texts(pieces, "text", "v", Counter()), maxlen=0)
+
+
+MODEL_FILES = (
+    *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
+    *("attention_words.npy", "attention_slots.npy", "history.tsv"),
+)
+CHECKPOINT_MEMBERS = (
+    *("state.json", "vocab.tsv", "inputs.npy", "outputs.npy", "word_logits.npy", "slot_logits.npy"),
+)
+
+READERS = {
+    "model": Reader(MODEL_FILES, model, seeds_of_models),
+    "word2vec": Reader(("v",), partial(vectors, form="word2vec"), partial(seeds_of, "word2vec")),
+    "glove": Reader(("v",), partial(vectors, form="glove"), partial(seeds_of, "glove", b". . 1 2\na 3 4\n")),
+    "word2vec-binary": Reader(
+        ("v",), partial(vectors, form="word2vec-binary"), partial(seeds_of, "word2vec-binary")
+    ),
+    "fasttext": Reader(("v",), partial(vectors, form="fasttext"), seeds_of_fasttext),
+    "safetensors": Reader(("v",), partial(vectors, form="safetensors"), partial(seeds_of, "safetensors")),
+    "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
+    "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),
+    "dump": Reader(("v",), dump, seeds_of_dumps),
+    "json-lines": Reader(("v",), json_lines, seeds_of_json_lines),
+    "vocab": Reader(("v",), vocabulary, seeds_of_vocabularies),
+}

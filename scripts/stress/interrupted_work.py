@@ -1,0 +1,465 @@
+"""Commands that are interrupted at any moment, and what must be true of their outputs then.
+
+Each command runs in a process of its own, which is ended from outside by SIGKILL, or ends itself after a
+chosen change of a file (``file_events.c``). The processes are forked from one that has the program loaded, so
+that most of their time is work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib.util
+import os
+import pkgutil
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+APPROXIMATE = importlib.util.find_spec("usearch") is not None
+"""Whether ``cawv index`` can run here."""
+
+NOT_COMPARED = {"config.json", "history.tsv", "run.toml"}
+"""Of a folder: they tell when, where and how fast."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command that is interrupted and given again until it ends well.
+
+    Attributes
+    ----------
+    name : str
+        What it does.
+    arguments : tuple of str
+        Of ``cawv``; ``{given}`` stands for the folder with what it reads.
+    outputs : tuple of str
+        What it makes, in the working folder.
+    read : callable
+        Reads an output, as whoever uses it; raises if it is damaged.
+    before : mapping of str to str
+        What lies in the outputs' places before, in the folder of what is given: it must stay until the new
+        one is there.
+    exact : bool
+        Whether the result is the same bit for bit each time.
+    several_files : bool
+        Whether the outputs are files that belong together: an old set must go before a new one comes, and no
+        mixture may ever be seen.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    outputs: tuple[str, ...]
+    read: Callable[[Path], object]
+    before: tuple[tuple[str, str], ...] = ()
+    exact: bool = True
+    several_files: bool = False
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is a training run, which is resumed."""
+        return self.arguments[0] == "train"
+
+
+def _vectors(path: Path) -> object:
+    from wordvec_ca.vectors import KeyedVectors
+
+    return KeyedVectors.load(path).vectors.sum()
+
+
+def _model(path: Path) -> object:
+    from wordvec_ca.models import EmbeddingModel
+
+    return EmbeddingModel.load(path).inputs.sum()
+
+
+def _vocabulary(path: Path) -> object:
+    from wordvec_ca.corpus import Vocab
+
+    return Vocab.load(path)
+
+
+def _phrases(path: Path) -> object:
+    from wordvec_ca.corpus import Phrases
+
+    return Phrases.load(path)
+
+
+def _neighbours(path: Path) -> object:
+    from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
+
+    vectors = KeyedVectors.load(os.environ["GIVEN"] + "/model")
+    return ApproximateNeighbours.load(path, vectors.vectors, words=vectors.index_to_key).recall(queries=3)
+
+
+def _sentences(path: Path) -> object:
+    from wordvec_ca.sentences import SearchIndex
+
+    return SearchIndex.load(path, os.environ["GIVEN"] + "/model").search("w1 w2")
+
+
+def _array(path: Path) -> object:
+    import numpy as np
+
+    return np.load(path).sum()
+
+
+TRAIN = (
+    *("train", "{given}/text.txt", "-o", "out", "--epochs", "4", "--checkpoint-every", "0.04s", "--quiet"),
+    *("--vector-size", "20", "--window", "5", "--count-memory", "1"),
+)
+OVER = ("out", "older")
+
+
+def _export(name: str, form: str, outputs: tuple[str, ...] = ("out",)) -> Job:
+    def read(path: Path) -> object:
+        place = Path(str(path).removesuffix(outputs[0])) / "out"
+        whole = path.match(outputs[0]) and all((place.parent / output).exists() for output in outputs)
+        return _vectors(place) if whole else None
+
+    return Job(
+        name,
+        ("export", "{given}/model", "-o", "out", "--format", form, "--overwrite"),
+        outputs,
+        read,
+        before=tuple((output, f"older.{form}{output.removeprefix('out')}") for output in outputs),
+        several_files=len(outputs) > 1,
+    )
+
+
+JOBS = (
+    Job("training, 1 worker", (*TRAIN, "--model", "cbow-attn", "--workers", "1"), ("out",), _model),
+    Job("training, 2 workers", (*TRAIN, "--workers", "2"), ("out",), _model, exact=False),
+    Job(
+        "training over an older model, with phrases, held-out text and a cache that is kept",
+        (
+            *(*TRAIN, "--workers", "1", "--overwrite", "--keep-cache", "--cache-dir", "cache"),
+            *("--phrases", "{given}/phrases.tsv", "--valid", "{given}/short.txt"),
+        ),
+        ("out",),
+        _model,
+        before=(OVER,),
+    ),
+    Job(
+        "counting on disk",
+        ("vocab", "{given}/text.txt", "-o", "out", "--count-memory", "1", "--overwrite", "--quiet"),
+        ("out",),
+        _vocabulary,
+        before=(("out", "older.vocab"),),
+    ),
+    Job(
+        "phrases",
+        (
+            *("phrases", "{given}/text.txt", "-o", "out", "--count-memory", "1", "--threshold", "5"),
+            *("--overwrite", "--quiet"),
+        ),
+        ("out",),
+        _phrases,
+        before=(("out", "older.phrases"),),
+    ),
+    _export("exporting text", "word2vec"),
+    _export("exporting gensim's pair of files", "gensim", ("out", "out.vectors.npy")),
+    _export("exporting the projector's pair of files", "projector", ("out/metadata.tsv", "out/vectors.tsv")),
+    _export("exporting a folder", "huggingface"),
+    Job(
+        "indexing vectors",
+        ("index", "{given}/model", "-o", "out", "--queries", "1", "--workers", "1"),
+        ("out",),
+        _neighbours,
+        before=(("out", "older.neighbours"),),
+    ),
+    Job(
+        "indexing sentences",
+        (
+            "search",
+            "{given}/model",
+            "{given}/short.txt",
+            "w1 w2",
+            "--index",
+            "out",
+            "--method",
+            "sif",
+            "--quiet",
+        ),
+        ("out",),
+        _sentences,
+    ),
+    Job(
+        "embedding sentences",
+        (
+            *("embed", "{given}/model", "{given}/short.txt", "-o", "out", "--method", "sif", "--overwrite"),
+            *("--save-fit", "fit", "--quiet"),
+        ),
+        ("out", "fit/sentences.json"),
+        lambda path: _array(path) if path.name == "out" else None,
+        before=(("out", "older.npy"),),
+    ),
+    Job(
+        "re-embedding",
+        (
+            *("reembed", "{given}/model", "{given}/short.txt", "-o", "out", "--overwrite", "--quiet"),
+            *("--max-iter", "3", "--workers", "1"),
+        ),
+        ("out",),
+        _vectors,
+        before=(OVER,),
+    ),
+)
+
+
+# ---- processes --------------------------------------------------------------------------------
+
+
+def load_program() -> None:
+    """Import what the commands need, so that forked processes have it."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    for package in (
+        "cli",
+        "kernels",
+        "training",
+        "vectors",
+        "sentences",
+        "models",
+        "corpus",
+        "text",
+        "files",
+    ):
+        whole = importlib.import_module(f"wordvec_ca.{package}")
+        for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
+            if not module.name.endswith("__main__"):
+                with contextlib.suppress(ImportError):  # of what is not installed
+                    importlib.import_module(module.name)
+    for name in ("gensim.models.keyedvectors", "usearch.index", "charset_normalizer"):
+        if importlib.util.find_spec(name.partition(".")[0]) is not None:
+            importlib.import_module(name)
+    n_threads = len(os.listdir("/proc/self/task"))
+    assert n_threads == 1, f"{n_threads} threads: such a process cannot be forked"
+
+
+@dataclass
+class Notes:
+    """Where a process notes what it does to files, and after how many events or seconds it ends itself."""
+
+    log: Path
+    copies: Path
+    end_after: int = 0
+    seconds: float = -1
+
+
+def fork(
+    action: Callable[[], object], said: Path, root: Path | None = None, notes: Notes | None = None
+) -> int:
+    """Run an action in a process of its own; its exit status is that of a command."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 70
+    try:
+        with open(said, "wb") as file:
+            os.dup2(file.fileno(), 2)
+            os.dup2(file.fileno(), 1)
+        if root is not None:
+            os.chdir(root)
+        if notes is not None:
+            record = ctypes.CDLL(None).record_file_events
+            record.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_long, ctypes.c_double]
+            record(*map(os.fsencode, (str(root), notes.log, notes.copies)), notes.end_after, notes.seconds)
+        action()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def status_of(pid: int) -> int:
+    """Wait for a process; negative if a signal ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+# ---- a place to work in ----------------------------------------------------------------------
+
+
+class Workshop:
+    """Texts and models that the commands read, and what each gives undisturbed.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty folder.
+    n_tokens : int
+        Length of the text.
+    """
+
+    def __init__(self, folder: Path, n_tokens: int) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        self.given = self.folder / "given"
+        self.given.mkdir()
+        (self.folder / "tmp").mkdir()
+        tempfile.tempdir = os.environ["TMPDIR"] = str(self.folder / "tmp")
+        os.environ["GIVEN"] = str(self.given)
+        self.said = self.folder / "said"
+        self.seconds: dict[str, float] = {}
+        self.events: dict[str, int] = {}
+        self.digests: dict[str, dict[str, str]] = {}
+        self._prepare(n_tokens)
+
+    def _prepare(self, n_tokens: int) -> None:
+        rng = random.Random(1)
+        frequent = [f"w{int(rng.paretovariate(0.5)) % 2000}" for _ in range(n_tokens)]
+        words = [word if rng.random() < 0.8 else f"rare{rng.randrange(10**7):07}" for word in frequent]
+        pairs = ["new york" if rng.random() < 0.01 else word for word in words]
+        lines = [" ".join(pairs[i : i + 20]) + "\n" for i in range(0, n_tokens, 20)]
+        (self.given / "text.txt").write_text("".join(lines))
+        (self.given / "short.txt").write_text("".join(lines[: max(100, n_tokens // 400)]))
+        small = ("--vector-size", "20", "--epochs", "1", "--workers", "1", "--quiet")
+        for command in (
+            ("phrases", "text.txt", "-o", "phrases.tsv", "--threshold", "5", "--quiet"),
+            (
+                "phrases",
+                "short.txt",
+                "-o",
+                "older.phrases",
+                "--threshold",
+                "1",
+                "--min-count",
+                "2",
+                "--quiet",
+            ),
+            ("vocab", "short.txt", "-o", "older.vocab", "--quiet"),
+            ("train", "text.txt", "-o", "model", *small),
+            ("train", "short.txt", "-o", "older", "--min-count", "2", *small),
+            *(
+                ("export", "older", "-o", f"older.{form}", "--format", form)
+                for form in ("word2vec", "gensim", "projector", "huggingface")
+            ),
+            *(
+                [("index", "model", "-o", "older.neighbours", "--queries", "1", "--connectivity", "4")]
+                if APPROXIMATE
+                else []
+            ),
+            ("embed", "older", "short.txt", "-o", "older.npy", "--method", "mean", "--quiet"),
+        ):
+            self.must(command, self.given)
+
+    def must(self, arguments: tuple[str, ...], root: Path) -> None:
+        """Run a command that has to end well.
+
+        Raises
+        ------
+        RuntimeError
+            It did not.
+        """
+        status = status_of(self.start(arguments, root))
+        if status:
+            said = self.said.read_text(errors="replace")
+            raise RuntimeError(f"cawv {' '.join(arguments)} ended with {status}: {said[-2000:]}")
+
+    def start(self, arguments: tuple[str, ...], root: Path, notes: Notes | None = None) -> int:
+        """Start a command."""
+
+        def command() -> None:
+            from wordvec_ca import cli
+
+            sys.argv = ["cawv", *(part.format(given=self.given) for part in arguments)]
+            cli.main()
+
+        return fork(command, self.said, root, notes)
+
+    def fresh(self, job: Job) -> Path:
+        """Return a new working folder with what lies there before."""
+        root = Path(tempfile.mkdtemp(prefix="work-", dir=self.folder))
+        for output, older in job.before:
+            source = self.given / older
+            if source.is_dir():
+                shutil.copytree(source, root / output)
+            else:
+                (root / output).parent.mkdir(exist_ok=True)
+                shutil.copyfile(source, root / output)
+        return root
+
+    def measure(self, job: Job) -> None:
+        """Let a job run undisturbed: how long it takes, how many events it has, what comes out."""
+        root = self.fresh(job)
+        log = self.folder / "log"
+        copies = self.folder / "copies"
+        copies.mkdir(exist_ok=True)
+        old = {output: digest(root / output) for output, _ in job.before}
+        began = time.monotonic()
+        self.must(job.arguments, root)
+        self.seconds[job.name] = time.monotonic() - began
+        self.digests[job.name] = {output: digest(root / output) for output in job.outputs}
+        for output, before in old.items():
+            assert before != self.digests[job.name][output], (
+                f"{job.name}: the older {output} is as the new one"
+            )
+        shutil.rmtree(root)
+        root = self.fresh(job)
+        status = status_of(self.start(job.arguments, root, Notes(log, copies)))
+        assert status == 0, self.said.read_text(errors="replace")
+        self.events[job.name] = len(log.read_text("utf-8", "surrogateescape").splitlines())
+        shutil.rmtree(root)
+
+    def next_command(self, job: Job, root: Path) -> tuple[str, ...] | None:
+        """Return what a user would type now; None if the result is there."""
+        if not job.trains:
+            return job.arguments
+        if (root / "out.run" / "run.json").exists():
+            return ("train", "--resume", "out", "--quiet")
+        new = (root / "out").exists() and not self.is_older(job, root)
+        return None if new else job.arguments
+
+    def is_older(self, job: Job, root: Path) -> bool:
+        """Return whether what was there before is there still."""
+        return any(output == "out" for output, _ in job.before) and digest(root / "out") == digest(
+            self.given / dict(job.before)["out"]
+        )
+
+    def faults(self, job: Job, root: Path, *, finished: bool = False) -> list[str]:
+        """Return what is wrong with the outputs: damaged, mixed, lost."""
+        found = []
+        older = dict(job.before)
+        there = {output: digest(root / output) for output in job.outputs if (root / output).exists()}
+        allowed = [set(), set()]
+        for output in job.outputs:
+            new = self.digests[job.name][output]
+            if output not in there:
+                if finished or (output in older and not job.several_files):
+                    found.append(f"{output} is lost")
+                continue
+            is_old = output in older and there[output] == digest(self.given / older[output])
+            is_new = there[output] == new if job.exact else not is_old
+            if not (is_new or (is_old and not finished)):
+                found.append(f"{output} is neither the older one nor the new one: corrupt")
+            allowed[0].add(is_old)
+            if status_of(fork(lambda path=root / output: job.read(path), self.said)):
+                last = self.said.read_text(errors="replace").strip().splitlines()[-1]
+                found.append(f"{output} is corrupt: {last}")
+        if job.several_files and len(allowed[0]) > 1:
+            found.append("the outputs are a mixture of older and new ones: corrupt")
+        return found
+
+
+def digest(path: Path) -> str:
+    """Return a digest of a file, or of the files of a folder that do not tell the time."""
+    total = hashlib.blake2b(digest_size=16)
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    for file in files:
+        if file.name not in NOT_COMPARED or file == path:
+            total.update(f"{file.relative_to(path)}\0".encode())
+            total.update(file.read_bytes())
+    return total.hexdigest()

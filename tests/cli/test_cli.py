@@ -1,0 +1,975 @@
+"""The command as people meet it: what it says, what it leaves behind and which code it exits with."""
+
+from __future__ import annotations
+
+import bz2
+import dataclasses
+import gzip
+import json
+import lzma
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from wordvec_ca.cli import COMMANDS, main
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+CAWV = [sys.executable, "-m", "wordvec_ca"]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+QUICK = ("--epochs", "1", "--vector-size", "8", "--workers", "1", "-o", "model")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty working directory, with the system's temporary directory in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+@pytest.fixture
+def cawv(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Return a function that runs the command in this process, which spares the imports."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: object) -> Outcome:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return Outcome(exit_.value.code, out, err)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def text(here: Path) -> Path:
+    """Return a corpus of 40,000 tokens, 200 words."""
+    return write_corpus(here / "c.txt")
+
+
+def write_corpus(path: Path, n_lines: int = 2000) -> Path:
+    """Write lines of 20 words, the same at each call."""
+    rng = random.Random(1)
+    words = [f"w{i}" for i in range(200)]
+    path.write_text("".join(" ".join(rng.choices(words, k=20)) + "\n" for _ in range(n_lines)))
+    return path
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Return all files below a folder, hidden ones too, with their contents."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def says(outcome: Outcome, *words: str) -> None:
+    """Check that the message is there, holds these words and is no traceback."""
+    assert "Traceback" not in outcome.err
+    assert "internal error" not in outcome.err
+    for word in words:
+        assert word in outcome.err, (word, outcome.err)
+
+
+def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
+    """Return the vectors of a model that must be complete and without scraps beside it."""
+    assert not list(folder.parent.glob(".*"))
+    assert interrupted == folder.with_name(folder.name + ".run").exists()
+    assert not folder.with_name(folder.name + ".cache").exists()
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"}
+    return KeyedVectors.load(folder)
+
+
+# ---- help -------------------------------------------------------------------------------------------------
+
+
+def test_help_is_quick_and_imports_nothing_heavy(here: Path) -> None:
+    seconds = []
+    for _ in range(7):
+        started = time.perf_counter()
+        subprocess.run([*CAWV, "--help"], check=True, capture_output=True, env=ENVIRONMENT)
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.3  # the least disturbed run: the machine may be busy
+    code = (
+        "import sys, wordvec_ca.cli as cli\ntry: cli.main(['--help'])\nexcept SystemExit: print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    heavy = {"numpy", "numba", "scipy", "torch", "gensim", "sklearn", "rich", "matplotlib", "zstandard"}
+    assert not heavy & set(loaded.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(cawv: Run, name: str) -> None:
+    outcome = cawv(name, "--help")
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"Usage: cawv {name} ")
+    assert len(outcome.out.splitlines()) > 6
+
+
+def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
+    from wordvec_ca.cli.train import command
+    from wordvec_ca.model_specs import MODELS
+    from wordvec_ca.models.config import TrainConfig
+
+    text = "".join(cawv("train", "--help").out.split())
+    context = command.make_context("train", ["c.txt"])
+    records = {p.name: p.get_help_record(context) for p in command.params if p.param_type_name == "option"}
+    for name, (names, meaning) in records.items():
+        assert f"--{name.replace('_', '-')}" in names
+        assert "[default: " in meaning, name
+        assert "".join(f"{names}{meaning}".split()) in text
+    for field in dataclasses.fields(TrainConfig):
+        assert context.params[field.name] == field.default, "command and library must have the same default"
+    for model in MODELS:  # the defaults that depend on the model stand in the help as they are
+        resolved = TrainConfig(model=model).resolved()
+        for name in ("window", "alpha", "cbow_update", "negatives"):
+            assert str(getattr(resolved, name)) in records[name][1].split("[default:")[1]
+
+
+def test_version_and_no_arguments(cawv: Run) -> None:
+    assert re.fullmatch(r"cawv, version \d+\.\d+\.\d+\n", cawv("--version").out)
+    assert cawv().code == 2
+    outcome = cawv("trian", "c.txt")
+    assert outcome.code == 2
+    says(outcome, "trian")
+
+
+# ---- corpora that cannot be used --------------------------------------------------------------------------
+
+
+def truncated(compress: Callable[[bytes], bytes]) -> bytes:
+    """Return the first half of compressed text that does not compress well."""
+    rng = random.Random(2)
+    whole = compress(" ".join(str(rng.random()) for _ in range(20_000)).encode())
+    return whole[: len(whole) // 2]
+
+
+BAD_CORPORA: dict[str, tuple[bytes | None, list[str]]] = {
+    "missing.txt": (None, ["missing.txt", "no file"]),
+    "empty.txt": (b"", ["empty.txt", "empty"]),
+    "blank.txt": (b" \n\n\t\n", ["no word"]),
+    "rare.txt": (b"each word once only here\n", ["min_count", "1"]),
+    "noise.bin": (random.Random(1).randbytes(100_000), ["noise.bin", "binary"]),
+    "program": (b"\x7fELF" + bytes(5000), ["program", "binary"]),
+    "utf16.txt": ("words\n".encode("utf-16") * 100, ["utf16.txt", "iconv"]),
+    "cut.gz": (truncated(gzip.compress), ["cut.gz", "truncated", "gzip"]),
+    "cut.bz2": (truncated(bz2.compress), ["cut.bz2", "truncated", "bzip2"]),
+    "cut.xz": (truncated(lzma.compress), ["cut.xz", "truncated", "xz"]),
+    "cut.zst": (truncated(zstandard.compress), ["cut.zst", "truncated", "zstd"]),
+    "damaged.gz": (gzip.compress(b"word " * 9)[:12] + b"\xff" * 50, ["damaged.gz", "gzip"]),
+    "*.nothing": (None, ["*.nothing", "pattern"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CORPORA)
+def test_corpus_that_cannot_be_used(cawv: Run, here: Path, name: str) -> None:
+    content, words = BAD_CORPORA[name]
+    if content is not None:
+        (here / name).write_bytes(content)
+    before = tree(here)
+    for arguments in (["train", name, *QUICK], ["train", name, "--dry-run"], ["vocab", name, "-o", "v.tsv"]):
+        outcome = cawv(*arguments)
+        assert outcome.code == 1
+        says(outcome, "Error: ", *words)
+        assert tree(here) == before
+
+
+def test_corpus_whose_bad_file_comes_late(cawv: Run, here: Path, text: Path) -> None:
+    (here / "late.gz").write_bytes(truncated(gzip.compress))
+    before = tree(here)
+    outcome = cawv("train", text, "late.gz", *QUICK)
+    assert outcome.code == 1
+    says(outcome, "late.gz", "truncated")
+    assert tree(here) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(cawv: Run, text: Path) -> None:
+    text.chmod(0)
+    outcome = cawv("train", text, *QUICK)
+    assert outcome.code == 1
+    says(outcome, "c.txt", "ermission")
+
+
+def test_file_that_fails_while_it_is_read(cawv: Run) -> None:
+    # the nearest that root can get to an unreadable file: opens, then refuses to be read
+    outcome = cawv("train", "/proc/self/mem", *QUICK)
+    assert outcome.code == 1
+    says(outcome, "/proc/self/mem", "cannot read")
+
+
+def test_directory_without_files(cawv: Run, here: Path) -> None:
+    (here / "folder").mkdir()
+    outcome = cawv("train", "folder", *QUICK)
+    assert outcome.code == 1
+    says(outcome, "'folder'", "no files")
+
+
+def test_directory_pattern_and_pipe_are_the_same_corpus(cawv: Run, here: Path, text: Path) -> None:
+    (here / "folder").mkdir()
+    content = text.read_bytes()
+    half = content.index(b"\n", len(content) // 2) + 1
+    (here / "folder" / "1.txt").write_bytes(content[:half])
+    (here / "folder" / "2.txt.gz").write_bytes(gzip.compress(content[half:]))
+    vectors = []
+    for corpus in (text, "folder", "folder/*"):
+        assert cawv("train", corpus, *QUICK, "--overwrite").code == 0
+        vectors.append(one_model(here / "model").vectors.copy())
+    with open("c.txt", "rb") as stream:
+        subprocess.run([*CAWV, "train", "-", *QUICK[:-1], "piped"], stdin=stream, check=True, env=ENVIRONMENT)
+    vectors.append(one_model(here / "piped").vectors)
+    assert all((other == vectors[0]).all() for other in vectors)
+
+
+def test_corpus_given_twice_is_read_twice_but_said(cawv: Run, here: Path, text: Path) -> None:
+    outcome = cawv("train", text, "c.txt", *QUICK)
+    assert outcome.code == 0
+    says(outcome, "Warning: ", "c.txt", "twice")
+    assert one_model(here / "model").metadata["corpus"]["raw_tokens"] == 80_000
+
+
+def test_invalid_utf8_is_repaired_and_reported(cawv: Run, here: Path, text: Path) -> None:
+    lines = text.read_bytes().splitlines(keepends=True)
+    lines[500] = b"w1 \xff\xfe w2\n"
+    lines[900] = b"w1 caf\xe9 w2\n"
+    text.write_bytes(b"".join(lines))
+    outcome = cawv("train", text, *QUICK)
+    assert outcome.code == 0
+    says(outcome, "3 invalid UTF-8", "c.txt', line 501")
+    assert one_model(here / "model").metadata["corpus"]["repaired_utf8"] == 3
+
+
+@pytest.mark.parametrize("between", [" ", ""], ids=["words", "no-space"])
+def test_line_of_50_megabytes_takes_little_memory(here: Path, between: str) -> None:
+    rng = random.Random(3)
+    piece = b"abcdefghij" * 100_000
+    if between:
+        piece = " ".join(f"w{rng.randrange(500)}" for _ in range(200_000)).encode() + b" "
+    with open("long.txt", "wb") as file:
+        for _ in range(50_000_000 // len(piece) + 1):
+            file.write(piece)
+    process = subprocess.Popen(
+        [*CAWV, "train", "long.txt", *QUICK, "--sample", "1e-5", "--min-count", "1"],
+        env=ENVIRONMENT, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, anonymous_memory(process.pid))
+        time.sleep(0.005)
+    assert process.returncode == 0
+    assert process.stderr is not None
+    assert "cuts in lines of more than 10,000 tokens" in process.stderr.read()
+    assert len(one_model(here / "model")) >= (500 if between else 3)
+    assert 10e6 < peak < 250e6
+
+
+def anonymous_memory(pid: int) -> int:
+    """Return the bytes that a process holds beside its mapped files."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"RssAnon:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
+# ---- options that cannot be used --------------------------------------------------------------------------
+
+
+BAD_OPTIONS = [
+    (("--vector-size", "0"), "--vector-size"),
+    (("--vector-size", "many"), "--vector-size"),
+    (("--window", "-1"), "--window"),
+    (("--window", "0"), "--window"),
+    (("--negative", "0"), "--negative"),
+    (("--negative", "-5"), "--negative"),
+    (("--epochs", "0"), "--epochs"),
+    (("--workers", "0"), "--workers"),
+    (("--workers", "100000"), "--workers"),
+    (("--alpha", "-0.1"), "--alpha"),
+    (("--alpha", "nan"), "--alpha"),
+    (("--alpha", "inf"), "--alpha"),
+    (("--alpha", "0.01", "--min-alpha", "0.02"), "--min-alpha"),
+    (("--model", "skipgram", "--min-alpha", "0.06"), "--min-alpha"),
+    (("--sample", "-1"), "--sample"),
+    (("--sample", "2"), "--sample"),
+    (("--seed", "-1"), "--seed"),
+    (("--min-count", "0"), "--min-count"),
+    (("--max-final-vocab", "0"), "--max-final-vocab"),
+    (("--ns-exponent", "1000"), "--ns-exponent"),
+    (("--attention-warmup", "1.5"), "--attention-warmup"),
+    (("--attention-clip", "0"), "--attention-clip"),
+    (("--model", "glove"), "--model"),
+    (("--attention", "none"), "--attention"),
+    (("--backend", "cuda"), "--backend"),
+    (("--tokenizer", "spacy"), "--tokenizer"),
+    (("--vectorsize", "5"), "--vector-size"),
+    (("--valid", "-", "-"), "--valid"),
+    (("--output", ""), "--output is empty"),
+    (("--attention", "word"), "--attention is for --model cbow-attn, not for cbow"),
+    (("--model", "skipgram", "--cbow-update", "exact"), "--cbow-update"),
+    (("--model", "ssg", "--negatives", "shared"), "--negatives"),
+    (("--shared-by", "1"), "--shared-by"),
+    (("--shared-by", "65"), "--shared-by"),
+    (("--shared-by", "4", "--negatives", "exact"), "--shared-by"),
+    (("--shared-by", "4", "--model", "cwindow"), "--shared-by"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"), BAD_OPTIONS, ids=[" ".join(options) for options, _ in BAD_OPTIONS]
+)
+def test_impossible_options(cawv: Run, here: Path, text: Path, options: tuple[str, ...], named: str) -> None:
+    before = tree(here)
+    outcome = cawv("train", text, "-o", "model", *options)
+    assert outcome.code == 2
+    says(outcome, "Error: ", named)
+    assert tree(here) == before
+
+
+def test_more_parameters_than_memory(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.sysconf
+    monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else real(name))
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK, "--vector-size", "500")
+    assert outcome.code == 1
+    says(outcome, "200 words", "memory", "vector_size")
+    assert tree(here) == before
+
+
+# ---- places that cannot be written ------------------------------------------------------------------------
+
+
+BAD_PLACES = [
+    (("-o", "c.txt/model"), 1),
+    (("-o", "c.txt/deep/model"), 1),
+    (("-o", "c.txt", "--overwrite"), 1),
+    (("-o", "folder", "--overwrite"), 1),
+    (("-o", "folder"), 2),
+    (("-o", "/"), 1),
+    (("-o", "model", "--cache-dir", "c.txt/cache"), 1),
+    (("-o", "model", "--cache-dir", "c.txt"), 1),
+    (("-o", "model", "--log-json", "c.txt/log"), 2),
+    (("-o", "model", "--log-json", "folder"), 2),
+    (("-o", "model", "--log-json", "c.txt"), 2),
+    (("-o", "model", "--save-vocab", "nowhere/v.tsv"), 2),
+    (("-o", "model", "--save-vocab", "folder"), 2),
+    (("-o", "model", "--save-vocab", "c.txt"), 2),
+    (("-o", "model", "--valid", "nowhere.txt"), 1),
+    (("-o", "model", "--read-vocab", "nowhere.tsv"), 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), BAD_PLACES, ids=[" ".join(options) for options, _ in BAD_PLACES]
+)
+def test_places_are_looked_at_before_the_text_is_read(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int
+) -> None:
+    (here / "folder").mkdir()
+    (here / "folder" / "precious").write_text("not a model")
+    before = tree(here)
+
+    def reads_text(*_: Any) -> None:
+        raise AssertionError("the text was read before the places were looked at")
+
+    monkeypatch.setattr("wordvec_ca.text.reader.TextFiles.pieces", reads_text)
+    outcome = cawv("train", text, *options)
+    assert outcome.code == code
+    says(outcome, "Error: ", options[-1] if options[-1] != "--overwrite" else options[1])
+    assert tree(here) == before
+
+
+def test_no_room_for_the_model_is_said_before_training(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(here)
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000)
+    )
+    monkeypatch.setattr("wordvec_ca.training.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
+    outcome = cawv("train", text, *QUICK)
+    assert outcome.code == 1
+    says(outcome, "no room", "'model'", "free")
+    assert tree(here) == before
+
+
+def test_existing_output_needs_overwrite(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("train", text, *QUICK).out == "model\n"
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK, "--seed", "2")
+    assert outcome.code == 2
+    says(outcome, "'model' exists", "--overwrite")
+    assert tree(here) == before
+    # a run that fails later than the first look leaves the old model too
+    outcome = cawv("train", text, *QUICK, "--overwrite", "--alpha", "100", "--epochs", "50")
+    assert outcome.code == 1
+    says(outcome, "diverged", "alpha")
+    assert tree(here) == before
+    assert cawv("train", text, *QUICK, "--overwrite", "--seed", "2").code == 0
+    assert one_model(here / "model").metadata["config"]["seed"] == 2
+    assert set(tree(here)) == set(before)
+
+
+def test_overwrite_never_takes_what_is_not_ours(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("train", text, *QUICK).code == 0
+    (here / "model" / "notes.txt").write_text("mine")
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK, "--overwrite")
+    assert outcome.code == 1
+    says(outcome, "'notes.txt'", "not overwritten")
+    assert tree(here) == before
+
+
+def test_longest_name_that_is_allowed(cawv: Run, here: Path, text: Path) -> None:
+    name = "x" * 249  # and ".cache"
+    assert cawv("train", text, *QUICK[:-1], name).code == 0
+    assert len(one_model(here / name)) == 200
+    assert cawv("train", text, *QUICK[:-1], "x" * 256).code == 1
+
+
+def test_overwrite_follows_a_link(cawv: Run, here: Path, text: Path) -> None:
+    (here / "elsewhere").mkdir()
+    (here / "model").symlink_to("elsewhere/real")
+    assert cawv("train", text, *QUICK).code == 0
+    assert cawv("train", text, *QUICK, "--overwrite").code == 0
+    assert (here / "model").is_symlink()
+    assert [path.name for path in (here / "elsewhere").iterdir()] == ["real"]
+    one_model(here / "model")
+
+
+def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
+    here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.training.run import train
+
+    def spoil(record: Any) -> None:  # what --cache-dir or another program may do meanwhile
+        shutil.rmtree("out", ignore_errors=True)
+        Path("out").write_text("in the way")
+
+    Path("out").mkdir()
+    with pytest.raises(DataError, match=r"out/model.*The trained model is in '.*/model'") as error:
+        train(
+            "c.txt",
+            TrainConfig(epochs=1, vector_size=8),
+            output="out/model",
+            cache_dir="cache",
+            callbacks=[spoil],
+        )
+    refuge = re.search(r"is in '(.+?)'", str(error.value))
+    assert refuge
+    assert len(one_model(Path(refuge[1]))) == 200
+
+
+# ---- a full disk ------------------------------------------------------------------------------------------
+
+
+def run_with_file_limit(limit: int, *arguments: str) -> Outcome:
+    """Run the command where no file can grow beyond so many bytes."""
+
+    def restrict() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    # Python 3.11 takes a .pyc that was cut off for a whole one, and every later run would stumble on it
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*CAWV, *arguments], env=environment, capture_output=True, text=True, preexec_fn=restrict
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+FULL_DISKS = {
+    "cache": (50_000, ("train", "c.txt", *QUICK), "cache"),
+    "kept-cache": (50_000, ("train", "c.txt", *QUICK, "--cache-dir", "kept", "--keep-cache"), "kept"),
+    "model": (400_000, ("train", "c.txt", *QUICK, "--vector-size", "1000"), "'model'"),
+    "overwritten-model": (
+        400_000,
+        ("train", "c.txt", *QUICK[:-1], "old", "--vector-size", "1000", "--overwrite"),
+        "'old'",
+    ),
+    "vocab": (1_000, ("vocab", "c.txt", "-o", "v.tsv"), "v.tsv"),
+    "export": (1_000, ("export", "old", "-o", "v.txt"), "v.txt"),
+    "export-over": (1_000, ("export", "old", "-o", "old.txt", "--overwrite"), "old.txt"),
+    "export-gensim": (1_000, ("export", "old", "-o", "v.kv"), "v.kv"),
+    "export-binary": (1_000, ("export", "old", "-o", "v.bin"), "v.bin"),
+    "export-safetensors": (1_000, ("export", "old", "-o", "v.safetensors"), "v.safetensors"),
+    "export-projector": (1_000, ("export", "old", "-o", "v.projector"), "v.projector"),
+}
+
+
+@pytest.mark.parametrize("name", FULL_DISKS)
+def test_disk_full(cawv: Run, here: Path, text: Path, name: str) -> None:
+    limit, arguments, place = FULL_DISKS[name]
+    if "old" in arguments:
+        assert cawv("train", text, *QUICK[:-1], "old").code == 0
+    if "old.txt" in arguments:
+        assert cawv("export", "old", "-o", "old.txt").code == 0
+    before = tree(here)
+    outcome = run_with_file_limit(limit, *arguments)
+    assert outcome.code == 1
+    says(outcome, "Error: ", place, "File too large")
+    assert len(outcome.err.splitlines()) <= 2 + (arguments[0] == "train")
+    assert tree(here) == before
+
+
+def test_disk_full_for_the_log_does_not_end_the_run(here: Path, text: Path) -> None:
+    log = here / "log.json"
+    log.write_text((json.dumps({"time": 1.0, "fraction": 1.0, "epoch": 1}) + "\n") * 20_000)
+    size = log.stat().st_size
+    outcome = run_with_file_limit(
+        size + 1_000, "train", "c.txt", *QUICK, "--epochs", "9", "--log-json", "log.json"
+    )
+    assert outcome.code == 0
+    says(outcome, "Warning: ", "log.json", "File too large")
+    assert one_model(here / "model").metadata["trained_fraction"] == 1
+    records = [json.loads(line) for line in log.read_text()[size:].splitlines()]
+    assert [record["epoch"] for record in records] == list(range(1, len(records) + 1))
+    assert 1 <= len(records) <= 3
+
+
+# ---- held-out text and vocabularies -----------------------------------------------------------------------
+
+
+BAD_VALID = {"": "empty", "unknown words only\n": "vocabulary", "\0\0\0": "binary"}
+
+
+@pytest.mark.parametrize("content", BAD_VALID, ids=["empty", "unknown", "binary"])
+def test_bad_held_out_text(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    (here / "valid.txt").write_text(content)
+    before = tree(here)
+    monkeypatch.setattr("wordvec_ca.training.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
+    outcome = cawv("train", text, *QUICK, "--valid", "valid.txt")
+    assert outcome.code == 1
+    says(outcome, "Error: held-out text: ", BAD_VALID[content])
+    assert tree(here) == before
+
+
+BAD_VOCABS = {
+    b"": "empty",
+    b"w1\t5\nw2\n": "line 2",
+    b"w1\t5\nw2\tmany\n": "line 2",
+    b"w1\t5\nw1\t4\n": "line 2",
+    b"w1\t5\nw\xff\t4\n": "line 2",
+    b"foreign\t5\n": "occurs in the corpus",
+}
+
+
+@pytest.mark.parametrize(
+    "content", BAD_VOCABS, ids=["empty", "no-count", "word-count", "double", "utf8", "foreign"]
+)
+def test_bad_vocabulary(cawv: Run, here: Path, text: Path, content: bytes) -> None:
+    (here / "v.tsv").write_bytes(content)
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK, "--read-vocab", "v.tsv")
+    assert outcome.code == 1
+    says(outcome, "Error: ", BAD_VOCABS[content], *([] if b"foreign" in content else ["v.tsv"]))
+    assert tree(here) == before
+
+
+def test_vocabulary_goes_out_and_in_again(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("vocab", text, "-o", "v.tsv", "--min-count", "190").code == 0
+    assert cawv("train", text, *QUICK, "--read-vocab", "v.tsv", "--save-vocab", "again.tsv").code == 0
+    assert (here / "again.tsv").read_bytes() == (here / "v.tsv").read_bytes()
+    assert 0 < len(one_model(here / "model")) < 200
+
+
+def test_log_of_a_run_that_does_not_begin_is_not_left(cawv: Run, here: Path) -> None:
+    assert cawv("train", "missing.txt", *QUICK, "--log-json", "log.json").code == 1
+    assert not (here / "log.json").exists()
+
+
+def test_log_is_never_appended_to_json_lines_of_another_kind(cawv: Run, here: Path) -> None:
+    (here / "c.jsonl").write_text('{"text": "a b"}\n')
+    outcome = cawv("train", "c.jsonl", "--field", "text", "--log-json", "c.jsonl")
+    assert outcome.code == 2
+    says(outcome, "Error: ", "--log-json", "c.jsonl")
+    assert (here / "c.jsonl").read_text() == '{"text": "a b"}\n'
+
+
+# ---- signals ----------------------------------------------------------------------------------------------
+
+
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
+    """Wait until something is true, at most 60 seconds."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process is None or process.poll() is None, "the command ended too early"
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int) -> None:
+    content, before = text.read_bytes(), tree(here)
+    process = subprocess.Popen(
+        [*CAWV, "train", "-", *QUICK, "--log-json", "log.json"],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, text=False,
+    )  # fmt: skip
+    assert process.stdin is not None
+    for _ in range(20):
+        process.stdin.write(content)
+    process.stdin.flush()
+    wait_for((here / "model.run" / "text").exists, process)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.strip() == b"Interrupted."
+    assert tree(here) == before
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGTERM in background"])
+def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str) -> None:
+    def ignore_ctrl_c() -> None:  # as a shell does for a command in the background
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    valid = ("--valid", "c.txt")
+    process = subprocess.Popen(
+        [*CAWV, "train", "c.txt", *QUICK, "--epochs", "1000000", "--log-json", "log.json", *valid],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True,
+        preexec_fn=ignore_ctrl_c if how.endswith("background") else None,
+    )  # fmt: skip
+    wait_for(
+        lambda: (here / "log.json").exists() and (here / "log.json").read_text().count("\n") >= 2, process
+    )
+    if how.endswith("background"):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None
+    process.send_signal(signal.Signals[how.split()[0]])
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == "model\n"
+    assert "Traceback" not in err
+    assert err.count("Warning: interrupted") == 1
+    assert "what was trained is saved" in err
+    assert "cawv train --resume model continues it" in err
+    record = one_model(here / "model", interrupted=True).metadata
+    assert record["interrupted"] is True
+    assert 0 < record["trained_fraction"] < 1
+    assert len(record["loss_by_epoch"]) - len(record["valid_loss_by_epoch"]) in (0, 1)
+    last = json.loads((here / "log.json").read_text().splitlines()[-1])
+    assert last["epoch"] == len(record["loss_by_epoch"])
+
+
+SLOW_SAVE = """
+import time
+from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.cli import main
+save = EmbeddingModel.save
+def slow(self, *args, **kwargs):
+    print("saving", flush=True)
+    time.sleep({seconds})
+    save(self, *args, **kwargs)
+EmbeddingModel.save = slow
+main({arguments!r})
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
+    before = tree(here)
+    code = SLOW_SAVE.format(seconds=1 if times == 1 else 60, arguments=["train", "c.txt", *QUICK])
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "saving\n"
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    _, err = process.communicate(timeout=10)
+    assert "Traceback" not in err
+    if times == 1:  # the work is done: let it be saved
+        assert process.returncode == 0
+        one_model(here / "model")
+    else:
+        assert process.returncode == 130
+        assert tree(here) == before
+
+
+def test_signals_are_as_before_after_a_run(here: Path, text: Path) -> None:
+    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.training.run import train
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    train(text, TrainConfig(epochs=1, vector_size=8))
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+# ---- pipes, warnings, errors of our own -------------------------------------------------------------------
+
+
+def test_reader_that_goes_early(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("train", text, *QUICK).code == 0
+    words = [f"w{i}" for i in range(200)]
+    process = subprocess.Popen(
+        [*CAWV, "nn", "model", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 1
+
+
+def test_progress_lines_that_nobody_reads_do_not_end_the_run(here: Path, text: Path) -> None:
+    process = subprocess.Popen([*CAWV, "train", "c.txt", *QUICK], stderr=subprocess.PIPE, env=ENVIRONMENT)
+    assert process.stderr is not None
+    process.stderr.close()
+    process.wait()
+    one_model(here / "model")
+
+
+def test_internal_error_is_one_line(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr("wordvec_ca.models.parameters.EmbeddingModel.initialise", fail)
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK)
+    assert outcome.code == 1
+    assert "Traceback" not in outcome.err
+    assert re.search(r"^Error: internal error, KeyError: .*surprise.*--debug.*$", outcome.err, re.M)
+    assert tree(here) == before
+    with pytest.raises(KeyError):
+        main(["--debug", "train", str(text), *QUICK])
+
+
+def test_warnings_are_lines_for_people(cawv: Run, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*_: Any) -> None:
+        warnings.warn("mind the gap", stacklevel=1)
+
+    monkeypatch.setattr("wordvec_ca.training.collapse._warn_of_collapse", warn)
+    outcome = cawv("train", text, *QUICK)
+    assert "\nWarning: mind the gap\n" in outcome.err
+
+
+def test_bar_on_a_terminal(here: Path, text: Path) -> None:
+    import pty
+
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [*CAWV, "train", "c.txt", *QUICK, "--epochs", "20"], stderr=end, env=ENVIRONMENT
+    )
+    os.close(end)
+    shown = bytearray()
+
+    def read() -> None:
+        try:
+            while piece := os.read(terminal, 4096):
+                shown.extend(piece)
+        except OSError:  # the other end is closed
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert process.wait() == 0
+    reader.join()
+    os.close(terminal)
+    assert b"Reading" in shown
+    assert b"100.0%" in shown
+    assert b"epoch 20/20" in shown
+    assert b"\x1b[?25h" in shown, "the cursor must be visible again"
+
+
+def test_quiet_prints_the_name_only(cawv: Run, text: Path) -> None:
+    outcome = cawv("train", text, *QUICK, "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "model\n", "")
+
+
+def test_demonstration(cawv: Run, here: Path) -> None:
+    outcome = cawv("demo", "--max-words", "50000", "--epochs", "1")
+    assert outcome.code == 0
+    assert "nearest neighbours" in outcome.out
+    assert "evaluation" in outcome.out
+    one_model(here / "demo.cbow-attn")
+
+
+def test_output_is_named_after_corpus_and_model(cawv: Run, here: Path, text: Path) -> None:
+    text.rename(here / "wiki.en.txt")
+    outcome = cawv("train", "wiki.en.txt", "--model", "sg", "--epochs", "1")
+    assert outcome.out == "wiki.en.skipgram\n"
+    one_model(here / "wiki.en.skipgram")
+
+
+def test_dry_run_plans_and_writes_nothing(cawv: Run, here: Path, text: Path) -> None:
+    before = tree(here)
+    outcome = cawv("train", text, *QUICK, "--dry-run")
+    assert outcome.code == 0
+    for part in ("vocabulary", "200 words", "parameters", "3,200", "memory", "disk", "time"):
+        assert part in outcome.out
+    assert "Warning: alpha is 0.05" in cawv("train", text, *QUICK, "--alpha", "0.05", "--dry-run").err
+    assert tree(here) == before
+
+
+def test_dry_run_with_the_words_of_another_text(cawv: Run, here: Path, text: Path) -> None:
+    assert cawv("train", text, *QUICK).code == 0
+    (here / "few.tsv").write_text("w1\t5\nw2\t5\n")
+    (here / "more.txt").write_text("w1 w2 new\n" * 2)
+    assert (
+        "2 words, 66.7% of the tokens"
+        in cawv("train", "more.txt", "--read-vocab", "few.tsv", "--dry-run").out
+    )
+    assert "200 words, 66.7%" in cawv("train", "more.txt", "--continue-from", "model", "--dry-run").out
+
+
+def test_dry_run_of_what_is_too_large(cawv: Run, text: Path) -> None:
+    outcome = cawv("train", text, "--model", "ssg", "-d", "100000", "--window", "1000", "--dry-run")
+    assert outcome.code == 0
+    assert "it cannot run here" in outcome.out
+
+
+def test_a_run_without_a_prediction_is_no_silent_success(cawv: Run, here: Path) -> None:
+    (here / "words.txt").write_text("a\nb\n" * 10)
+    outcome = cawv("train", "words.txt", *QUICK)
+    assert "not one prediction was made" in outcome.err
+    assert "nan" not in outcome.err
+    record = (here / "model" / "config.json").read_text()
+    assert json.loads(record, parse_constant=pytest.fail)["loss_by_epoch"] == [None]
+
+
+def test_kept_cache_is_used_again(cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cawv("train", text, *QUICK, "--keep-cache", "--cache-dir", "kept").code == 0
+    first = one_model(here / "model").vectors.copy()
+    monkeypatch.setattr("wordvec_ca.text.reader.TextFiles.pieces", lambda *_: pytest.fail("read again"))
+    assert cawv("train", text, *QUICK, "--keep-cache", "--cache-dir", "kept", "--overwrite").code == 0
+    assert (one_model(here / "model").vectors == first).all()
+
+
+def test_model_that_is_none(cawv: Run, here: Path, text: Path) -> None:
+    (here / "folder").mkdir()
+    for arguments in (
+        ["nn", "folder", "w1"],
+        ["nn", "c.txt", "w1"],
+        ["info", "folder"],
+        ["export", "c.txt", "-o", "v.bin"],
+    ):
+        outcome = cawv(*arguments)
+        assert outcome.code == 1
+        says(outcome, "Error: ", arguments[1])
+    assert cawv("nn", "missing", "w1").code == 2
+    assert cawv("train", text, *QUICK).code == 0
+    outcome = cawv("attention", "model", "w1 w2", "--target", "w1")
+    assert outcome.code == 1
+    says(outcome, "cbow-attn")
+    outcome = cawv("nn", "model", "w1000")
+    assert outcome.code == 1
+    says(outcome, "w1000", "did you mean")
+
+
+def test_attention_as_table_and_picture(
+    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cawv("train", text, *QUICK, "--model", "cbow-attn", "--tokenizer", "whitespace").code == 0
+    look = ("attention", "model", "w1 $x^$ w2 w3", "--target")
+    outcome = cawv(*look, "w2", "--plot", "out.png")
+    assert outcome.code == 0
+    rows = outcome.out.splitlines()[2:]
+    assert [row[6:10].rstrip() for row in rows] == ["w1", "$x^$", "w3"]
+    assert "not in the vocabulary" in rows[1]
+    assert (here / "out.png").read_bytes().startswith(b"\x89PNG")
+    weights = [word["weight"] for word in json.loads(cawv(*look, "3", "--json").out)["context"]]
+    assert weights[1] is None
+    assert sum(weights[::2]) == pytest.approx(1, abs=1e-5)
+    before = tree(here)
+    outcome = run_with_file_limit(1_000, *look, "w2", "--plot", "out.png")
+    assert outcome.code == 1
+    says(outcome, "out.png", "File too large")
+    assert tree(here) == before
+    for target, place, code in (("w9", "x.png", 2), ("w2", "c.txt/x.png", 1), ("w2", "x.nothing", 1)):
+        outcome = cawv(*look, target, "--plot", place)
+        assert outcome.code == code
+        says(outcome, "Error: ")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    says(cawv(*look, "w2", "--plot", "x.png"), "matplotlib", "pip install")
+    assert tree(here) == before
+
+
+def test_min_count_also_prunes_a_vocabulary_that_is_read(here: Path, cawv: Run) -> None:
+    Path("text").write_text("a b c d\n" * 50)
+    Path("vocab").write_text("a\t900\nb\t30\nc\t2\n")
+    for given, words in ([], 3), (["--min-count", "3"], 2), (["--max-final-vocab", "1"], 1):
+        assert cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", *given).code == 0
+        assert len(Path("model/vocab.tsv").read_text().splitlines()) == words
+    outcome = cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", "--min-count", "1000")
+    assert outcome.code == 1
+    assert "no word is left" in outcome.err
+
+
+# ---- n-grams ----------------------------------------------------------------------------------------------
+
+
+def test_words_that_were_never_seen(cawv: Run, here: Path) -> None:
+    rng = random.Random(1)
+    lines = [" ".join(rng.choices(["houses", "house", "housing", "mouse", "mice"], k=8)) for _ in range(300)]
+    (here / "t.txt").write_text("\n".join(lines))
+    outcome = cawv("train", "t.txt", *QUICK, "--subwords", "--min-n", "2", "--max-n", "4")
+    assert outcome.code == 0, outcome.err
+    assert (here / "model" / "ngrams.tsv").read_text().count("\t") > 10
+    outcome = cawv("nn", "model", "Housed", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["neighbours"][0]["word"].startswith("hous")
+    assert "made of its n-grams" in outcome.err
+    assert cawv("analogy", "model", "house", "houses", "mouses").code == 0
+    assert cawv("nn", "model", "xyzzy").code == 1
+    (here / "pairs.tsv").write_text("house\thouses\t9\nhoused\tmices\t2\nmouse\tmousing\t5\nxyz\thouse\t1\n")
+    outcome = cawv("eval", "model", "--similarity", "pairs.tsv", "--json")
+    assert outcome.code == 0, outcome.err
+    report = json.loads(outcome.out)[0]
+    assert report["details"]["words_from_ngrams"] == 3  # housed, mices, mousing
+    assert report["coverage"] == 0.75
+    for name in ("v.fasttext", "v.txt"):
+        assert cawv("export", "model", "-o", name).code == 0
+    assert cawv("nn", "v.fasttext", "housed").code == 0
+    assert cawv("nn", "v.txt", "housed").code == 1
+    outcome = cawv("train", "t.txt", *QUICK[:-1], "again", "--continue-from", "v.fasttext")
+    assert outcome.code == 0, outcome.err
+    assert json.loads((here / "again" / "config.json").read_text())["config"]["buckets"] == 2_000_000
+    assert cawv("train", "t.txt", "--subwords", "--min-n", "5", "--max-n", "4").code == 2

@@ -1,0 +1,78 @@
+"""Headings in the help, completion in shells, and the nearest right word for a slip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from wordvec_ca.cli.train import command as train_command
+from wordvec_ca.cli.train_options import GROUPS
+
+
+def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(command) -> None:
+    text = command("train", "--help").out
+    places = [text.index(f"{title}:") for title in GROUPS]
+    assert places == sorted(places)
+    for name in ("--output", "--model", "--vector-size", "--window", "--epochs", "--min-count"):
+        assert places[0] < text.index(f"{name}") < places[1], name
+    grouped = sum(len(options) for options in GROUPS.values())
+    assert grouped == sum(param.param_type_name == "option" for param in train_command.params)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggestion"),
+    [
+        (["trian"], "Did you mean train?"),
+        (["serach"], "Did you mean search"),
+        (["train", "c.txt", "--vectorsize", "5"], "--vector-size"),
+        (["train", "c.txt", "--model", "cbow-atn"], "Did you mean cbow-attn"),
+        (["train", "c.txt", "--negatives", "shard"], "Did you mean shared?"),
+        (["completion", "bsh"], "Did you mean bash"),
+        (["nn", "v.safetensors", "quen"], "did you mean queen?"),
+        (["analogy", "v.safetensors", "kign", "king", "quen"], "did you mean queen?"),
+    ],
+)
+def test_a_slip_gets_the_nearest_right_word(command, vectors_of, arguments, suggestion) -> None:
+    vectors_of(["king", "queen", "man"])
+    outcome = command(*arguments)
+    assert outcome.code in (1, 2)
+    assert suggestion in outcome.err
+
+
+def complete(words: str) -> list[str]:
+    """Return what the command offers to a bash in which these words were typed."""
+    typed = words.split(" ")
+    environment = {
+        **os.environ,
+        "_CAWV_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(typed) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "from wordvec_ca.cli import main; main([])"],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_commands_options_values_and_files_are_completed() -> None:
+    assert {"plain,train"} <= set(complete("cawv tr"))
+    assert "plain,--vector-size" in complete("cawv train --vec")
+    assert "plain,skipgram" in complete("cawv train --model s")
+    assert complete("cawv train c.t") == ["file,c.t"]
+    assert complete("cawv nn mod") == ["file,mod"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(command, shell) -> None:
+    outcome = command("completion", shell)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"{shell}_complete" in outcome.out
+    assert "cawv" in outcome.out
+    if program := shutil.which(shell):
+        syntax = subprocess.run([program, "-n"], input=outcome.out, text=True, capture_output=True)
+        assert syntax.returncode == 0, syntax.stderr

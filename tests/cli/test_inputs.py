@@ -1,0 +1,249 @@
+"""Several inputs, folders with strangers in them, words in other capitals, runs that cannot go on."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordvec_ca import KeyedVectors, SearchIndex, TrainConfig, train
+
+SMALL = ("--epochs", "1", "-d", "8", "--workers", "1")
+
+
+@pytest.fixture
+def text(command) -> Path:
+    path = Path("c.txt")
+    path.write_text("".join(f"w{i % 7} w{i % 11} w{i % 13} w{i % 17}\n" for i in range(1000)))
+    return path
+
+
+@pytest.fixture
+def broken(text) -> Path:
+    """Return a file whose compressed data end early."""
+    path = Path("broken.gz")
+    whole = gzip.compress(np.random.default_rng(1).bytes(50_000).hex().encode())
+    path.write_bytes(whole[: len(whole) // 2])
+    return path
+
+
+# ---- several inputs ---------------------------------------------------------------------------------------
+
+
+def test_embed_keeps_what_can_be_read_and_names_the_rest(command, text, broken) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    assert command("embed", "model", text, "-o", "alone.npy").code == 0
+    outcome = command("embed", "model", broken, text, "missing.txt", "-o", "rows.npy")
+    assert outcome.code == 1
+    assert "Not run:" in outcome.err
+    assert "broken.gz" in outcome.err
+    assert "truncated" in outcome.err
+    assert "missing.txt" in outcome.err
+    assert np.array_equal(np.load("rows.npy"), np.load("alone.npy"))
+    outcome = command("embed", "model", broken, "missing.txt", "-o", "none.npy")
+    assert outcome.code == 1
+    assert "missing.txt" in outcome.err
+    assert not Path("none.npy").exists()
+
+
+def test_reembed_keeps_what_can_be_read_and_names_the_rest(command, text, broken) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    assert command("reembed", "model", text, "-o", "c.npz", "--counts-only").code == 0
+    Path("bad.npz").write_bytes(b"PK\3\4 not counts")
+    outcome = command("reembed", "model", "bad.npz", "c.npz", broken, "-o", "out")
+    assert outcome.code == 1
+    for name in ("Not run:", "bad.npz", "broken.gz"):
+        assert name in outcome.err
+    assert command("reembed", "model", text, "-o", "whole").code == 0
+    assert Path("out/v0.npy").read_bytes() == Path("whole/v0.npy").read_bytes()
+    assert command("reembed", "model", "bad.npz", broken, "-o", "none").code == 1
+    assert not Path("none").exists()
+
+
+# ---- folders ----------------------------------------------------------------------------------------------
+
+
+def docx() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<w:document/>" * 100)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["folder", "folder/*"])
+def test_a_document_and_a_model_in_a_folder_are_left_out_and_counted(command, text, name: str) -> None:
+    folder = Path("folder")
+    folder.mkdir()
+    text.rename(folder / "a.txt")
+    command("train", "folder/a.txt", *SMALL, "-o", "folder/model")
+    command("train", "folder/a.txt", *SMALL, "-o", "alone")
+    (folder / "letter.docx").write_bytes(docx())
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
+    (folder / "b.txt.gz").write_bytes(gzip.compress(b"w1 w2\n"))
+    os.mkfifo(folder / "pipe")
+    outcome = command("train", name if name == "folder" else "folder", *SMALL, "-o", "all")
+    assert outcome.code == 0, outcome.err
+    assert "left out 3 files that are no text, the first 'folder/letter.docx' and 1 folders" in outcome.err
+    assert outcome.err.count("left out") == 1
+    record = command("info", "all", "--json").json
+    assert record["raw_tokens"] == 4002
+    outcome = command("vocab", "folder", "-o", "v.tsv", "--min-count", "1")
+    assert "left out 3 files" in outcome.err
+    assert command("train", "folder/letter.docx", *SMALL, "-o", "none").code == 1
+    assert command("train", "folder/model", *SMALL, "-o", "none").code == 1
+
+
+def test_a_folder_with_nothing_but_documents_says_what_they_are(command) -> None:
+    Path("folder").mkdir()
+    Path("folder/letter.docx").write_bytes(docx())
+    outcome = command("train", "folder", *SMALL)
+    assert outcome.code == 1
+    assert "letter.docx" in outcome.err
+
+
+# ---- capitals ---------------------------------------------------------------------------------------------
+
+
+def test_look_ups_forgive_capitals_and_say_so(command, vectors_of) -> None:
+    path = vectors_of(["paris", "rome", "france", "italy", "USA"])
+    outcome = command("nn", path, "Paris", "-n", 2)
+    assert outcome.code == 0
+    assert outcome.out == command("nn", path, "paris", "-n", 2).out
+    assert outcome.err == "'Paris' has no vector; answering for 'paris'\n"
+    assert command("nn", path, "USA").err == ""
+    found = command("nn", path, "Paris", "--json").json
+    assert (found["word"], found["given"]) == ("paris", "Paris")
+    outcome = command("analogy", path, "Paris", "FRANCE", "rome")
+    assert outcome.out == command("analogy", path, "paris", "france", "rome").out
+    assert outcome.err.count("answering for") == 2
+    assert [
+        entry["count"]
+        for entry in command("analogy", path, "Paris", "France", "rome", "--json").json["answers"]
+    ]
+    vectors = KeyedVectors.load(path)
+    with pytest.raises(KeyError, match=r"'Paris' has no vector .* but 'paris' has"):
+        vectors["Paris"]
+    with pytest.raises(KeyError, match=r"'Usa' has no vector among the 5 words$"):
+        vectors.most_similar("Usa")
+    assert vectors.known_form("Rome") == "rome"
+    assert vectors.known_form("usa") is None
+
+
+def test_search_forgives_capitals(command, vectors_of) -> None:
+    path = vectors_of(["paris", "rome", "is", "nice", "France"])
+    Path("c.txt").write_text("paris is nice\nrome is nice\nFrance is\n")
+    search = ("search", path, "c.txt", "--no-lowercase", "-n", 1, "-q")
+    outcome = command(*search, "Paris IS France")
+    assert outcome.code == 0
+    assert outcome.out == command(*search, "paris is France").out
+    assert "'Paris' has no vector; answering for 'paris'" in outcome.err
+
+
+# ---- runs that cannot go on -------------------------------------------------------------------------------
+
+
+def test_a_kill_before_the_first_checkpoint_says_how_to_start_again(text) -> None:
+    command = [sys.executable, "-m", "wordvec_ca", "train", "-", *SMALL, "-o", "model"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None
+    process.stdin.write(text.read_bytes())
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not Path("model.run/run.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdin.close()
+    done = subprocess.run(
+        [sys.executable, "-m", "wordvec_ca", "train", "--resume", "model"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "the run has no checkpoint yet" in done.stderr
+    begun = "cawv train - --epochs 1 -d 8 --workers 1 -o model --overwrite"
+    assert begun in done.stderr
+    again = [sys.executable, "-m", "wordvec_ca", *begun.split()[1:]]
+    subprocess.run(again, input=text.read_bytes(), check=True)
+    Path("early.run").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "wordvec_ca", "train", "--resume", "early"], capture_output=True, text=True
+    )
+    assert "Start it again with the command that began it" in done.stderr
+
+
+def test_report_of_vectors_that_it_cannot_show(command, text) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    command("export", "model", "-o", "v.txt")
+    command("reembed", "model", text, "-o", "again")
+    for name in ("v.txt", "again", "model.none"):
+        outcome = command("report", name)
+        assert outcome.code == (2 if name == "model.none" else 1)
+        assert name in outcome.err
+    assert "cawv nn" in command("report", "v.txt").err
+    assert "not the directory of a trained model" in command("report", "again").err
+
+
+def test_exceptions_name_no_option_of_the_command_line(text, command) -> None:
+    from wordvec_ca import OutputExistsError
+
+    config = TrainConfig(epochs=1, vector_size=4, workers=1)
+    train(text, config, output="model")
+    with pytest.raises(OutputExistsError, match="overwrite=True") as error:
+        train(text, config, output="model")
+    assert "--" not in str(error.value)
+    with pytest.raises(OutputExistsError) as error:
+        KeyedVectors.load("model").save(text, format="word2vec", overwrite=False)
+    assert "--" not in str(error.value)
+    assert "--overwrite" in command("train", text, *SMALL, "-o", "model").err
+
+
+# ---- notebooks --------------------------------------------------------------------------------------------
+
+
+def test_objects_show_themselves_and_escape_what_they_show(command, text) -> None:
+    from wordvec_ca import SentenceVectorizer
+    from wordvec_ca.eval.report import Metric, Report
+
+    lines = ["<script>a \x1b[31m b", "c d", "a d"]
+    vectors = KeyedVectors(["a", "b", "<script>", "d"], np.eye(4, dtype="f4"), [4, 3, 2, 1])
+    index = SearchIndex.build(lines, SentenceVectorizer(vectors, method="mean").fit(lines), "index")
+    model = train(
+        [["<script>", "b", "\u202e"]] * 50, TrainConfig(epochs=1, vector_size=4, min_count=1, workers=1)
+    )
+    metrics = {"spearman": Metric(0.5, 0.4, 0.6)}
+    report = Report("similarity", "<script>", metrics, 9, 0.9, "pairs", 1, "", items={"x": np.zeros(10**6)})
+    for shown in (vectors, index, model, report):
+        page = shown._repr_html_()
+        assert page.startswith("<table>")
+        assert "<script>" not in page
+        assert "&lt;script&gt;" in page
+        assert "\x1b" not in page + repr(shown)
+        assert "\u202e" not in page + repr(shown)
+        assert len(repr(shown)) < 300
+    assert repr(model) == "EmbeddingModel('cbow', 3 words, vector_size=4, 100% trained)"
+    assert "3 sentences" in repr(index)
+    assert "spearman 0.500 [0.400, 0.600]" in repr(report)
+
+
+def test_train_shows_a_bar_on_a_terminal_and_nothing_elsewhere(text, capfd, monkeypatch) -> None:
+    config = TrainConfig(epochs=2, vector_size=4, workers=1)
+    train(text, config)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    train(text, config)
+    assert "epoch 2/2" in capfd.readouterr().err
+    train(text, config, callbacks=[lambda record: None])
+    train(text, config, progress=False)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    train(text, config, progress=True)
+    assert "epoch 2/2" in capfd.readouterr().err

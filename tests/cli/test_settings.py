@@ -1,0 +1,152 @@
+"""Options from a settings file and from variables; every run leaves the file that repeats it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+SMALL = ("--epochs", "1", "-d", "8", "--workers", "1")
+
+
+@pytest.fixture
+def text(command) -> Path:
+    """Return a corpus of 4,000 words in the working directory."""
+    path = Path("c.txt")
+    path.write_text("".join(f"w{i % 7} w{i % 11} w{i % 13} w{i % 17}\n" for i in range(1000)))
+    return path
+
+
+def vectors(folder: str) -> bytes:
+    return Path(folder, "vectors.kv.vectors.npy").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--model", "sg", "--seed", "7"),
+        ("--model", "attention", "--attention", "position", "--window", "3"),
+    ],
+    ids=["cbow", "skipgram", "attention"],
+)
+def test_every_run_leaves_settings_that_repeat_it(command, text, options) -> None:
+    assert command("train", text, *SMALL, *options, "--valid", text, "-o", "first").code == 0
+    settings = tomllib.loads(Path("first/run.toml").read_text())
+    assert settings["corpus"] == [str(text.absolute())]
+    assert settings["valid"] == str(text.absolute())
+    assert settings["workers"] == 1
+    assert "output" not in settings
+    outcome = command("train", "--config", "first/run.toml", "-o", "second")
+    assert outcome.code == 0, outcome.err
+    assert vectors("first") == vectors("second")
+    assert Path("second/run.toml").read_text() == Path("first/run.toml").read_text()
+
+
+def test_a_run_from_python_leaves_settings_too(command, text) -> None:
+    from wordvec_ca import TrainConfig, train
+
+    config = TrainConfig(model="skipgram", epochs=1, vector_size=8, workers=1, min_count=2)
+    train(text, config, output="first")
+    assert command("train", "--config", "first/run.toml", "-o", "second").code == 0
+    assert vectors("first") == vectors("second")
+    train([["a", "b"]] * 50, config, output="third")
+    assert "add it" in Path("third/run.toml").read_text()
+    assert "corpus" not in tomllib.loads(Path("third/run.toml").read_text())
+
+
+def test_a_resumed_run_leaves_the_settings_of_its_beginning(command, text) -> None:
+    from wordvec_ca import TrainConfig, train
+
+    class Killed(BaseException):
+        """Ends a run as nothing that a program may catch and save from."""
+
+    def kill(record) -> None:
+        if record.fraction > 0.5:
+            raise Killed
+
+    settings = {"corpus": [str(text.absolute())], "vector-size": 8, "epochs": 40, "workers": 1}
+    config = TrainConfig(epochs=40, vector_size=8, workers=1)
+    with pytest.raises(Killed):
+        train(text, config, output="model", callbacks=[kill], checkpoint_every="1k", settings=settings)
+    assert Path("model.run").exists()
+    assert command("train", "--resume", "model").code == 0
+    assert tomllib.loads(Path("model/run.toml").read_text()) == settings
+    assert command("train", "--config", "model/run.toml", "-o", "again").code == 0
+    assert vectors("model") == vectors("again")
+
+
+def test_vocabulary_in_settings_is_pruned_only_if_that_was_given(command, text) -> None:
+    Path("v.tsv").write_text("w1\t9\nw2\t9\nw3\t2\n")
+    assert command("train", text, *SMALL, "--read-vocab", "v.tsv", "-o", "first").code == 0
+    assert command("train", "--config", "first/run.toml", "-o", "second").code == 0
+    assert len(Path("second/vocab.tsv").read_text().splitlines()) == 3
+    assert command("train", "--config", "first/run.toml", "--min-count", "5", "-o", "third").code == 0
+    assert len(Path("third/vocab.tsv").read_text().splitlines()) == 2
+
+
+def test_command_line_goes_before_variables_and_these_before_the_file(command, text, monkeypatch) -> None:
+    Path("s.toml").write_text("corpus = 'c.txt'\nvector_size = 5\nepochs = 1\nworkers = 1\nlowercase = false")
+    assert command("train", "--config", "s.toml", "-o", "a").code == 0
+    monkeypatch.setenv("CAWV_TRAIN_VECTOR_SIZE", "6")
+    monkeypatch.setenv("CAWV_TRAIN_CONFIG", "s.toml")
+    assert command("train", "-o", "b").code == 0
+    assert command("train", "-d", "7", "-o", "c").code == 0
+    sizes = [command("info", name, "--json").json["config"]["vector_size"] for name in "abc"]
+    assert sizes == [5, 6, 7]
+    assert command("info", "a", "--json").json["config"]["lowercase"] is False
+    assert tomllib.loads(Path("b/run.toml").read_text())["vector-size"] == 6
+
+
+def test_variables_are_for_every_command_and_in_its_help(command, vectors_of, monkeypatch) -> None:
+    path = vectors_of(["a", "b", "c", "d"])
+    monkeypatch.setenv("CAWV_NN_TOPN", "1")
+    monkeypatch.setenv("CAWV_NN_JSON", "1")
+    assert len(command("nn", path, "a").json["neighbours"]) == 1
+    assert "CAWV_NN_" in command("nn", "--help").out
+    assert "CAWV_COMMAND_OPTION" in command("--help").out
+    monkeypatch.setenv("CAWV_NN_TOPN", "many")
+    assert command("nn", path, "a").code == 2
+
+
+def test_a_variable_for_another_model_is_no_error(command, text, monkeypatch) -> None:
+    monkeypatch.setenv("CAWV_TRAIN_ATTENTION", "word")
+    assert command("train", text, *SMALL, "-o", "a").code == 0
+    assert "attention" not in tomllib.loads(Path("a/run.toml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("vector-sise = 5", ["vector-sise", "vector-size"]),
+        ("vector-size = [5]", ["vector-size", "string or a number"]),
+        ("vector-size = 5.5", ["vector-size"]),
+        ("lowercase = 'x'", ["lowercase", "true or false"]),
+        ("no-cache = 1", ["no-cache", "true or false"]),
+        ("corpus = [1]", ["corpus", "list of strings"]),
+        ("model = 'cbwo'", ["model", "cbow"]),
+        ("[train]\nepochs = 1", ["train"]),
+        ("epochs = ", ["not TOML"]),
+        ("attention = 'word'", ["--attention is for"]),
+        ("config = 'other.toml'", ["config"]),
+        ("\xff = 1", ["not TOML"]),
+    ],
+)
+def test_settings_that_cannot_be_used(command, text, content, words) -> None:
+    Path("s.toml").write_text(content)
+    outcome = command("train", text, "--config", "s.toml", "-o", "model")
+    assert outcome.code in (1, 2)
+    for word in words:
+        assert word in outcome.err
+    assert not Path("model").exists()
+    missing = command("train", text, "--config", "nowhere.toml", "-o", "model")
+    assert missing.code == 1
+    assert "nowhere.toml" in missing.err
+
+
+def test_settings_do_not_go_with_resume(command, text) -> None:
+    Path("s.toml").write_text("epochs = 2")
+    outcome = command("train", "--resume", "model", "--config", "s.toml")
+    assert outcome.code == 2
+    assert "--config does not go with --resume" in outcome.err

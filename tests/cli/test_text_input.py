@@ -1,0 +1,108 @@
+"""What a user meets with text of any kind: encodings, tables, segmenters; models name no code to run."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+QUICK = ("-q", "--min-count", "1", "-d", "8", "--epochs", "1", "--workers", "1", "--model", "cbow-attn")
+
+MODULE = """
+from pathlib import Path
+
+def halves(line):
+    Path("it-ran").touch()
+    return [word[i : i + 2] for word in line.split() for i in range(0, len(word), 2)]
+"""
+
+
+@pytest.fixture
+def cawv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    import warnings
+
+    from wordvec_ca.cli import describe_error, group
+
+    def run(*arguments: object) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = CliRunner().invoke(
+                group, [str(argument) for argument in arguments], obj={"arguments": []}
+            )
+        result.told = " ".join(str(warning.message) for warning in caught)
+        if isinstance(result.exception, Exception):
+            result.told += describe_error(result.exception)
+        return result
+
+    return run
+
+
+def config(model: str) -> dict[str, Any]:
+    found = json.loads(Path(model, "config.json").read_text())
+    return dict(found["config"])
+
+
+def test_encoding_and_its_warning(cawv: Any) -> None:
+    Path("c.txt").write_bytes("grüne Bäume überall\n".encode("cp1252") * 500)
+    assert "--encoding cp1252" in cawv("train", "c.txt", *QUICK, "-o", "m").told
+    assert not Path("m").exists()
+    assert cawv("train", "c.txt", *QUICK, "-o", "m", "--encoding", "windows-1252").exit_code == 0
+    assert config("m")["encoding"] == "windows-1252"
+    assert cawv("train", "c.txt", *QUICK, "-o", "n", "--encoding", "klingon").exit_code == 2
+    Path("d.txt").write_bytes(b"one two three\n" * 999 + b"caf\xe9\n")
+    assert "1 sequences" in cawv("train", "d.txt", *QUICK, "-o", "n").told
+
+
+def test_several_fields_are_kept_in_model_and_settings(cawv: Any) -> None:
+    Path("c.csv").write_text("title,text,n\n" + "red apple,on a tree,1\n" * 50)
+    assert cawv("train", "c.csv", *QUICK, "-o", "m", "--field", "title", "--field", "text").exit_code == 0
+    assert config("m")["field"] == ["title", "text"]
+    assert tomllib.loads(Path("m/run.toml").read_text())["field"] == ["title", "text"]
+    assert cawv("train", "--config", "m/run.toml", "-o", "n").exit_code == 0
+    assert Path("m/vectors.kv.vectors.npy").read_bytes() == Path("n/vectors.kv.vectors.npy").read_bytes()
+    assert cawv("vocab", "c.csv", "--field", "text", "-o", "v.tsv").exit_code == 0
+    assert "tree\t50" in Path("v.tsv").read_text()
+
+
+def test_a_function_of_the_user_runs_only_when_the_user_names_it(cawv: Any, monkeypatch: Any) -> None:
+    Path("own_splitter.py").write_text(MODULE)
+    Path("c.txt").write_text("abcd efgh\n" * 50)
+    name = "own_splitter:halves"
+    assert cawv("train", "c.txt", *QUICK, "-o", "m", "--tokenizer", name).exit_code == 0
+    assert config("m")["tokenizer"] == name
+    assert Path("m/vocab.tsv").read_text().startswith("ab\t50\ncd\t50\nef\t50\n")
+    commands = [
+        ("attention", "m", "abcd", "--target", "cd"),
+        ("embed", "m", "c.txt", "-o", "e.npy"),
+        ("reembed", "m", "c.txt", "-o", "r"),
+        ("train", "--config", "m/run.toml", "-o", "n"),
+        ("train", "c.txt", "--continue-from", "m", "-o", "o"),
+    ]
+    Path("it-ran").unlink()
+    for command in commands:
+        refused = cawv(*command)
+        assert refused.exit_code == 1
+        assert f"--tokenizer {name}" in refused.told
+    assert not Path("it-ran").exists()
+    for command in commands:
+        assert cawv(*command, "--tokenizer", name).exit_code == 0, command
+    monkeypatch.setenv("CAWV_TOKENIZER", name)
+    assert cawv(*commands[0]).exit_code == 0
+
+
+def test_the_choice_of_segmenters_is_named(cawv: Any) -> None:
+    Path("c.txt").write_text("您可以查看页面的历史记录和讨论。\n" * 50)
+    told = cawv("train", "c.txt", *QUICK, "-o", "m").told
+    assert "100% Chinese or Japanese without spaces" in told
+    assert "--tokenizer icu (or jieba, for Chinese)" in told
+    assert cawv("train", "c.txt", *QUICK, "-o", "m", "--tokenizer", "mecab").exit_code == 2
+    pytest.importorskip("icu4py")
+    assert cawv("train", "c.txt", *QUICK, "-o", "m", "--tokenizer", "icu").exit_code == 0
+    assert "历史" in cawv("attention", "m", "您可以查看页面的历史记录", "--target", "查看").output

@@ -1,0 +1,144 @@
+"""A Ray cluster of some nodes on this machine, and an S3 server beside it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SERVER = """
+import sys
+from moto.s3.models import s3_backends
+from moto.server import main
+
+s3_backends["123456789012"]["aws"].create_bucket("bucket", "us-east-1")
+main()
+"""
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str | None]:
+    """An S3 server for tests and nodes alike; None without moto and s3fs."""
+    try:
+        import moto  # noqa: F401
+        import s3fs  # noqa: F401
+    except ImportError:
+        yield None
+        return
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = int(found.getsockname()[1])
+    variables = {
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+    }
+    former = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield "s3://bucket"
+    finally:
+        process.kill()
+        process.wait()
+        for name, value in former.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@dataclass
+class Machines:
+    """The nodes of the cluster, of one processor each; the head has none and does no work."""
+
+    cluster: Any
+    nodes: dict[str, Any] = field(default_factory=dict)
+
+    def add(self) -> None:
+        """Start a node."""
+        node = self.cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+        self.nodes[node.node_id] = node
+
+    def kill(self, node: str) -> None:
+        """Let a node's processes vanish as if its power were cut."""
+        self.cluster.remove_node(self.nodes.pop(node), allow_graceful=False)
+
+    def have(self, n: int) -> None:
+        """See to it that there are so many nodes, and that dead ones are known to be dead."""
+        import ray
+
+        while len(self.nodes) > n:
+            self.cluster.remove_node(self.nodes.popitem()[1], allow_graceful=True)
+        while len(self.nodes) < n:
+            self.add()
+        for _ in range(300):
+            alive = {x["NodeID"] for x in ray.nodes() if x["Alive"] and x["Resources"].get("CPU")}
+            if alive == set(self.nodes):
+                return
+            time.sleep(0.1)
+        raise AssertionError("a node that was killed is still taken for alive")
+
+
+@pytest.fixture(scope="session")
+def machines(s3: str | None) -> Iterator[Machines]:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install wordvec-ca[cluster]")
+    from ray.cluster_utils import Cluster
+
+    quick = {
+        "health_check_initial_delay_ms": 1000,
+        "health_check_period_ms": 500,
+        "health_check_timeout_ms": 2000,
+        "health_check_failure_threshold": 3,
+    }
+    head = {
+        "num_cpus": 0,
+        "object_store_memory": 80 << 20,
+        "include_dashboard": False,
+        "_system_config": quick,
+    }
+    os.environ.update(RAY_worker_niceness="0")  # else all else on this machine comes first
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", namespace="cawv")
+    try:
+        yield Machines(cluster)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nine files of lines with words that keep company."""
+    rng = np.random.default_rng(1)
+    folder = tmp_path_factory.mktemp("text")
+    weights = 1 / np.arange(1, 301)
+    for i in range(9):
+        topics = rng.integers(0, 10, 700)
+        drawn = rng.choice(300, size=(700, 15), p=weights / weights.sum())
+        lines = [
+            " ".join(f"t{topic}w{word}" for word in line) for topic, line in zip(topics, drawn, strict=True)
+        ]
+        (folder / f"part-{i}.txt").write_text("\n".join(lines) + "\n")
+    return folder

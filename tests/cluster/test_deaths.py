@@ -1,0 +1,306 @@
+"""Nodes, actors, drivers die at any moment: each segment counts once, replicas are equal, nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
+from wordvec_ca.cluster.custody import Custody
+from wordvec_ca.cluster.driver import Driver
+from wordvec_ca.cluster.members import Member, Members
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+
+psutil = pytest.importorskip("psutil")
+pytestmark = pytest.mark.slow
+
+CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1)
+
+
+class Watched(Driver):
+    """A driver that looks at the ledger and the replicas before the model is saved."""
+
+    latest: Watched
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        type(self).latest = self
+        self.digests: set[str] = set()
+
+    def _save(self, *args: Any) -> Any:
+        living = [m for m in self.members.living if m.version == self.rounds.version]
+        self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
+        return super()._save(*args)
+
+
+class Deaths:
+    """Does something to the run at the n-th look at the nodes in a phase."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, phase: str, nth: int, act: Any) -> None:
+        self.done = False
+        self._left, self._phase, self._act = nth, phase, act
+        ask, attempt, collect = Members.ask, rounds.Rounds._attempt, Custody.collect
+        one_round = rounds.Rounds.round
+
+        def asked(members: Members, **options: Any) -> None:
+            self._look(members, Watched.latest.phase)
+            ask(members, **options)
+
+        def attempted(these: rounds.Rounds, *args: Any) -> bool:
+            before, Watched.latest.phase = Watched.latest.phase, "reducing"
+            try:
+                return attempt(these, *args)
+            finally:
+                Watched.latest.phase = before
+
+        def collected(custody: Custody, **options: Any) -> None:
+            if Watched.latest.phase == "encoding":
+                self._look(custody._members, "encoding")
+            collect(custody, **options)
+
+        def rounded(these: rounds.Rounds, *args: Any) -> None:
+            self._look(these.members, "round")
+            one_round(these, *args)
+
+        monkeypatch.setattr(rounds.Rounds, "round", rounded)
+        monkeypatch.setattr(Members, "ask", asked)
+        monkeypatch.setattr(rounds.Rounds, "_attempt", attempted)
+        monkeypatch.setattr(Custody, "collect", collected)
+
+    def _look(self, members: Members, phase: str) -> None:
+        if phase != self._phase or self.done:
+            return
+        self._left -= 1
+        if self._left <= 0:
+            self.done = True
+            self._act(members)
+
+
+@pytest.fixture(autouse=True)
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "Driver", Watched)
+
+
+def pid_of(members: Members, member: Member) -> int:
+    return int(members.ray.get(member.actor.status.remote(), timeout=30)["pid"])
+
+
+def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[str]]:
+    notices: list[str] = []
+    given: dict[str, Any] = {
+        "config": CONFIG,
+        "output": tmp_path / "model",
+        "cluster": "auto",
+        "nodes": 3,
+        "workers": 1,
+        "notice": notices.append,
+        "merging": {"merges_per_epoch": 10},
+        "checkpoint_every": "never",
+    }
+    finished = train_on_cluster(text, **{**given, **options})
+    return finished, notices
+
+
+def check(finished: FinishedRun, n_tokens: int = 9 * 700 * 15) -> EmbeddingModel:
+    """Check that all text was merged once, the replicas are equal, the model is good, and nothing is left."""
+    driver = Watched.latest
+    assert driver.totals.tallies["words"] == CONFIG.epochs * n_tokens
+    assert finished.record["trained_fraction"] == 1.0
+    assert len(driver.digests) == 1
+    if driver.sessions == 1:
+        merged = defaultdict(list)
+        for epoch, (shard, begin, end) in driver.rounds.entered:
+            merged[epoch, shard].append((begin, end))
+        for (_, shard), stretches in merged.items():
+            ends = [0] + [end for _, end in stretches]
+            assert [begin for begin, _ in stretches] == ends[:-1]
+            assert ends[-1] == driver.ledger.tokens[shard]
+        assert len(merged) == CONFIG.epochs * sum(n > 0 for n in driver.ledger.tokens)
+    model = finished.load()
+    assert model.vocab.raw_tokens == n_tokens
+    rows = model.vectors.vectors / np.linalg.norm(model.vectors.vectors, axis=1, keepdims=True)
+    topics = np.array([word.partition("w")[0] for word in model.vocab.words])
+    first = np.arange(200)
+    nearest = (rows[first] @ rows.T).argsort(axis=1)[:, -2]
+    assert (topics[nearest] == topics[first]).mean() > 0.8
+    folder = Path(finished.directory)
+    assert not list(folder.parent.glob("*.run"))
+    assert not list(folder.parent.glob(".*"))
+    assert not glob.glob(os.path.join(tempfile.gettempdir(), f"cawv-{driver.request.run}*"))
+    for _ in range(100):
+        if not actors():
+            break
+        time.sleep(0.1)
+    assert not actors()
+    return model
+
+
+def actors() -> list[int]:
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        words = process.info["cmdline"] or [""]
+        if words[0].startswith("ray::NodeActor") and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return found
+
+
+def test_undisturbed_it_is_reproducible_and_as_good_as_one_machine(machines, text, tmp_path) -> None:
+    machines.have(3)
+    first = check(train(text, tmp_path / "a")[0])
+    second = check(train(text, tmp_path / "b")[0])
+    assert np.array_equal(first.inputs, second.inputs)
+    assert np.array_equal(first.outputs, second.outputs)
+    record = json.loads((tmp_path / "a" / "model" / "config.json").read_text())["cluster"]
+    assert len(record["nodes"]) == 3
+    assert record["merges"] == 20
+    assert record["bytes_moved"] > 0
+    assert {"counting", "encoding", "training", "merging", "saving"} >= set(record["seconds"])
+    header, *lines = (tmp_path / "a" / "model" / "history.tsv").read_text().splitlines()
+    assert header.endswith("\twords_by_node")
+    words = [int(each.split(":")[1]) for each in lines[-1].split("\t")[-1].split()]
+    assert sum(words) == first.record["cluster"]["nodes"][0]["words"] + words[1] + words[2]
+
+
+@pytest.mark.parametrize("phase", ["counting", "encoding", "training", "reducing", "saving"])
+def test_a_node_dies(machines, text, tmp_path, monkeypatch, phase) -> None:
+    machines.have(3)
+
+    def kill(members: Members) -> None:
+        machines.kill(members.living[1].node)
+
+    deaths = Deaths(monkeypatch, phase, 1 if phase in ("encoding", "saving") else 3, kill)
+    finished, notices = train(text, tmp_path)
+    assert deaths.done
+    check(finished)
+    if phase in ("counting", "encoding", "training", "reducing"):
+        assert any("is lost" in notice for notice in notices), notices
+
+
+@pytest.mark.parametrize("phase", ["training", "reducing"])
+def test_an_actor_dies_and_its_node_gets_another(machines, text, tmp_path, monkeypatch, phase) -> None:
+    machines.have(3)
+
+    def kill(members: Members) -> None:
+        os.kill(pid_of(members, members.living[0]), signal.SIGKILL)
+
+    Deaths(monkeypatch, phase, 4, kill)
+    finished, notices = train(text, tmp_path)
+    check(finished)
+    assert sum("is lost" in notice for notice in notices) == 1
+    assert len(finished.record["cluster"]["nodes"]) == 4
+
+
+def test_all_nodes_die_and_the_run_goes_back_to_its_checkpoint(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(2)
+
+    def kill(members: Members) -> None:
+        for member in members.living:
+            os.kill(pid_of(members, member), signal.SIGKILL)
+
+    Deaths(monkeypatch, "training", 25, kill)
+    finished, notices = train(text, tmp_path, nodes=2, checkpoint_every="20k")
+    check(finished)
+    assert any("from the checkpoint" in notice for notice in notices), notices
+
+
+def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(
+    machines, text, tmp_path, s3
+) -> None:
+    if s3 is None:
+        pytest.skip("moto and s3fs are not installed")
+    import fsspec
+
+    machines.have(2)
+    system = fsspec.filesystem("s3")
+    system.invalidate_cache()
+    system.put(f"{text}/", f"{s3}/text/", recursive=True)
+    model = tmp_path / "model"
+    command = [sys.executable, "-m", "wordvec_ca", "train", f"{s3}/text/part-*.txt", "-o", str(model)]
+    command += ["--cluster", machines.cluster.address, "--nodes", "2", "--workers", "1", "-d", "16"]
+    command += ["--epochs", "2", "--min-count", "1", "--alpha", "0.1", "--checkpoint-every", "20k"]
+    command += ["--checkpoint-dir", f"{s3}/run", "--progress", "none"]
+    process = subprocess.Popen(command)
+    for _ in range(600):
+        system.invalidate_cache()
+        if system.exists(f"{s3}/run") and any(
+            name.endswith(".checkpoint") for name in system.ls(f"{s3}/run")
+        ):
+            break
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert not model.exists()
+    finished = resume_on_cluster(f"{s3}/run", notice=lambda text: None)
+    assert finished.directory == str(model)
+    assert finished.record["sessions"] == 2
+    check(finished)
+    system.invalidate_cache()
+    assert not system.exists(f"{s3}/run")
+
+
+def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(1)
+    one_round = rounds.Rounds.round
+
+    def waiting(these: rounds.Rounds, *args: Any) -> None:
+        if these.totals.merges == 0 and these.version == 2:
+            machines.add()
+        if these.version > 2 and not these.totals.merges:
+            time.sleep(1)  # the other starts meanwhile
+        one_round(these, *args)
+
+    monkeypatch.setattr(rounds.Rounds, "round", waiting)
+    finished, _ = train(text, tmp_path, nodes=2, patience=15, merging={"merges_per_epoch": 30})
+    check(finished)
+    nodes = finished.record["cluster"]["nodes"]
+    assert len(nodes) == 2
+    assert nodes[1]["words"] > 0
+
+
+def test_a_slow_node_is_named_and_not_waited_for(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(3)
+    monkeypatch.setattr(rounds, "SLOW_SECONDS", 0.5)
+
+    def freeze(members: Members) -> None:
+        pid = pid_of(members, members.living[2])
+        os.kill(pid, signal.SIGSTOP)
+        threading.Timer(3, os.kill, (pid, signal.SIGCONT)).start()
+
+    Deaths(monkeypatch, "round", 4, freeze)
+    finished, notices = train(text, tmp_path)
+    check(finished)
+    assert any("node 3" in notice and "is slow" in notice for notice in notices), notices
+    assert not finished.record["cluster"]["lost"]
+
+
+def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(3)
+    frozen = []
+
+    def freeze(members: Members) -> None:
+        frozen.append(pid_of(members, members.living[2]))
+        os.kill(frozen[0], signal.SIGSTOP)
+
+    Deaths(monkeypatch, "round", 4, freeze)
+    try:
+        finished, notices = train(text, tmp_path, patience=6)
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # Ray has killed it
+            os.kill(frozen[0], signal.SIGKILL)
+    check(finished)
+    assert any("node 3" in notice and "not answered" in notice for notice in notices), notices

@@ -1,0 +1,204 @@
+"""What a cluster's run is made of, without a cluster: shards, counts, ledger, merges, checkpoints, costs."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordvec_ca.cluster import check_address, cost
+from wordvec_ca.cluster.checkpoints import Storage
+from wordvec_ca.cluster.ledger import Ledger, Segment
+from wordvec_ca.cluster.node import Node, end_of_line, halved, whole
+from wordvec_ca.cluster.request import ClusterRequest
+from wordvec_ca.cluster.shards import Shard, Stripes, assigned, shards_of
+from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.training import MergePlan
+
+CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
+
+
+def nodes_that_have_counted(files: list[str], n: int) -> tuple[list[Node], list[Shard], list[int]]:
+    shards = shards_of(files, n, 1)
+    nodes = [Node(CONFIG, f"life {i}") for i in range(n)]
+    owners = assigned(shards, [0] * n, [1] * n)
+    for shard, owner in zip(shards, owners, strict=True):
+        nodes[owner].count(shard)
+    return nodes, shards, owners
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n: int) -> None:
+    files = sorted(map(str, text.glob("*.txt")))[: 3 if n < 3 else 9]
+    nodes, shards, owners = nodes_that_have_counted(files, n)
+    mine = [[s.number for s, o in zip(shards, owners, strict=True) if o == i] for i in range(n)]
+    counts, merged = nodes[0].reduce_parts(*[node.parts_of(mine[i], 0, 128) for i, node in enumerate(nodes)])
+    least, tokens, types = least_count(counts, CONFIG.text_options())
+    vocab = gathered_vocab(nodes[0].frequent(least, merged), tokens, types)
+    expected, _ = count_corpus(files, CONFIG.text_options())
+    assert vocab == expected
+    assert (vocab.raw_tokens, vocab.raw_types) == (expected.raw_tokens, expected.raw_types)
+
+    for node in nodes:
+        node.take_vocab(vocab)
+    encoded = [nodes[o].encode(s) for s, o in zip(shards, owners, strict=True)]
+    assert sum(found.stats.kept_tokens for found in encoded) == vocab.total_count
+    ledger = Ledger(CONFIG.epochs, [found.tokens for found in encoded])
+    for node in nodes:
+        node.begin(ledger.total, vocab)
+    plan, version, words = MergePlan.of(CONFIG, ledger.total, n), 0, 0.0
+    while not ledger.finished:
+        left = max(1, round(ledger.left(range(len(shards))) / ledger.total * 10))
+        trained = [
+            node.train(
+                version,
+                ledger.plan(mine[i], -(-ledger.left(mine[i]) // left)),
+                ledger.position,
+                ledger.epoch,
+                1,
+            )
+            for i, node in enumerate(nodes)
+        ]
+        slices = [node.slices(n) for node in nodes]
+        new = [
+            node.reduce(i, plan, ledger.total / 10 / n, 0.1, *[each[i] for each in slices])
+            for i, node in enumerate(nodes)
+        ]
+        version += 1
+        for node in nodes:
+            node.apply(version, *(new if n > 1 else ()))
+        for found in trained:
+            ledger.commit(found.segments)
+            words += found.tallies.get("words", 0)
+        if ledger.epoch_ended:
+            ledger.next_epoch()
+    assert words == CONFIG.epochs * vocab.total_count
+    assert len({node.digest() for node in nodes}) == 1
+
+    storage = Storage(str(tmp_path))
+    nodes[0].write_checkpoint(
+        storage.path("000001.checkpoint"), {"version": version, "ledger": ledger.as_dict()}
+    )
+    fresh = Node(CONFIG, "another")
+    fresh.begin(ledger.total, vocab)
+    found = storage.newest()
+    assert found is not None
+    fresh.read_checkpoint(storage.path(found[0]), found[1]["version"])
+    assert fresh.digest() == nodes[0].digest()
+    assert Ledger.from_dict(found[1]["ledger"]) == ledger
+
+
+def test_stripes_are_the_text_whatever_its_pieces() -> None:
+    lines = b"".join(b"line %d has words\n" % i for i in range(5000))
+    for cut in (1000, 77_777):
+        pieces = [lines[i : i + cut] for i in range(0, len(lines), cut)]
+        parts = [io.BufferedReader(Stripes(iter(pieces), i, 3, 2000)).read() for i in range(3)]
+        assert sorted(b"".join(parts).splitlines()) == sorted(lines.splitlines())
+        assert all(part.endswith(b"\n") for part in parts)
+        assert max(map(len, parts)) - min(map(len, parts)) < 2100
+        if cut == 1000:
+            first = parts
+    assert parts == first
+
+
+def test_halves_are_near_and_as_often_too_small_as_too_large() -> None:
+    values = np.random.default_rng(1).normal(size=(1000, 16)).astype(np.float32) * 1e-3
+    values[0] = 0
+    errors = whole(halved(values)) - values
+    assert np.abs(errors).max() <= np.abs(values).max() / 256
+    assert (np.abs(errors) <= np.abs(values) / 256).all()
+    assert abs(errors.mean()) < 0.02 * np.abs(errors).mean()
+    assert np.isnan(whole(halved(np.full(3, np.nan, np.float32)))).all()
+
+
+def test_a_ledger_takes_each_segment_once() -> None:
+    ledger = Ledger(2, [10, 7])
+    assert ledger.plan([0, 1], 12) == [Segment(0, 0, 10), Segment(1, 0, 2)]
+    ledger.commit([Segment(0, 0, 10), Segment(1, 0, 3)])
+    for twice in (Segment(1, 0, 3), Segment(1, 4, 7), Segment(1, 3, 8)):
+        with pytest.raises(AssertionError):
+            ledger.commit([twice])
+    ledger.commit([Segment(1, 3, 7)])
+    assert ledger.epoch_ended
+    ledger.next_epoch()
+    assert (ledger.position, ledger.done, ledger.segments) == (17, [0, 0], 3)
+    with pytest.raises(DataError):
+        Ledger.from_dict({**ledger.as_dict(), "done": [11, 0]})
+
+
+def test_segments_end_with_lines() -> None:
+    tokens = np.array([1, 2, -1, 3, -1, *range(3000), -1], np.int32)
+    assert [end_of_line(tokens, stop) for stop in (0, 1, 3, 4, 6, len(tokens))] == [0, 3, 3, 5, 3006, 3006]
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    node = Node(CONFIG, "a life")
+    vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
+    node.begin(25, vocab)
+    for version in (1, 2):
+        node.write_checkpoint(storage.path(storage.next_checkpoint()), {"version": version})
+    path = tmp_path / "000002.checkpoint"
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.warns(UserWarning, match="the one before it is used"):
+        found = storage.newest()
+    assert found == ("000001.checkpoint", {"version": 1})
+    (tmp_path / "000001.checkpoint").unlink()
+    with pytest.raises(DataError, match="no checkpoint can be read"):
+        storage.newest()
+
+
+def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
+    request = ClusterRequest(
+        config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
+        output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2, workers=1,
+        overwrite=False, cache_dir=None, checkpoint_every="10m", given_vocab=False,
+        merging={"rate": 2.0}, patience=60,
+    )  # fmt: skip
+    request.write()
+    for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
+        assert ClusterRequest.read(place) == request
+    request.clear()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError, match="there is no run on a cluster to resume"):
+        ClusterRequest.read(tmp_path / "m")
+
+
+def test_long_runs_and_fast_networks_scale_better() -> None:
+    def efficiency(words: float, network: float) -> float:
+        found = cost.costs(
+            TrainConfig(vector_size=300, workers=1, epochs=1).resolved(), n_words=1_000_000,
+            raw_words=int(words), words=int(words), lines=0, words_per_second=48e6,
+            reading_words_per_second=160e6, network=network, merge_seconds=0.5, numbers=[1, 2, 4, 8],
+        )  # fmt: skip
+        assert found[0].efficiency == 1
+        assert found[0].sent == 0
+        assert found[1].sent == pytest.approx(
+            200 * 1_000_000 * 304 * 4, rel=1e-4
+        )  # two arrays, two bytes, half of them twice
+        assert [each.efficiency for each in found] == sorted(
+            (each.efficiency for each in found), reverse=True
+        )
+        return found[-1].efficiency
+
+    assert efficiency(1e11, 1.25e8) < efficiency(1e11, 1.25e9) < efficiency(5e11, 1.25e9) < 1
+    short = cost.costs(
+        CONFIG, n_words=50_000, raw_words=10**8, words=10**8, lines=0, words_per_second=5e6,
+        reading_words_per_second=2e7, network=1e9, merge_seconds=0.1, numbers=[1, 2, 4],
+    )  # fmt: skip
+    assert cost.advice(short)[0] == 1
+
+
+@pytest.mark.parametrize("address", ["local", "auto", "10.0.0.1:6379", "head:6379", "[::1]:6379"])
+def test_addresses_that_are_right(address: str) -> None:
+    check_address(address)
+
+
+@pytest.mark.parametrize("address", ["", "remote", "10.0.0.1", "ray://head:10001", "a b:1"])
+def test_addresses_that_are_wrong(address: str) -> None:
+    with pytest.raises(ValueError, match="must be local"):
+        check_address(address)

@@ -1,0 +1,137 @@
+"""A headless Chromium, driven through its DevTools protocol: enough to open pages and look at them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--remote-debugging-port=0", "--remote-allow-origins=*", "--allow-file-access-from-files"),
+)
+
+
+def executable() -> str | None:
+    """Return the path of Debian's Chromium, or of another one."""
+    return next(
+        (
+            found
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (found := shutil.which(name))
+        ),
+        None,
+    )
+
+
+class Chromium:
+    """A browser with one tab.
+
+    Attributes
+    ----------
+    complaints : list of str
+        Errors of the console, of scripts and of loading, and addresses outside the disk, since the last page.
+    """
+
+    def __init__(self, path: str) -> None:
+        import websocket
+
+        self.complaints: list[str] = []
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(
+            [path, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        address = next(
+            found[1]
+            for line in self._process.stderr
+            if (found := re.search(r"listening on (ws://\S+)", line))
+        )
+        self._socket = websocket.create_connection(address, timeout=60)
+        self._number, self._session = 0, ""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def __enter__(self) -> Chromium:
+        """Return the browser."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the browser."""
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(20)
+        self._profile.cleanup()
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a method of the protocol and return its result."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        self._socket.send(json.dumps({**message, "sessionId": self._session} if self._session else message))
+        while True:
+            answer = json.loads(self._socket.recv())
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                return answer["result"]  # type: ignore[no-any-return]
+            self._notice(answer)
+
+    def _notice(self, event: dict[str, Any]) -> None:
+        method, what = event.get("method"), event.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            self.complaints.append(f"exception: {what['exceptionDetails']}")
+        elif method == "Runtime.consoleAPICalled" and what["type"] == "error":
+            self.complaints.append(f"console: {what['args']}")
+        elif method == "Log.entryAdded" and what["entry"]["level"] == "error":
+            self.complaints.append(f"log: {what['entry']['text']} {what['entry'].get('url', '')}")
+        elif method == "Network.requestWillBeSent" and not what["request"]["url"].startswith(
+            ("file:", "data:", "blob:")
+        ):
+            self.complaints.append(f"fetched from elsewhere: {what['request']['url']}")
+
+    def evaluate(self, script: str) -> Any:
+        """Return the value of an expression in the page."""
+        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def open(self, address: str) -> None:
+        """Open a page and wait until it has been loaded."""
+        self.complaints = []
+        self.call("Page.navigate", url=address)
+        there = f"location.href.startsWith({json.dumps(address.partition('#')[0])})"
+        self.wait(f"{there} && document.readyState == 'complete'")
+
+    def wait(self, condition: str, seconds: float = 30.0) -> None:
+        """Wait until an expression in the page is true."""
+        end = time.monotonic() + seconds
+        while not self.evaluate(condition):
+            assert time.monotonic() < end, f"{condition} did not become true in {seconds} s"
+            time.sleep(0.02)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Set the size of the window, in CSS pixels."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+
+    def screenshot(self, path: Path) -> None:
+        """Save a picture of the window."""
+        import base64
+
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))

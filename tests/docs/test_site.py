@@ -1,0 +1,176 @@
+"""The documentation site: it builds, its links lead somewhere, and a browser shows it without a complaint."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDTHS = (400, 1400)
+WIDER = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+
+pytestmark = pytest.mark.slow
+
+
+def module(name: str) -> ModuleType:
+    """Import a module that lies beside this one, whatever pytest's import mode."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+chromium = module("chromium")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site, just built; a warning of MkDocs is an error."""
+    for name in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
+        pytest.importorskip(name, reason="the site needs the extra docs: make docs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Page(HTMLParser):
+    """The links, anchors and fetched files of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take down what matters of an element."""
+        found = {name: value or "" for name, value in attrs}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag == "link" and found.get("rel") not in ("canonical", "prev", "next"):
+            self.fetched.append(found["href"])
+        elif tag in ("script", "img", "iframe", "source") and found.get("src"):
+            self.fetched.append(found["src"])
+
+
+def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    assert len(pages) > 50
+    faults = []
+    for path, page in pages.items():
+        if path.name == "404.html":  # its addresses are those of a server's root
+            continue
+        for fetched in page.fetched:
+            if (
+                not fetched.startswith("data:")
+                and not (path.parent / unquote(urlsplit(fetched).path)).is_file()
+            ):
+                faults.append(f"{path.relative_to(site)} fetches {fetched}")
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            if target not in pages and not target.is_file():
+                faults.append(f"{path.relative_to(site)}: {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                faults.append(f"{path.relative_to(site)}: {link}: no such place on that page")
+    assert not faults, "\n".join(faults)
+
+
+def test_every_command_option_and_public_name_has_its_place(site: Path) -> None:
+    import click
+
+    from wordvec_ca.cli import group
+
+    context = click.Context(group, info_name="cawv")
+    overview = (site / "commands" / "index.html").read_text(encoding="utf-8")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if command.hidden:
+            continue
+        page = "index-command" if name == "index" else name
+        assert f'href="{page}.html"' in overview
+        text = (site / "commands" / f"{page}.html").read_text(encoding="utf-8")
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                assert option.opts[-1] in text, f"{name}: {option.opts[-1]}"
+    packages = {path.parent.name for path in (ROOT / "wordvec_ca").glob("*/__init__.py")} - {"cli"}
+    assert packages <= {path.stem for path in (site / "reference").glob("*.html")}
+    anchors = Page(site / "reference" / "vectors.html").anchors
+    assert {"wordvec_ca.vectors.KeyedVectors", "wordvec_ca.vectors.KeyedVectors.most_similar"} <= anchors
+
+
+def test_equations_are_rendered(site: Path) -> None:
+    text = (site / "models.html").read_text(encoding="utf-8")
+    assert text.count("<math") > 20
+    assert "\\frac" not in text.replace("\\(", "")
+    assert "arithmatex" not in text
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """Return a headless browser."""
+    path = chromium.executable()
+    if path is None:
+        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
+    pytest.importorskip("websocket", reason="the browser is driven through websocket-client: make docs")
+    with chromium.Chromium(path) as made:
+        yield made
+
+
+def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chromium.Chromium) -> None:
+    """Follow every link from the start page: no error, nothing fetched, nothing wider than the window."""
+    start = (site / "index.html").as_uri()
+    to_do, seen, faults = [start], {start}, []
+    while to_do:
+        address = to_do.pop()
+        browser.open(address)
+        for width in WIDTHS:
+            browser.resize(width)
+            try:
+                browser.wait(f"{WIDER} <= 0", seconds=2)  # a moment for the page to adapt
+            except AssertionError:
+                wide = browser.evaluate(WIDER)
+                faults.append(f"{address} is {wide} pixels wider than a window of {width}")
+        if not browser.evaluate("document.querySelector('h1') !== null"):
+            faults.append(f"{address} has no heading")
+        faults += [f"{address}: {complaint}" for complaint in browser.complaints]
+        for link in browser.evaluate("[...document.links].map(a => a.href.split('#')[0])"):
+            if link.startswith("file:") and link not in seen:
+                seen.add(link)
+                if link.endswith(".html"):
+                    to_do.append(link)
+                elif not Path(unquote(urlsplit(link).path)).is_file():
+                    faults.append(f"{address} links to {link}, which does not exist")
+    assert not faults, "\n".join(faults)
+    not_reached = {path.as_uri() for path in site.rglob("*.html")} - seen - {(site / "404.html").as_uri()}
+    assert not not_reached, f"no link leads to {not_reached}"
+
+
+def test_search_finds_pages_without_a_server(site: Path, browser: chromium.Chromium) -> None:
+    browser.open((site / "index.html").as_uri())
+    browser.resize(1400)
+    browser.evaluate("document.querySelector('input[name=query]').focus()")
+    browser.call("Input.insertText", text="checkpoint")
+    browser.wait("document.querySelectorAll('.md-search-result__item').length > 2")
+    found = browser.evaluate("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href)")
+    assert any("long-runs" in link or "008-checkpoints" in link for link in found), found
+    assert not browser.complaints

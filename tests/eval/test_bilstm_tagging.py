@@ -1,0 +1,45 @@
+"""The LSTM tagger learns what only the sentence knows; without torch it says what to install."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from wordvec_ca.eval.data.treebanks import TaggedCorpus
+from wordvec_ca.eval.tasks import bilstm_tagging
+from wordvec_ca.eval.tasks.tagging import TaggingData
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+
+def parity(n_sentences, seed):
+    """Tag of a word: whether the number of words "a" before it is even. No window can know."""
+    rng = np.random.default_rng(seed)
+    sentences, tags = [], []
+    for _ in range(n_sentences):
+        words = [str(word) for word in rng.choice(["A", "b", "c"], rng.integers(2, 7))]
+        sentences.append(words)
+        tags.append([("even", "odd")[words[:i].count("A") % 2] for i in range(len(words))])
+    return TaggedCorpus("parity", sentences, tags, [""] * n_sentences)
+
+
+def test_the_tagger_reads_the_whole_sentence():
+    pytest.importorskip("torch", reason="needs torch: pip install 'wordvec-ca[torch]'")
+    kv = KeyedVectors(["a", "b"], np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32))
+    data = TaggingData("parity", parity(600, 1), parity(100, 2))
+    report = bilstm_tagging.evaluate(kv, data, epochs=25, n_hidden=16, sizes=(50,))
+    assert report.value > 0.97
+    assert list(report.metrics) == ["accuracy", "accuracy@50"]
+    again = bilstm_tagging.evaluate(kv, data, epochs=25, n_hidden=16)
+    np.testing.assert_array_equal(report.items["right@600"], again.items["right@600"])
+    words = [word for sentence in data.test.sentences for word in sentence]
+    assert report.coverage == pytest.approx(np.mean([word != "c" for word in words]))
+
+
+def test_without_torch_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith("wordvec_ca.nn")]:
+        monkeypatch.delitem(sys.modules, name)
+    kv = KeyedVectors(["a"], np.ones((1, 2), np.float32))
+    data = TaggingData("x", parity(5, 1), parity(5, 2))
+    with pytest.raises(ImportError, match=r"pip install 'wordvec-ca\[torch\]'"):
+        bilstm_tagging.evaluate(kv, data)

@@ -1,0 +1,192 @@
+"""Reports, their intervals and JSON, and paired comparisons."""
+
+import json
+
+import numpy as np
+import pytest
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.comparison import compare, comparison_table, holm
+from wordvec_ca.eval.report import Report, report_table, reports_in
+from wordvec_ca.eval.statistics.resampling import bootstrap, interval, sign_flips
+
+
+def accuracy(right, dataset="x", model="m", units=None):
+    report = Report(
+        "tagging", dataset, {}, len(right), 1.0, "tokens", 1, "protocol", units=units, model=model
+    )
+    report.items["right"] = np.asarray(right, dtype=np.float64)
+    report.measure("accuracy", "mean", "right")
+    return report
+
+
+def test_interval_of_a_mean_is_that_of_the_binomial():
+    right = np.arange(1000) % 5 > 0  # .8
+    metric = accuracy(right).metrics["accuracy"]
+    assert metric.value == pytest.approx(0.8)
+    half = 1.96 * np.sqrt(0.8 * 0.2 / 1000)
+    assert metric.low == pytest.approx(0.8 - half, abs=0.004)
+    assert metric.high == pytest.approx(0.8 + half, abs=0.004)
+
+
+def test_items_that_go_together_widen_the_interval():
+    right = np.repeat(np.arange(100) % 5 > 0, 10)  # each outcome ten times
+    alone = accuracy(right).metrics["accuracy"]
+    together = accuracy(right, units=np.repeat(np.arange(100), 10)).metrics["accuracy"]
+    assert together.high - together.low == pytest.approx((alone.high - alone.low) * np.sqrt(10), rel=0.2)
+
+
+def test_the_fast_ways_of_the_bootstrap_are_the_slow_one(monkeypatch):
+    from wordvec_ca.eval.statistics import resampling
+
+    rng = np.random.default_rng(0)
+    gold, state = rng.integers(0, 5, 200), rng.integers(0, 4, 200)
+    units = np.sort(rng.integers(0, 40, 200))
+    x, y = rng.normal(size=(2, 200))
+    cases = [
+        ("v-measure", (gold, state), units),
+        ("many-to-one", (gold, state), None),
+        ("mean", (x,), units),
+        ("mean", (x,), None),
+        ("spearman", (x.round(1), y), None),
+        ("pearson", (x, y), None),
+    ]
+    fast = [bootstrap(s, c, u, seed=3, resamples=20) for s, c, u in cases]
+    monkeypatch.setattr(resampling, "_OF_TABLE", {})
+    monkeypatch.setattr(resampling, "ROWWISE", {})
+    monkeypatch.setitem(resampling.STATISTICS, "average", resampling.mean)
+    for (statistic, columns, unit), expected in zip(cases, fast, strict=True):
+        name = "average" if statistic == "mean" else statistic
+        np.testing.assert_allclose(bootstrap(name, columns, unit, seed=3, resamples=20), expected, atol=1e-12)
+
+
+def test_the_interval_of_a_v_measure_holds_the_value():
+    """Repeated items push every replicate up; a plain quantile interval would lie above the value."""
+    rng = np.random.default_rng(1)
+    gold = np.repeat(np.arange(9), 5)
+    cluster = np.where(rng.random(45) < 0.6, gold, rng.integers(0, 9, 45))
+    report = Report(
+        "categorization", "x", {}, 45, 1.0, "words", 1, "p", items={"gold": gold, "cluster": cluster}
+    )
+    report.measure("v-measure", "v-measure", "gold", "cluster")
+    metric = report.metrics["v-measure"]
+    replicates = bootstrap("v-measure", (gold, cluster), seed=1)
+    assert (replicates > metric.value).mean() > 0.9
+    assert metric.low < metric.value < metric.high
+
+
+def test_sign_flips_are_the_exact_test_on_few_items():
+    differences = np.array([1.0, 1, 1, 1, 1, 1, -1, 0, 0])
+    # of 2^7 sign patterns 2 * (1 + 7) are as far out: p = .125
+    assert sign_flips(differences, seed=0) == pytest.approx(0.125, abs=0.012)
+    assert sign_flips(np.zeros(5), seed=0) == 1.0
+
+
+def test_a_clear_difference_a_tie_and_holm():
+    rng = np.random.default_rng(2)
+    base = rng.random(2000) < 0.7
+    better = np.where(rng.random(2000) < 0.15, True, base)
+    same = np.where(rng.random(2000) < 0.05, rng.random(2000) < 0.7, base)
+    found = compare(
+        [accuracy(base, "a", "base"), accuracy(base, "b", "base")],
+        [[accuracy(better, "a", "new"), accuracy(same, "b", "new"), accuracy(same, "c", "new")]],
+    )
+    assert [d.verdict for d in found] == ["better", "tie"]
+    assert found[0].difference == pytest.approx(better.mean() - base.mean())
+    assert found[0].low < found[0].difference < found[0].high
+    assert found[0].low > 0
+    assert found[1].low < 0 < found[1].high
+    assert "tie" in comparison_table(found)
+    back = compare([accuracy(better, "a", "new")], [[accuracy(base, "a", "base")]])
+    assert back[0].verdict == "worse"
+    assert holm([0.01, float("nan"), 0.02]) == [0.03, 1.0, 0.04]
+
+
+def test_no_difference_is_found_where_there_is_none():
+    """Two models of equal quality, sixty data sets, no correction: about one in twenty is below .05."""
+    rng = np.random.default_rng(4)
+    p = []
+    for _ in range(60):
+        left, right = (rng.random((2, 300)) < 0.6).astype(float)
+        p.append(compare([accuracy(left)], [[accuracy(right)]], resamples=200)[0].p)
+    assert np.mean(np.array(p) < 0.05) < 0.15
+    assert 0.3 < np.mean(p) < 0.7
+
+
+def test_correlations_are_compared_on_the_pairs_that_both_cover():
+    rng = np.random.default_rng(5)
+    gold = rng.normal(size=400)
+
+    def report(noise, missing, model):
+        score = gold + noise * rng.normal(size=400)
+        score[missing] = np.nan
+        made = Report(
+            "similarity",
+            "x",
+            {},
+            400,
+            1.0,
+            "pairs",
+            1,
+            "p",
+            items={"gold": gold, "cosine": score},
+            model=model,
+        )
+        made.measure("spearman", "spearman", "gold", "cosine")
+        return made
+
+    found = compare([report(1.0, slice(0, 10), "a")], [[report(0.3, slice(5, 20), "b")]])[0]
+    assert found.n == 380
+    assert found.verdict == "better"
+    assert found.low > 0.1
+
+
+def test_reports_on_different_items_are_refused():
+    one, other = accuracy([1, 0, 1]), accuracy([1, 0])
+    with pytest.raises(DataError, match="not about the same items"):
+        compare([one], [[other]])
+    with pytest.raises(DataError, match="nothing to compare"):
+        compare([one], [[accuracy([1, 0, 1], "other")]])
+    bare = Report.from_dict(json.loads(one.to_json()))
+    with pytest.raises(DataError, match="--json --items"):
+        compare([one], [[bare]])
+
+
+def test_json_keeps_everything_that_a_comparison_needs(tmp_path):
+    gold, score = np.arange(20.0), np.arange(20.0)[::-1].copy()
+    score[3] = np.nan
+    report = Report(
+        "similarity",
+        "naïve",
+        {},
+        19,
+        0.95,
+        "pairs",
+        7,
+        "p",
+        items={"gold": gold, "cosine": score},
+        notes=["n"],
+    )
+    report.measure("spearman", "spearman", "gold", "cosine")
+    path = tmp_path / "a.json"
+    path.write_text(f"[{report.to_json(items=True)}]", encoding="utf-8")
+    (again,) = reports_in(path)
+    assert again.metrics == report.metrics
+    np.testing.assert_array_equal(again.items["cosine"], score)
+    assert compare([report], [[again]])[0].difference == 0
+    assert "naïve" in report_table([report])
+    path.write_text("{}")
+    assert reports_in(path) == []
+    path.write_text("no json")
+    with pytest.raises(DataError, match="these are no reports"):
+        reports_in(path)
+
+
+def test_a_constant_score_has_no_correlation_and_no_interval():
+    report = Report(
+        "similarity", "x", {}, 5, 1.0, "pairs", 1, "p", items={"gold": np.arange(5.0), "cosine": np.ones(5)}
+    )
+    report.measure("spearman", "spearman", "gold", "cosine")
+    assert np.isnan(report.value)
+    assert report.to_dict()["metrics"]["spearman"]["value"] is None
+    assert interval("mean", 0.5, np.empty(0)) != (0, 0)

@@ -1,0 +1,96 @@
+"""Files and folders that appear whole or not at all, and what a killed process leaves beside them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file, replacing
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from wordvec_ca.files import atomic_file, replacing
+os.chdir(sys.argv[1])
+with atomic_file("file") as file, replacing("folder", overwrite=True, files={"a"}) as place:
+    file.write(b"new")
+    file.flush()
+    (place / "a").write_text("new")
+    print("ready", flush=True)
+    sys.stdin.read() or os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", DIES, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    before = names(tmp_path)
+    assert len(before) == 4
+    with atomic_file(tmp_path / "file") as file:
+        file.write(b"mine")
+    with (
+        pytest.raises(DataError, match="another process is writing"),
+        replacing(tmp_path / "folder", overwrite=True, files={"a"}),
+    ):
+        pass
+    assert names(tmp_path) == before
+    process.communicate()
+    assert names(tmp_path) == before
+    with atomic_file(tmp_path / "file") as file:
+        file.write(b"again")
+    with replacing(tmp_path / "folder", overwrite=True, files={"a"}) as place:
+        (place / "a").write_text("again")
+    assert names(tmp_path) == ["file", "folder"]
+    assert (tmp_path / "folder" / "a").read_text() == "again"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_is_replaced_in_one_step_or_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    from wordvec_ca.files import folders
+
+    if not exchange:  # as where the system cannot
+        monkeypatch.setattr(folders, "_exchange", lambda a, b: False)
+    target = tmp_path / "folder"
+    for content in ("old", "new"):
+        with replacing(target, overwrite=True, files={"a", "deep"}) as place:
+            (place / "a").write_text(content)
+            (place / "deep").mkdir()
+            (place / "deep" / "b").write_text(content)
+        assert (target / "a").read_text() == (target / "deep" / "b").read_text() == content
+        assert names(tmp_path) == ["folder"]
+    if not exchange:  # killed between the two renamings
+        _, former = folders._scraps(target, None)
+        target.rename(former)
+        folders.clear_scraps(target)
+        assert (target / "a").read_text() == "new"
+        assert names(tmp_path) == ["folder"]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no /dev/shm")
+def test_files_in_shared_memory_are_files() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder, "file")
+        path.write_text("old")
+        with atomic_file(path) as file:
+            file.write(b"new")
+            file.flush()
+            assert path.read_text() == "old"
+        assert path.read_text() == "new"

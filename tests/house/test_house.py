@@ -1,0 +1,413 @@
+"""The order of the house: who may import whom, names, documentation, nothing of one machine."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+DRAWING = {
+    "kernels": set(),
+    "files": set(),
+    "text": {"kernels", "files"},
+    "corpus": {"kernels", "files", "text"},
+    "vectors": {"kernels", "files"},
+    "models": {"kernels", "files", "corpus", "vectors"},
+    "training": {"kernels", "files", "text", "corpus", "vectors", "models"},
+    "cluster": {"files", "text", "corpus", "vectors", "models", "training"},
+    "sentences": {"kernels", "files", "text", "corpus", "vectors"},
+    "report": {"files", "vectors", "models"},
+    "nn": {"text", "vectors"},
+    "gensim": {"corpus", "vectors", "models", "training"},
+    "eval": {"kernels", "files", "vectors", "sentences", "nn"},
+}
+"""The packages, from the ground up, and of which others each may import. The command line may import all."""
+
+GROUND = {"errors", "machine", "model_specs", "quantities", "vector_formats", "_version"}
+"""Modules that everything may import; they import nothing of ours."""
+
+MOST_ARROWS = 42
+"""Six of them are those of ``cluster``, which goes from text to model directory on many machines."""
+
+ONLY_HERE = {
+    "torch": ("wordvec_ca.nn", "wordvec_ca.eval.tasks.bilstm_tagging"),
+    "gensim": ("wordvec_ca.vectors.formats.gensim_index",),
+    "ray": ("wordvec_ca.cluster",),
+}
+"""Heavy libraries and the places that alone may import them."""
+
+COMPILED = {f"wordvec_ca.kernels.{name}" for name in ("_sgns", "_text", "_decimals", "_ngrams")}
+
+KERNEL_LIBRARIES = {"numpy", "numba", *sys.stdlib_module_names}
+
+UNTOLD = {
+    "utils",
+    "util",
+    "helpers",
+    "helper",
+    "common",
+    "misc",
+    "base",
+    "manager",
+    "constants",
+    "types",
+    "core",
+}
+"""Names that say nothing about what is inside."""
+
+
+def modules() -> dict[str, Path]:
+    """Return all our modules by their installed names."""
+    found = {}
+    for path in sorted((ROOT / "wordvec_ca").rglob("*.py")):
+        found[".".join(path.relative_to(ROOT).with_suffix("").parts)] = path
+    for package in ("kernels", "eval"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            found[".".join(("wordvec_ca", *path.relative_to(ROOT).with_suffix("").parts))] = path
+    return {name.removesuffix(".__init__"): path for name, path in found.items()}
+
+
+MODULES = modules()
+TREES = {name: ast.parse(path.read_text("utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield (module, line) of imports; if ``at_import``, only of those that run with the module itself."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield (whole if whole in MODULES else node.module), node.lineno
+        elif not at_import or not _is_later(node):
+            yield from imports(node, at_import=at_import)
+
+
+def _is_later(node: ast.AST) -> bool:
+    """Return whether the code below a node does not run when its module is imported."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+
+
+def part(module: str) -> str:
+    """Return the module or package right below ``wordvec_ca`` ('' for ``wordvec_ca`` itself)."""
+    return (module.split(".") + [""])[1]
+
+
+def arrows() -> Iterator[tuple[str, str, str]]:
+    """Yield (part, imported part, where) of each import from one part of ``wordvec_ca`` into another."""
+    for module, tree in TREES.items():
+        for imported, line in imports(tree):
+            if imported.startswith("wordvec_ca.") and part(imported) != part(module):
+                yield part(module), part(imported), f"{MODULES[module]}:{line} imports {imported}"
+
+
+def test_the_drawing_holds() -> None:
+    for importer, imported, where in arrows():
+        if importer in ("", "cli", "__main__") or imported in GROUND:
+            continue
+        assert importer in DRAWING, f"{where}: {importer} is not in the drawing"
+        assert imported in DRAWING[importer], f"{where}: the drawing has no such arrow"
+
+
+def test_every_arrow_of_the_drawing_is_there_and_they_are_few() -> None:
+    found = {(importer, imported) for importer, imported, _ in arrows()}
+    drawn = {(importer, imported) for importer, those in DRAWING.items() for imported in those}
+    assert drawn <= found, f"drawn, but not there: {drawn - found}"
+    assert len(drawn) <= MOST_ARROWS
+
+
+def test_arrows_go_down() -> None:
+    below: set[str] = set()
+    for package, those in DRAWING.items():
+        assert those <= below, f"{package} stands below {those - below}"
+        below.add(package)
+
+
+def test_the_ground_imports_nothing_of_ours() -> None:
+    for importer, _, where in arrows():
+        assert importer not in GROUND, where
+
+
+def test_few_modules_lie_directly_in_the_house() -> None:
+    assert len(list((ROOT / "wordvec_ca").glob("*.py"))) <= 8
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_packages_are_entered_by_their_door(module: str) -> None:
+    for imported, line in imports(TREES[module]):
+        if not imported.startswith("wordvec_ca.") or module == "wordvec_ca":
+            continue
+        deep = imported.count(".") >= 2 and part(imported) != part(module)
+        assert not deep, (
+            f"{MODULES[module]}:{line} imports {imported}: import it from wordvec_ca.{part(imported)}"
+        )
+
+
+@pytest.mark.parametrize("package", DRAWING)
+def test_doors_say_what_a_package_is_and_what_it_hands_out(package: str) -> None:
+    docstring = ast.get_docstring(TREES[f"wordvec_ca.{package}"])
+    assert docstring
+    assert len(docstring.split()) >= 20
+    exported = [
+        ast.literal_eval(node.value)
+        for node in TREES[f"wordvec_ca.{package}"].body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    assert exported
+    assert exported[0] == sorted(exported[0], key=lambda name: (not name.isupper(), name[0].islower(), name))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_private_name_of_another_module_is_used(module: str) -> None:
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wordvec_ca"):
+            for alias in node.names:
+                private = alias.name.startswith("_") and f"{node.module}.{alias.name}" not in COMPILED
+                assert not private or alias.name == "__version__", (
+                    f"{MODULES[module]}:{node.lineno} imports {alias.name} of {node.module}"
+                )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_short_or_say_why_not(module: str) -> None:
+    lines = MODULES[module].read_text("utf-8").splitlines()
+    docstring = ast.get_docstring(TREES[module]) or ""
+    assert len(lines) <= 500 or "long because" in docstring.lower(), f"{MODULES[module]}: {len(lines)} lines"
+
+
+def test_kernels_stand_on_numpy_and_numba_alone() -> None:
+    for module, tree in TREES.items():
+        if part(module) == "kernels":
+            for imported, line in imports(tree):
+                allowed = (
+                    imported.startswith("wordvec_ca.kernels") or imported.split(".")[0] in KERNEL_LIBRARIES
+                )
+                assert allowed, f"{MODULES[module]}:{line} imports {imported}"
+
+
+def test_heavy_libraries_have_one_door() -> None:
+    for module, tree in TREES.items():
+        for imported, line in imports(tree):
+            doors = ONLY_HERE.get(imported.split(".")[0], (module,))
+            assert any(f"{module}.".startswith(f"{door}.") for door in doors), (
+                f"{MODULES[module]}:{line}: {imported}"
+            )
+        for imported, line in imports(tree, at_import=True):
+            late = {"gensim", "matplotlib", "ray", "torch"} - ({"torch"} if part(module) == "nn" else set())
+            assert imported.split(".")[0] not in late, (
+                f"{MODULES[module]}:{line} imports {imported} too early"
+            )
+
+
+def test_commands_import_late() -> None:
+    for module, tree in TREES.items():
+        if part(module) == "cli":
+            light = {"click", "cloup", *sys.stdlib_module_names}
+            for imported, line in imports(tree, at_import=True):
+                ours = part(imported) in ("cli", "_version", "errors", "model_specs", "vector_formats")
+                if module in ("wordvec_ca.cli.neighbour_table",):  # itself imported late
+                    continue
+                assert ours or imported.split(".")[0] in light, f"{MODULES[module]}:{line} imports {imported}"
+
+
+def test_no_import_goes_in_circles() -> None:
+    graph = {
+        module: {name for name, _ in imports(tree, at_import=True) if name in MODULES}
+        for module, tree in TREES.items()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path, module])
+        if module not in done:
+            for imported in graph[module]:
+                visit(imported, (*path, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_models_are_named_in_one_place() -> None:
+    """Code that compares names misses a new model; it compares traits instead."""
+    from wordvec_ca.model_specs import MODELS
+
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare | ast.Dict | ast.Match):
+                named = {
+                    inner.value
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Constant) and inner.value in MODELS
+                }
+                told = named if module != "wordvec_ca.model_specs" else set()
+                assert not told, (
+                    f"{MODULES[module]}:{node.lineno} asks for {told}: ask for a trait of ModelSpec"
+                )
+
+
+def test_names_say_something() -> None:
+    for module, path in MODULES.items():
+        assert not set(module.split(".")) & UNTOLD, path
+
+
+def test_library_prints_nothing() -> None:
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("print", "breakpoint"), f"{MODULES[module]}:{node.lineno}"
+
+
+# ---- documentation ----------------------------------------------------------------------------------------
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def public(tree: ast.Module) -> Iterator[tuple[str, Function | ast.ClassDef, ast.ClassDef | None]]:
+    """Yield the name, the node and the class around it of all that has no underscore."""
+    for node in tree.body:
+        if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, node, None
+            for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(inner, Function) and not inner.name.startswith("_"):
+                    yield f"{node.name}.{inner.name}", inner, node
+
+
+def parameters(function: Function) -> list[str]:
+    """Return the names in a signature, without self and cls, with * and **."""
+    a = function.args
+    names = [x.arg for x in (*a.posonlyargs, *a.args)]
+    names += [f"*{a.vararg.arg}"] if a.vararg else []
+    names += [x.arg for x in a.kwonlyargs]
+    names += [f"**{a.kwarg.arg}"] if a.kwarg else []
+    return names
+
+
+def documented(docstring: str, section: str = "Parameters") -> list[str] | None:
+    """Return the names in a section of a numpydoc docstring, or None if it has none."""
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
+    if not found:
+        return None
+    heads = [line.split(" : ")[0] for line in found[1].splitlines() if line and not line[0].isspace()]
+    return [name.strip().replace("\\", "") for head in heads for name in head.split(",")]
+
+
+def test_docstring_section_is_read_as_numpydoc_does() -> None:
+    docstring = "Do.\n\nParameters\n----------\na, b : int\n    Two.\n*rest : str\n\nReturns\n-------\nint\n"
+    assert documented(docstring) == ["a", "b", "*rest"]
+    assert documented(docstring, "Returns") == ["int"]
+    assert documented("Do.") is None
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings(module: str) -> None:
+    faults = []
+    if not ast.get_docstring(TREES[module]):
+        faults.append("the module has no docstring")
+    for name, node, around in public(TREES[module]):
+        docstring = ast.get_docstring(node)
+        decorators = [ast.unparse(d) for d in node.decorator_list]
+        if any("click" in d or d.endswith(".setter") or d == "overload" for d in decorators):
+            continue
+        if not docstring:
+            faults.append(f"{name} (line {node.lineno}) has no docstring")
+            continue
+        if isinstance(node, ast.ClassDef):
+            made = next((f for f in node.body if isinstance(f, Function) and f.name == "__init__"), None)
+            if made is None:
+                continue
+            names = parameters(made)[1:]
+        else:
+            static = around is None or "staticmethod" in decorators
+            names = parameters(node)[0 if static else 1 :]
+        written = documented(docstring)
+        if written is not None and written != names:
+            faults.append(f"{name} (line {node.lineno}): the docstring has {written}, the signature {names}")
+        within = (
+            part(module) == "kernels" and name != "train_chunk"
+        )  # rows of the loop: the door documents them
+        if written is None and len(names) > 4 and not within:
+            attributes = documented(docstring, "Attributes") or []
+            if not set(names) <= set(attributes) and not re.search("(?i)parameters|arguments", docstring):
+                faults.append(f"{name} (line {node.lineno}) does not document {', '.join(names)}")
+    assert not faults, "\n".join([str(MODULES[module]), *faults])
+
+
+def test_configuration_documents_every_field() -> None:
+    from wordvec_ca.models.config import TrainConfig
+
+    names = documented(inspect.getdoc(TrainConfig) or "")
+    assert names == list(TrainConfig.__dataclass_fields__)
+
+
+# ---- the tree ---------------------------------------------------------------------------------------------
+
+
+def sources() -> Iterator[Path]:
+    """Yield the files that make up the project."""
+    for folder in ("wordvec_ca", "kernels", "eval", "scripts", "tests", "docs", ".ci"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            made = path.suffix in {".so", ".pyc", ".c", ".png"} and not path.name.startswith(
+                ("sgns_", "ngrams_")
+            )
+            if path.is_file() and not made and "__pycache__" not in path.parts:
+                yield path
+    yield from (
+        path
+        for path in ROOT.iterdir()
+        if path.suffix in {".py", ".md", ".toml", ".in"} or path.name == "Makefile"
+    )
+
+
+def test_nothing_names_one_machine() -> None:
+    private = re.compile(
+        r"(?<![\w.~$}/-])/(work|home|root|Users|mnt|opt|venvs)/\w|\.\./shared|(?<!\w)shared/(data|design|papers)"
+    )
+    for path in sources():
+        if path != Path(__file__) and path != ROOT / ".ci" / "run":  # that one names the folder of the data
+            found = private.search(path.read_text("utf-8", "replace"))
+            assert not found, f"{path}: {found[0]}"
+
+
+def test_sources_are_found() -> None:
+    names = {path.name for path in sources()}
+    assert names >= {
+        "setup.py",
+        "pyproject.toml",
+        "config.py",
+        "_sgns.pyx",
+        "sgns.h",
+        "train.py",
+        "test_house.py",
+    }
+    assert {
+        "wordvec_ca.kernels.sgns_reference",
+        "wordvec_ca.eval",
+        "wordvec_ca.cli.train",
+        "wordvec_ca",
+    } <= set(MODULES)
+
+
+def test_commands_and_modules_are_the_same() -> None:
+    from wordvec_ca.cli import COMMANDS
+
+    made = {
+        module.rpartition(".")[2].replace("_", "-")
+        for module, tree in TREES.items()
+        if module.startswith("wordvec_ca.cli.")
+        and any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body)
+    }
+    assert made == set(COMMANDS)

@@ -1,0 +1,46 @@
+"""The table of models agrees with the training loop and with the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wordvec_ca import TrainConfig
+from wordvec_ca.kernels import sgns_reference as reference
+from wordvec_ca.model_specs import MODEL_ALIASES, MODELS, SPECS, defaults_by_model, models_with, spec_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_loop_tells_compositions_apart() -> None:
+    letters = {spec.composition: spec.letter for spec in SPECS}
+    assert len(set(letters.values())) == len(letters)
+    codes = (reference.PAIR, reference.MEAN, reference.ATTENTION, reference.SIDE_BY_SIDE)
+    assert set(codes) == set(letters.values())
+
+
+def test_aliases_lead_to_models() -> None:
+    assert not set(MODEL_ALIASES) & set(MODELS)
+    for alias, name in MODEL_ALIASES.items():
+        assert TrainConfig(model=alias) == TrainConfig(model=name)
+    with pytest.raises(ValueError, match="model is 'glove'; it must be one of cbow, skipgram"):
+        spec_of("glove")
+
+
+def test_defaults_follow_from_the_table() -> None:
+    for spec in SPECS:
+        config = TrainConfig(model=spec.name).resolved()
+        assert config.window == spec.window
+        assert config.shrink_windows is not spec.knows_places
+        assert config.alpha == spec.default_alpha("exact")
+        assert config.sharing() == (spec.shared_by or 1)
+    assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn"
+    assert models_with("pairwise") == ("skipgram", "ssg")
+
+
+def test_the_documentation_shows_the_table() -> None:
+    page = (ROOT / "docs" / "models.md").read_text("utf-8")
+    for spec in SPECS:
+        row = f"| `{spec.name}` | {spec.hidden} | {spec.output_shape} | {spec.gradient} | {spec.source} |"
+        assert row in page, f"docs/models.md lacks the row {row}"

@@ -1,0 +1,93 @@
+"""Segmentation against exhaustive search (T17), the paper's example, and odd vocabularies."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordvec_ca.sentences.segmentation import PhraseDictionary
+
+
+def exhaustive(tokens, words, joiner):
+    """Best (cost, segmentation) over all 2^(n-1) ways to cut; slow and obvious."""
+    best = None
+    for cuts in itertools.product([False, True], repeat=max(len(tokens) - 1, 0)):
+        groups, current = [], list(tokens[:1])
+        for token, cut in zip(tokens[1:], cuts, strict=True):
+            if cut:
+                groups.append(current)
+                current = [token]
+            else:
+                current.append(token)
+        if current:
+            groups.append(current)
+        segments = [joiner.join(group) for group in groups]
+        if any(len(g) > 1 and s not in words for g, s in zip(groups, segments, strict=True)):
+            continue  # an unknown token is a segment of one token
+        n_oov = sum(segment not in words for segment in segments)
+        key = (
+            n_oov,
+            len(segments),
+            [-len(group) for group in groups],
+        )  # ties: longest first segment, then second, ...
+        if best is None or key < best[0]:
+            best = (key, segments)
+    return best[1] if best else []
+
+
+phrases = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4).map("_".join)
+
+
+@given(st.sets(phrases, max_size=12), st.lists(st.sampled_from("abcde"), max_size=9))
+def test_equals_exhaustive_search(words, tokens):
+    found = PhraseDictionary(words).segment(tokens)
+    assert found == exhaustive(tokens, words, "_")
+    assert "_".join(found) == "_".join(tokens)
+
+
+def test_paper_example():
+    words = {"united": 0, "states": 1, "united_states": 2}
+    assert PhraseDictionary(words).segment(["the", "united", "states"]) == ["the", "united_states"]
+
+
+def test_a_phrase_may_hold_a_word_that_is_unknown_alone():
+    assert PhraseDictionary({"of", "hong_kong"}).segment(["of", "hong", "kong"]) == ["of", "hong_kong"]
+
+
+def test_an_unknown_token_is_covered_even_if_that_splits_two_phrases():
+    words = {"a_b_c", "d_e_f", "c_x_d", "a", "b", "e", "f", "c", "d"}
+    tokens = ["a", "b", "c", "x", "d", "e", "f"]
+    assert PhraseDictionary(words).segment(tokens) == ["a", "b", "c_x_d", "e", "f"]
+
+
+@pytest.mark.parametrize("word", ["_", "__", "_a", "a_", "a__b", ""])
+def test_odd_vocabulary_entries_are_words(word):
+    dictionary = PhraseDictionary({word, "a", "b"})
+    assert dictionary.segment(["a", "b", word]) == ["a", "b", word]
+    assert dictionary.segment([]) == []
+
+
+def test_linear_in_the_length_of_the_sentence():
+    """Ten times the tokens, about ten times the look-ups, even when every prefix is a phrase's beginning."""
+
+    class Counting(dict):
+        n = 0
+
+        def __contains__(self, key):
+            Counting.n += 1
+            return super().__contains__(key)
+
+    words = Counting({"_".join("a" * n): n for n in range(1, 6)})
+    dictionary = PhraseDictionary(words)
+    costs = []
+    for length in (1000, 10_000):
+        Counting.n = 0
+        assert len(dictionary.segment(["a"] * length)) == length // 5
+        costs.append(Counting.n)
+    assert costs[1] < 10.2 * costs[0]
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="joiner is empty"):
+        PhraseDictionary({"a"}, joiner="")

@@ -1,0 +1,128 @@
+"""Text in other encodings: what is refused, named and read, and that nothing is lost."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordvec_ca.corpus import TextOptions, count_corpus
+from wordvec_ca.errors import DataError
+from wordvec_ca.text import TextFiles, check_encoding
+from wordvec_ca.text.encodings import decoded, from_utf8, in_utf8, likely_encoding
+
+GERMAN = "Über den schönen Straßen von Köln wächst grünes Gras, und die Bäume blühen für alle.\n"
+ENGLISH = "the quick brown fox jumps over the lazy dog and sleeps all day\n"
+
+
+def read(data: bytes, **options: str) -> str:
+    return b"".join(TextFiles([io.BytesIO(data)], **options).pieces()).decode("utf-8")  # type: ignore[arg-type]
+
+
+def test_another_encoding_ends_the_run_before_training_and_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(GERMAN.encode("cp1252") * 2_000)
+    with pytest.raises(DataError, match=r"--encoding cp1252.*iconv -f CP1252") as refused:
+        count_corpus(path)
+    assert "corpus.txt" in str(refused.value)
+    _, stats = count_corpus(path, TextOptions(encoding="windows-1252"))
+    assert stats.repaired_utf8 == 0
+    vocab, _ = count_corpus(path, TextOptions(encoding="cp1252", min_count=1))
+    assert {"über", "straßen", "köln"} <= set(vocab.words)
+
+
+def test_few_undecodable_sequences_are_a_warning_with_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(ENGLISH.encode() * 999 + b"caf\xe9 au lait\n" + ENGLISH.encode() * 1_000)
+    with pytest.warns(UserWarning, match=r"1 sequences .*not UTF-8.*the first in .*corpus.txt', line 1000"):
+        _, stats = count_corpus(path)
+    assert stats.repaired_utf8 == 1
+
+
+def test_damage_behind_the_first_pages_is_refused_too(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(ENGLISH.encode() * 30_000 + GERMAN.encode("cp1252") * 20_000)
+    with pytest.raises(DataError, match=r"the corpus is not UTF-8.*cp1252"):
+        count_corpus(path)
+
+
+def test_damage_in_the_first_page_of_a_good_file_is_no_other_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(b"\xe9t\xe9 " * 60 + b"\n" + ENGLISH.encode() * 30_000)
+    with pytest.warns(UserWarning, match="120 sequences"):
+        count_corpus(path)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-32", "gb18030", "shift_jis", "koi8_r", "latin-1"]
+)
+def test_any_encoding_is_read(encoding: str) -> None:
+    text = {"gb18030": "我们 喜欢\n", "shift_jis": "東京 に 行く\n", "koi8_r": "обычный текст\n"}.get(
+        encoding, "été\n"
+    )
+    assert read((text * 5_000).encode(encoding), encoding=encoding) == text * 5_000
+
+
+def test_utf16_says_what_to_give(tmp_path: Path) -> None:
+    path = tmp_path / "notepad.txt"
+    path.write_bytes(GERMAN.encode("utf-16"))
+    with pytest.raises(DataError, match="--encoding utf-16"):
+        count_corpus(path)
+    assert read(path.read_bytes(), encoding="utf-16") == GERMAN
+
+
+@pytest.mark.parametrize("name", ["klingon", "rot13", "hex", "punycode", "unicode_escape", ""])
+def test_what_is_no_encoding_of_text(name: str) -> None:
+    with pytest.raises(ValueError, match=r"encoding .*; give one"):
+        check_encoding(name)
+
+
+def test_a_wrong_encoding_that_was_given_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text(GERMAN * 500, "utf-8")
+    with pytest.raises(DataError, match="not ascii"):
+        count_corpus(path, TextOptions(encoding="ascii"))
+
+
+@given(
+    text=st.text(),
+    cuts=st.lists(st.integers(1, 9), min_size=1),
+    name=st.sampled_from(["utf-16", "utf-32-be"]),
+)
+def test_a_piece_may_end_within_a_character(text: str, cuts: list[int], name: str) -> None:
+    text = text.encode("utf-8", "ignore").decode()
+    data = text.encode(name)
+    pieces = []
+    while data:
+        cut = cuts[len(pieces) % len(cuts)]
+        pieces.append(data[:cut])
+        data = data[cut:]
+    assert b"".join(decoded(pieces, name, "x")).decode() == text
+
+
+@given(st.binary(max_size=60))
+def test_undecodable_sequences_stay_as_many(data: bytes) -> None:
+    repaired = data.decode("utf-8", "replace")
+    assert in_utf8(from_utf8(data)).decode("utf-8", "replace") == repaired
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [("Съешь же ещё этих мягких французских булок да выпей чаю. ", "koi8_r"), (GERMAN, "cp1252")],
+)
+def test_the_likely_encoding(text: str, encoding: str) -> None:
+    assert likely_encoding(text.encode(encoding) * 20) == encoding
+
+
+def test_json_lines_count_what_they_cannot_decode(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"text": "' + ENGLISH.strip().encode() + b'"}\n' * 1 + b'{"text": "caf\xe9"}\n')
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _, stats = count_corpus(path, TextOptions(field="text", min_count=1))
+    assert stats.repaired_utf8 == 1
+    assert any("not UTF-8" in str(w.message) for w in caught)

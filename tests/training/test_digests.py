@@ -1,0 +1,132 @@
+"""The bits of every model, as they were when they were last meant to change.
+
+The digests are of input and output vectors after a run of one worker. They may differ where another
+compiler contracts products and sums in another way, and where NumPy draws the first vectors differently:
+with others than those that ``digests.json`` names, the test is skipped. A change of training that is meant
+to change bits records them anew, ``python tests/training/test_digests.py``, and the CHANGELOG says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca import TrainConfig, resume, train
+from wordvec_ca.kernels import compiler, isas
+
+RECORDED = Path(__file__).with_name("digests.json")
+
+RUNS: dict[str, dict[str, Any]] = {
+    "cbow exact": {"model": "cbow", "negatives": "exact"},
+    "cbow shared": {"model": "cbow", "negatives": "shared", "shared_by": 4},
+    "cbow word2vec": {"model": "cbow", "negatives": "exact", "cbow_update": "word2vec"},
+    "skipgram exact": {"model": "skipgram", "negatives": "exact"},
+    "skipgram shared": {"model": "skipgram", "negatives": "shared", "shared_by": 16},
+    "ssg exact": {"model": "ssg"},
+    "cwindow exact": {"model": "cwindow"},
+}
+RUNS |= {
+    f"cbow-attn {kind} {negatives}": {
+        "model": "cbow-attn",
+        "attention": kind,
+        "negatives": negatives,
+        **sharing,
+    }
+    for kind in ("full", "position", "word")
+    for negatives, sharing in (("exact", {}), ("shared", {"shared_by": 4}))
+}
+
+
+def sentences() -> list[list[str]]:
+    """Return 800 sentences in which each word foretells the next."""
+    rng = random.Random(21)
+    text = []
+    for _ in range(800):
+        word = rng.randrange(90)
+        line = []
+        for _ in range(rng.randrange(3, 14)):
+            word = (word * 7 + rng.randrange(4)) % 90
+            line += [f"w{word}", f"f{rng.randrange(3)}"]
+        text.append(line)
+    return text
+
+
+class Killed(BaseException):
+    """Ends a run as nothing that a program may catch and save from."""
+
+
+def digest(run: str, isa: str, folder: Path | None = None) -> str:
+    """Return the SHA-256 of the vectors; with a folder, those of a run that is killed and resumed."""
+    config = TrainConfig(vector_size=20, window=4, min_count=1, epochs=2, workers=1, **RUNS[run])
+    before = os.environ.get("CAWV_ISA")
+    os.environ["CAWV_ISA"] = isa
+    try:
+        if folder is None:
+            model = train(sentences(), config)
+        else:
+            model = _killed_and_resumed(config, folder)
+    finally:
+        os.environ.pop("CAWV_ISA")
+        if before is not None:
+            os.environ["CAWV_ISA"] = before
+    arrays = [np.ascontiguousarray(array) for array in (model.inputs, model.outputs)]
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def _killed_and_resumed(config: TrainConfig, folder: Path) -> Any:
+    """Return the model of a run that lost its process after the first of two epochs."""
+
+    def kill(record: Any) -> None:
+        if record.fraction >= 0.5:
+            raise Killed
+
+    text = folder / "text.txt"
+    text.write_text("".join(" ".join(line) + "\n" for line in sentences()))
+    try:
+        train(text, config, output=folder / "m", callbacks=[kill], checkpoint_every="1k")
+    except Killed:
+        return resume(folder / "m")
+    raise AssertionError("the run was not killed")
+
+
+def circumstances() -> dict[str, str]:
+    """Return what bits depend on, apart from our own code and the instruction set."""
+    return {"compiler": compiler(), "numpy": ".".join(np.__version__.split(".")[:2])}
+
+
+def recorded(run: str, isa: str) -> str:
+    """Return the digest on record, or skip."""
+    record = json.loads(RECORDED.read_text("utf-8"))
+    if record["circumstances"] != circumstances():
+        pytest.skip(
+            f"recorded with {record['circumstances']}, here are {circumstances()}: last bits may differ"
+        )
+    if isa not in record["digests"]:
+        pytest.skip(f"no digests are on record for {isa}")
+    return str(record["digests"][isa][run])
+
+
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize("run", RUNS)
+def test_vectors_are_those_on_record(run: str, isa: str) -> None:
+    assert digest(run, isa) == recorded(run, isa)
+
+
+@pytest.mark.filterwarnings("ignore:the run is kept")
+def test_a_resumed_run_gives_those_on_record(tmp_path: Path) -> None:
+    isa = isas()[0]
+    assert digest("cbow-attn full exact", isa, tmp_path) == recorded("cbow-attn full exact", isa)
+
+
+if __name__ == "__main__":
+    found = {isa: {run: digest(run, isa) for run in RUNS} for isa in isas()}
+    RECORDED.write_text(
+        json.dumps({"circumstances": circumstances(), "digests": found}, indent=1) + "\n", "utf-8"
+    )

@@ -1,0 +1,316 @@
+"""What ends a run from outside: kills, signals, full and read-only disks, files that vanish."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.atomic import atomic_file
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.text.reader import TextFiles
+from wordvec_ca.training.run import train
+
+CAWV = [sys.executable, "-m", "wordvec_ca"]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+QUICK = ("--vector-size", "8", "--workers", "1", "-o", "model")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working directory with a corpus of 40,000 tokens, and a directory for temporary files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setitem(ENVIRONMENT, "TMPDIR", str(tmp_path / "tmp"))
+    rng = random.Random(1)
+    words = [f"w{i}" for i in range(200)]
+    text = "".join(" ".join(rng.choices(words, k=20)) + "\n" for _ in range(2000))
+    (tmp_path / "c.txt").write_text(text)
+    return tmp_path
+
+
+def cawv(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    done = subprocess.run([*CAWV, *arguments], env=ENVIRONMENT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    return done
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Start the command."""
+    return subprocess.Popen(
+        [*CAWV, *arguments], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any]) -> None:
+    """Wait until something is true, at most 60 seconds."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, "the command ended too early"
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.005)
+
+
+def parameters(folder: str) -> list[bytes]:
+    """Return what must be the same bit for bit."""
+    return [
+        Path(folder, name).read_bytes() for name in ("vectors.kv.vectors.npy", "outputs.npy", "vocab.tsv")
+    ]
+
+
+LONG = ("--epochs", "60", "--checkpoint-every", "0.05s")
+
+
+# ---- ends -------------------------------------------------------------------------------------------------
+
+
+def test_killed_run_is_resumed_bit_for_bit(here: Path) -> None:
+    process = started("train", "c.txt", *QUICK, *LONG)
+    wait_for(lambda: list(here.glob("model.run/*.checkpoint")), process)
+    process.kill()
+    process.communicate()
+    assert not (here / "model").exists()
+    again = cawv("train", "c.txt", *QUICK, *LONG)
+    assert again.returncode == 2
+    assert "unfinished run" in again.stderr
+    assert "cawv train --resume model continues it" in again.stderr
+    done = cawv("train", "--resume", "model", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "model\n", "")
+    assert cawv("train", "c.txt", *QUICK[:-1], "whole", *LONG).returncode == 0
+    assert parameters("model") == parameters("whole")
+    assert sorted(path.name for path in here.iterdir()) == ["c.txt", "model", "tmp", "whole"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_once_saves_and_twice_stops_at_once(here: Path, times: int) -> None:
+    process = started("train", "c.txt", *QUICK, "--epochs", "100000", "--checkpoint-every", "0.2s")
+    wait_for(lambda: list(here.glob("model.run/*.checkpoint")), process)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=45)  # of an hour; a busy machine takes ten seconds
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "cawv train --resume model continues it" in err
+    if times == 1:
+        assert EmbeddingModel.load("model").record["interrupted"] is True
+    before = {path.name for path in here.glob("model.run/*.checkpoint")}
+    process = started("train", "--resume", "model.run")
+    wait_for(lambda: {path.name for path in here.glob("model.run/*.checkpoint")} - before, process)
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "what was trained is saved" in err
+
+
+def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(here: Path) -> None:
+    for delay in np.linspace(0.02, 0.6, 20):
+        process = started("train", "c.txt", *QUICK, "--overwrite")
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        # before main() begins the interpreter is on its own: it may show one
+        assert "wordvec_ca/__main__.py" not in err, (delay, err)
+        if "Traceback" not in err:
+            assert process.returncode in (0, 130, -signal.SIGINT), (delay, err)
+
+
+def test_resume_says_what_is_wrong(here: Path) -> None:
+    process = started("train", "c.txt", *QUICK, *LONG)
+    wait_for(lambda: list(here.glob("model.run/*.checkpoint")), process)
+    process.kill()
+    process.communicate()
+    for options, code, words in (
+        (("--window", "7"), 1, ["window was 5", "is 7", "another run"]),
+        (("--epochs", "61"), 1, ["epochs was 60"]),
+        (("-o", "other"), 2, ["--output is 'other'", "leave it out"]),
+        (("--checkpoint-every", "soon"), 2, ["--checkpoint-every is 'soon'", "10m", "5M"]),
+        (("other.txt",), 1, ["other.txt", "c.txt", "another run"]),
+        (("--dry-run",), 2, ["--dry-run does not go with --resume"]),
+        (("--init-vectors", "v.txt"), 2, ["--init-vectors does not go with --resume"]),
+        (("--save-vocab", "c.txt"), 2, ["--save-vocab", "exists"]),
+    ):
+        done = cawv("train", "--resume", "model", *options)
+        assert done.returncode == code
+        for word in words:
+            assert word in done.stderr
+    assert cawv("train", "--resume", "nothing").returncode == 1
+    assert cawv("train").returncode == 2
+    assert cawv("train", "c.txt", "--accept-changes").returncode == 2
+    with open("c.txt", "a") as file:
+        file.write("w1 w2\n")
+    done = cawv("train", "--resume", "model")
+    assert done.returncode == 1
+    assert "c.txt' has changed since the run began" in done.stderr
+    done = cawv("train", "c.txt", "--resume", "model", "--accept-changes", "--workers", "2", "--window", "5")
+    assert done.returncode == 0
+    assert "used as it was read" in done.stderr
+    assert "not be the same bit for bit" in done.stderr
+
+
+def test_more_training_from_the_command_line(here: Path) -> None:
+    assert cawv("train", "c.txt", *QUICK, "--epochs", "1", "--window", "3").returncode == 0
+    (here / "more.txt").write_text("w1 new w2 newer\n" * 50)
+    done = cawv("train", "more.txt", "--continue-from", "model", "-o", "second", "--epochs", "2")
+    assert done.returncode == 0
+    assert "200 words began as in" in done.stderr
+    assert "2 are new" in done.stderr
+    second = EmbeddingModel.load("second")
+    assert (second.config.window, second.config.epochs) == (3, 2)
+    done = cawv("train", "more.txt", "--init-vectors", "model", "-o", "third", "--vector-size", "8")
+    assert done.returncode == 0
+    assert "2 words began as in" in done.stderr
+    for options in (("--vector-size", "9"), ("--init-vectors", "model")):
+        done = cawv("train", "more.txt", "--continue-from", "model", "-o", "fourth", *options)
+        assert done.returncode in (1, 2)
+        assert "leave" in done.stderr
+    assert not (here / "fourth").exists()
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_text_from_a_pipe_is_kept_with_the_run(here: Path, encoded: bool) -> None:
+    process = subprocess.Popen(
+        [*CAWV, "train", "-", *QUICK, "--epochs", "1000"], env=ENVIRONMENT, stdin=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write((here / "c.txt").read_bytes())
+    if encoded:
+        process.stdin.close()
+        wait_for((here / "model.run" / "text" / "cache.json").exists, process)
+    else:
+        wait_for((here / "model.run" / "text").exists, process)
+    process.kill()
+    process.wait()
+    if not encoded:
+        done = cawv("train", "--resume", "model")
+        assert done.returncode == 1
+        assert "cannot be read again" in done.stderr
+        return
+    resumed = started("train", "--resume", "model")
+    assert resumed.stderr is not None
+    assert "epoch 1/1000" in resumed.stderr.readline()
+    resumed.kill()
+    resumed.communicate()
+
+
+# ---- disks ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(here: Path) -> Iterator[Path]:
+    """Return a file system of 2 MB, or skip."""
+    place = here / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_full_disk_while_the_text_is_encoded(here: Path, small_disk: Path) -> None:
+    (small_disk / "others").write_bytes(bytes(1_850_000))
+    done = cawv("train", "c.txt", *QUICK[:-1], "disk/model")
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "make room or set another cache directory" in done.stderr
+    assert [path.name for path in small_disk.iterdir()] == ["others"]
+
+
+def test_full_disk_for_checkpoints_and_then_room_again(here: Path, small_disk: Path) -> None:
+    wide = ("--vector-size", "400", "--workers", "1", "-o", "disk/model", "--epochs", "80")
+    process = started("train", "c.txt", *wide, "--checkpoint-every", "0.1s", "--cache-dir", "cache")
+    wait_for(lambda: list(small_disk.glob("model.run/*.checkpoint")), process)
+    try:
+        (small_disk / "others").write_bytes(bytes(2_000_000))
+    except OSError:
+        pass  # now it is full
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert err.count("no checkpoint could be written") >= 1
+    assert "No space left on device" in err
+    assert "the run goes on" in err
+    assert "cawv train --resume disk/model" in err or "is in" in err
+    assert not (small_disk / "model").exists()
+    (small_disk / "others").unlink()
+    done = cawv("train", "--resume", "disk/model", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert cawv("train", "c.txt", *wide[:5], "whole", *wide[6:], "--cache-dir", "cache").returncode == 0
+    assert parameters("disk/model") == parameters("whole")
+    assert [path.name for path in small_disk.iterdir()] == ["model"]
+
+
+def test_read_only_disk(here: Path, small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = cawv("train", "c.txt", *QUICK[:-1], "disk/model")
+    assert done.returncode == 1
+    assert "not a writable directory" in done.stderr
+    done = cawv("train", "c.txt", *QUICK, "--cache-dir", "disk/cache")
+    assert done.returncode == 1
+    assert "Read-only file system" in done.stderr
+    assert sorted(path.name for path in here.iterdir()) == ["c.txt", "disk", "tmp"]
+
+
+# ---- files that go ----------------------------------------------------------------------------------------
+
+
+def test_file_that_vanishes_before_it_is_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy("c.txt", "second.txt")
+    pieces = TextFiles.pieces
+
+    def vanish(self: TextFiles) -> Iterator[bytes]:
+        Path("second.txt").unlink()
+        return pieces(self)
+
+    monkeypatch.setattr(TextFiles, "pieces", vanish)
+    with pytest.raises(DataError, match=r"second\.txt"):
+        train(["c.txt", "second.txt"], output="model")
+    assert sorted(path.name for path in here.iterdir()) == ["c.txt", "tmp"]
+
+
+def test_encoded_text_that_vanishes_while_it_is_trained_on_does_no_harm(here: Path) -> None:
+    whole = train("c.txt", output=None)
+    model = train(
+        "c.txt",
+        output="model",
+        callbacks=[lambda record: shutil.rmtree("model.run/text", ignore_errors=True)],
+    )
+    assert np.isfinite(model.inputs).all()
+    assert model.record["predictions"] == pytest.approx(whole.record["predictions"], rel=0.01)
+
+
+# ---- devices ----------------------------------------------------------------------------------------------
+
+
+def test_devices_and_links_are_not_replaced(here: Path) -> None:
+    done = cawv("vocab", "c.txt", "-o", "/dev/stdout", "--overwrite")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") >= 200
+    assert Path("/dev/stdout").is_symlink()
+    with open("out.tsv", "wb") as out:
+        subprocess.run(
+            [*CAWV, "vocab", "c.txt", "-o", "/dev/stdout", "--overwrite"], env=ENVIRONMENT, stdout=out
+        )
+    assert (here / "out.tsv").read_text().count("\n") >= 200
+    with atomic_file("/dev/null") as file:
+        file.write(b"gone")
+    assert Path("/dev/null").is_char_device()
+    (here / "link").symlink_to("target")
+    with atomic_file(here / "link") as file:
+        file.write(b"here")
+    assert (here / "link").is_symlink()
+    assert (here / "target").read_bytes() == b"here"

@@ -1,0 +1,133 @@
+"""Hierarchical softmax through the trainer: what it learns, its files, its errors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca import EmbeddingModel, TrainConfig, train
+from wordvec_ca.cli import main
+from wordvec_ca.errors import DataError
+from wordvec_ca.model_specs import models_with
+from wordvec_ca.training import log_likelihoods
+
+ALONE: dict[str, Any] = {"hs": True, "negative": 0}
+
+
+def sentences(n: int = 1_500, seed: int = 1) -> list[list[str]]:
+    """Return sentences in which each word is followed by one of three."""
+    rng = random.Random(seed)
+    text = []
+    for _ in range(n):
+        word = rng.randrange(60)
+        line = []
+        for _ in range(10):
+            word = (word * 7 + rng.randrange(3)) % 60
+            line.append(f"w{word}")
+        text.append(line)
+    return text
+
+
+def small(**options: Any) -> TrainConfig:
+    given = {"vector_size": 20, "window": 2, "min_count": 1, "sample": 0, "epochs": 4, "workers": 1}
+    return TrainConfig(**{**given, **options})
+
+
+@pytest.mark.parametrize("model", models_with("has_tree"))
+def test_each_model_learns_what_follows_what(model: str) -> None:
+    trained = train(sentences(), small(model=model, **ALONE))
+    losses = trained.record["loss_by_epoch"]
+    # of 60 words about as frequent, a neighbour tells which few can follow
+    assert losses[-1] < 0.8 * np.log(60)
+    assert trained.outputs.shape == (1, 16)
+
+
+def test_both_losses_are_added() -> None:
+    alone = [train(sentences(), small(**options)).record["loss_by_epoch"][0] for options in (ALONE, {})]
+    both = train(sentences(), small(hs=True))
+    assert both.record["loss_by_epoch"][0] == pytest.approx(sum(alone), rel=0.1)
+    assert np.abs(both.outputs).max() > 0.1
+    assert both.nodes is not None
+    assert np.abs(both.nodes).max() > 0.1
+
+
+@pytest.mark.parametrize("model", ["cbow", "skipgram"])
+def test_two_workers_learn_what_one_learns(model: str) -> None:
+    losses = []
+    for workers in (1, 2):
+        record = train(sentences(4_000), small(model=model, workers=workers, epochs=2, **ALONE)).record
+        losses.append(record["loss_by_epoch"][-1])
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+
+
+def test_the_score_of_a_line_is_the_sum_over_its_predictions() -> None:
+    model = train(sentences(), small(**ALONE))
+    assert model.nodes is not None
+    assert model.paths is not None
+    line = [3, 17, 5]
+    expected = 0.0
+    for i, target in enumerate(line):
+        x = model.inputs[line[:i] + line[i + 1 :]].mean(axis=0)
+        here = slice(model.paths.ends[target], model.paths.ends[target + 1])
+        signs = 2 * model.paths.labels[here] - 1
+        expected -= np.logaddexp(0, -signs * (model.nodes[model.paths.nodes[here]] @ x)).sum()
+    before = model.inputs.copy()
+    found = log_likelihoods(model, [line, [3], []])
+    assert found[0] == pytest.approx(expected, rel=1e-4)
+    assert found[1:].tolist() == [0.0, 0.0]
+    np.testing.assert_array_equal(model.inputs, before)
+    with pytest.raises(ValueError, match="train with hs"):
+        log_likelihoods(train(sentences(50), small()), [line])
+
+
+def test_files_and_training_further(tmp_path: Path) -> None:
+    first = train(sentences(), small(**ALONE), output=tmp_path / "m")
+    assert not (tmp_path / "m" / "outputs.npy").exists()
+    loaded = EmbeddingModel.load(tmp_path / "m")
+    assert all(np.array_equal(a, b) for a, b in zip(loaded.shared, first.shared, strict=True))
+    # the same words and counts: the nodes go on; others: they stand for other words, and begin at 0
+    again = train(sentences(), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")
+    np.testing.assert_allclose(again.nodes, first.nodes, atol=1e-5)
+    other = train(sentences(seed=2), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")
+    assert other.nodes is not None
+    assert np.abs(other.nodes).max() < 1e-5
+
+
+def test_the_sum_of_context_words() -> None:
+    means, sums = (train(sentences(), small(cbow_mean=mean, alpha=0.05)) for mean in (True, False))
+    assert means.record["loss_by_epoch"][-1] != sums.record["loss_by_epoch"][-1]
+    assert sums.record["loss_by_epoch"][-1] < sums.record["loss_by_epoch"][0]
+    with pytest.raises(ValueError, match="cbow_mean is False; it is for cbow"):
+        TrainConfig(model="skipgram", cbow_mean=False)
+
+
+def test_divergence_is_noticed() -> None:
+    with pytest.raises(DataError, match="diverged"):
+        train(sentences(), small(model="skipgram", alpha=90.0, **ALONE))
+
+
+def test_options_that_do_not_go_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="as many trees"):
+        TrainConfig(model="ssg", hs=True)
+    with pytest.raises(ValueError, match="negative is 0"):
+        TrainConfig(negative=0)
+    monkeypatch.chdir(tmp_path)
+    Path("c.txt").write_text("".join(" ".join(line) + "\n" for line in sentences(100)))
+    for arguments, code, said in (
+        (["--hs", "--model", "ssg"], 2, "--hs is True, but ssg has output rows"),
+        (["--negative", "0"], 2, "--negative is 0"),
+        (["--hs", "--negative", "0"], 0, ""),
+        (["--no-hs", "--model", "ssg", "-o", "x"], 2, "--hs is for"),
+        (["--cbow-sum", "-o", "sum"], 0, ""),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["train", "c.txt", "-q", "--workers", "1", "--epochs", "1", *arguments])
+        assert (stop.value.code or 0) == code
+        assert said in capsys.readouterr().err
+    assert {path.name for path in Path("c.cbow").iterdir()} >= {"nodes.npy", "config.json"}

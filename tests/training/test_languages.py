@@ -1,0 +1,393 @@
+"""Synthetic languages whose answers are known: what each model must be able to learn, and what it cannot.
+
+The letters are those of the design notes: A, a word is given by the one three places before it; B, the
+order of two words decides; C, the control, a keyword stands anywhere; D, every other word is a function
+of its left neighbour. Predictions and attention are computed here from the learned parameters alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit
+
+from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.kernels import sgns_reference
+from wordvec_ca.kernels.pool import noise_pool
+from wordvec_ca.model_specs import SPECS, models_with
+from wordvec_ca.models.attention import weights_by_place
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.training.collapse import NEGLECTED, dead_places
+from wordvec_ca.training.run import train
+
+SHARED_BY = {spec.name: spec.shared_by for spec in SPECS if spec.shared_by}
+AVERAGING = models_with("averages")
+WINDOW = 5
+OFFSETS = np.array([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5])
+BEFORE, AFTER = 4, 5  # places of the neighbours
+
+
+class Language(NamedTuple):
+    """A text in lines of equal length, more of the same to be tested on, and the place to predict."""
+
+    lines: np.ndarray
+    test: np.ndarray
+    at: int
+
+
+def language_a(n: int, n_test: int = 10_000, seed: int = 1) -> Language:
+    """x_t is a permutation of x_{t-3}, nine times of ten, and else any of 1,000 words."""
+    rng = np.random.default_rng([seed, 0])
+    permutation = rng.permutation(1_000)
+
+    def text(n: int, length: int) -> np.ndarray:
+        lines = rng.integers(0, 1_000, (n, length))
+        for t in range(3, length):
+            lines[:, t] = np.where(rng.random(n) < 0.9, permutation[lines[:, t - 3]], lines[:, t])
+        return lines
+
+    return Language(text(n, 20), text(n_test, 13), 6)
+
+
+def language_b(n: int, n_test: int = 20_000, seed: int = 1) -> Language:
+    """The middle of eleven is A_a after u_a (before any u), but B_a before v_a (after any v): 60 of each."""
+    rng = np.random.default_rng([seed, 1])
+    u, v, a, b, filler = 0, 60, 120, 180, 240
+
+    def text(n: int) -> np.ndarray:
+        lines = rng.integers(filler, filler + 200, (n, 11))
+        decides, other = rng.integers(0, 60, (2, n))
+        left = rng.random(n) < 0.5
+        lines[:, 4] = np.where(left, u + decides, v + other)
+        lines[:, 6] = np.where(left, u + other, v + decides)
+        lines[:, 5] = np.where(left, a + decides, b + decides)
+        return lines
+
+    return Language(text(n), text(n_test), 5)
+
+
+def language_c(n: int, n_test: int = 5_000, seed: int = 1) -> Language:
+    """The middle of eleven is given by a keyword at any of the other places."""
+    rng = np.random.default_rng([seed, 2])
+
+    def text(n: int) -> np.ndarray:
+        lines = rng.integers(120, 320, (n, 11))
+        keyword = rng.integers(0, 60, n)
+        lines[np.arange(n), 5 + rng.choice(OFFSETS, n)] = keyword
+        lines[:, 5] = 60 + keyword
+        return lines
+
+    return Language(text(n), text(n_test), 5)
+
+
+def language_d(n: int, n_test: int = 5_000, seed: int = 1) -> Language:
+    """Even tokens are any of 190 words; an odd token is one of 10, its left neighbour modulo 10."""
+    rng = np.random.default_rng([seed, 3])
+
+    def text(n: int) -> np.ndarray:
+        lines = rng.integers(0, 190, (n, 20))
+        lines[:, 1::2] = 190 + lines[:, ::2] % 10
+        return lines
+
+    return Language(text(n), text(n_test), 9)
+
+
+def learn(language: Language, **options: Any) -> EmbeddingModel:
+    """Train one worker on the text as token lists; nothing is left out."""
+    exact = options["model"] in AVERAGING and options.get("cbow_update") != "word2vec"
+    options = {
+        "vector_size": 24,
+        "alpha": 0.2 if exact else 0.1,
+        "negative": 10,
+        "epochs": 4,
+        **options,
+        "workers": 1,
+    }
+    if options.get("negatives") == "shared":  # as on a long text
+        options["shared_by"] = SHARED_BY[options["model"]]
+    text = {"window": WINDOW, "shrink_windows": False, "sample": 0, "min_count": 1, "tokenizer": "whitespace"}
+    sentences = [[f"{word:04d}" for word in line] for line in language.lines.tolist()]
+    return train(sentences, TrainConfig(**text, **options))
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def predict(model: EmbeddingModel, language: Language) -> tuple[float, np.ndarray]:
+    """Return the share of test lines whose middle is predicted, out of all words, and the mean attention."""
+    config, d = model.config, model.config.vector_size
+    # the vocabulary is sorted by count: rows of word 0, 1, 2 .. of the language
+    n_words = int(language.lines.max()) + 1
+    rows = np.array([model.vocab.index[f"{word:04d}"] for word in range(n_words)])
+    vectors = model.inputs[rows, :d].astype(np.float64)
+    outputs = model.outputs.reshape(len(model.vocab), -1, model.inputs.shape[1])[rows, :, :d].astype(
+        np.float64
+    )
+    context = language.test[:, language.at + OFFSETS]
+    weights = np.full(context.shape, 1 / len(OFFSETS))
+    if config.model == "cbow-attn":
+        logits = np.zeros(context.shape)
+        if config.attention in ("full", "position"):
+            logits += model.slot_logits[0, : len(OFFSETS)]
+        if config.attention == "full":
+            logits += model.word_logits[rows][context, np.arange(len(OFFSETS))]
+        if config.attention == "word":
+            logits += model.word_logits[rows][context, 0]
+        weights = softmax(logits)
+    if config.model in ("ssg", "cwindow"):  # an output row for each place
+        scores = sum(vectors[context[:, i]] @ outputs[:, i].T for i in range(len(OFFSETS)))
+    else:
+        scores = np.einsum("bi,bid->bd", weights, vectors[context]) @ outputs[:, 0].T
+    found = np.argmax(scores, axis=1) == language.test[:, language.at]
+    return float(found.mean()), weights.mean(axis=0)
+
+
+def sharing(*models: str) -> list[tuple[str, str]]:
+    """Return the models with each way to draw negatives that they have."""
+    return [
+        (m, negatives)
+        for m in models
+        for negatives in ("exact", "shared")
+        if negatives == "exact" or m in SHARED_BY
+    ]
+
+
+# ---- orientation and warm-up (T5) -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("update", ["exact", "word2vec"])
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+def test_attention_finds_the_left_neighbour(negatives: str, update: str) -> None:
+    language = language_d(10_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no false alarm
+        model = learn(
+            language,
+            model="cbow-attn",
+            negatives=negatives,
+            cbow_update=update,
+            alpha=0.1,
+            attention_warmup=0.1,
+        )
+    found, attention = predict(model, language)
+    assert found >= 0.99
+    assert attention.argmax() == BEFORE
+    assert attention[BEFORE] >= 0.6
+
+
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+def test_without_warm_up_attention_collapses_and_says_so(negatives: str) -> None:
+    language = language_d(10_000)
+    with pytest.warns(UserWarning, match="attention has collapsed away from the nearest words"):
+        model = learn(
+            language,
+            model="cbow-attn",
+            negatives=negatives,
+            cbow_update="exact",
+            alpha=0.1,
+            attention_warmup=0.0,
+        )
+    found, attention = predict(model, language)
+    assert found <= 0.15  # chance is .10
+    assert attention[BEFORE] <= 0.01
+
+
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+def test_the_plain_mean_is_half_right_about_neighbours(negatives: str) -> None:
+    language = language_d(10_000)
+    found, _ = predict(learn(language, model="cbow", negatives=negatives, cbow_update="exact"), language)
+    assert 0.45 <= found <= 0.6
+
+
+# ---- word and place (T6) --------------------------------------------------------------------
+
+ORDER_BLIND = 1 / 2 + 1 / (2 * 60)
+"""How often one can be right without knowing which of the two words stands where, or which of them counts."""
+
+
+def above(bound: float, n: int) -> float:
+    return bound + 3 * (bound * (1 - bound) / n) ** 0.5
+
+
+@pytest.mark.parametrize("update", ["exact", "word2vec"])
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+def test_attention_that_knows_word_and_place_solves_b(negatives: str, update: str) -> None:
+    language = language_b(20_000)
+    found, _ = predict(learn(language, model="cbow-attn", negatives=negatives, cbow_update=update), language)
+    assert found >= 0.99
+
+
+def test_cwindow_solves_b() -> None:
+    language = language_b(20_000)
+    found, _ = predict(learn(language, model="cwindow"), language)
+    assert found >= 0.99
+
+
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+@pytest.mark.parametrize(
+    ("model", "kind"), [("cbow", "full"), ("cbow-attn", "position"), ("cbow-attn", "word")]
+)
+def test_models_that_do_not_cannot(model: str, kind: str, negatives: str) -> None:
+    language = language_b(20_000)
+    found, _ = predict(learn(language, model=model, attention=kind, negatives=negatives), language)
+    assert 0.45 <= found <= above(ORDER_BLIND, len(language.test))
+
+
+# ---- distance (T7) --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("update", "each"), [("word2vec", 0.45), ("exact", 0.5)])
+@pytest.mark.parametrize("negatives", ["exact", "shared"])
+def test_attention_finds_distances_of_three(negatives: str, update: str, each: float) -> None:
+    language = language_a(20_000)
+    options = {"alpha": 0.1, "vector_size": 16, "negative": 15, "epochs": 3}
+    model = learn(language, model="cbow-attn", negatives=negatives, cbow_update=update, **options)
+    found, attention = predict(model, language)
+    assert found == pytest.approx(0.85, abs=0.03)
+    assert attention[OFFSETS == -3] == pytest.approx(
+        each, abs=0.05
+    )  # the exact step leaves nothing to the rest
+    assert attention[OFFSETS == 3] == pytest.approx(each, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "negatives", "lowest", "highest"),
+    [("cbow", "exact", 0.65, 0.69), ("cbow", "shared", 0.65, 0.69), ("cwindow", "exact", 0.83, 0.89)],
+)
+def test_distances_of_three_without_attention(
+    model: str, negatives: str, lowest: float, highest: float
+) -> None:
+    language = language_a(20_000)
+    found, _ = predict(
+        learn(language, model=model, negatives=negatives, vector_size=16, negative=15, epochs=3), language
+    )
+    assert lowest <= found <= highest
+
+
+# ---- control (T8) ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "negatives"), sharing("cbow", "skipgram", "ssg", "cwindow", "cbow-attn"))
+def test_a_keyword_anywhere_is_found_by_all(model: str, negatives: str) -> None:
+    language = language_c(20_000)
+    pairwise = model in ("skipgram", "ssg")
+    trained = learn(language, model=model, negatives=negatives, alpha=0.05 if pairwise else 0.1)
+    found, attention = predict(trained, language)
+    assert found >= 0.999
+    if model == "cbow-attn":
+        np.testing.assert_allclose(attention, 0.1, atol=0.02)
+
+
+# ---- the collapse (T9) ----------------------------------------------------------------------
+
+
+@njit
+def train_middles(
+    hyper: Any, lines: Any, alphas: Any, rates: Any, block: Any, params: Any, pool: Any, rng: Any, stats: Any
+) -> None:
+    """Predict the middle word of each line only, with the twin's step."""
+    for i in range(len(lines)):
+        hyper[0].attention_rate = rates[i]
+        block.targets[0], block.first[0], block.n[0] = lines[i, 5], 0, 10
+        block.words[0, :5], block.words[0, 5:] = lines[i, :5], lines[i, 6:]
+        sgns_reference.train_batch(hyper[0], 1, alphas[i], block, params, pool, rng, stats)
+        rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
+
+
+def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> EmbeddingModel:
+    """Train attention on the middle words of language B at a learning rate of 0.2, four times over."""
+    config = TrainConfig(
+        model="cbow-attn",
+        vector_size=24,
+        window=WINDOW,
+        negative=10,
+        alpha=0.2,
+        cbow_update="exact",
+        seed=seed,
+    )
+    counts = np.bincount(language.lines.ravel())
+    vocab = Vocab([f"{word:04d}" for word in range(len(counts))], counts)
+    rows = np.array([vocab.index[f"{word:04d}"] for word in range(len(counts))])
+    model = EmbeddingModel(config, vocab)
+    model.initialise()
+    hyper = model.hyper()
+    width, slots = model.inputs.shape[1], 2 * WINDOW
+    block = sgns_reference.Batch(
+        *(np.zeros(1, np.int64) for _ in range(3)),
+        np.zeros((1, slots), np.int64),
+        *(np.zeros((1, n), np.float32) for n in (width, width, 11)),
+        *(np.zeros((1, 1, slots), np.float32) for _ in range(2)),
+    )
+    pool = noise_pool(vocab.counts, 10, seed=seed)
+    lines = np.tile(rows[language.lines], (4, 1))
+    done = np.arange(len(lines)) / len(lines)
+    rates = np.where(done < warmup, 0.0, rate).astype(np.float32)
+    rng, stats = np.array([seed, 0], np.uint64), np.zeros(6)
+    params = sgns_reference.Parameters(*model.shared)
+    train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, rng, stats)
+    return model
+
+
+def test_a_place_that_has_died_is_seen() -> None:
+    falling = np.array([0.2, 0.4, 0.9, 3.0, 3.1, 0.8, 0.5, 0.2])  # the window is 4
+    assert dead_places(falling) == []
+    assert dead_places(0.5 ** np.arange(12.0)) == []  # far places fade gradually: none of them stands out
+    assert dead_places(np.full(8, np.nan)) == []
+    for place in range(8):
+        by_place = falling.copy()
+        by_place[place] = 1e-4
+        assert dead_places(by_place) == [place]
+
+
+@pytest.mark.parametrize(
+    ("rate", "warmup", "collapses"), [(1.0, 0.0, True), (0.1, 0.0, False), (1.0, 0.1, False)]
+)
+def test_attention_collapses_unless_it_is_slow_or_late(rate: float, warmup: float, collapses: bool) -> None:
+    language = language_b(80_000)
+    model = learn_middles(language, rate, warmup, seed=1)
+    found, attention = predict(model, language)
+    if collapses:
+        assert found <= 0.02
+        assert attention[[BEFORE, AFTER]].max() <= 0.1 * NEGLECTED
+    else:
+        assert found >= 0.999
+        assert attention[[BEFORE, AFTER]].min() >= 0.4
+
+
+def test_weights_by_place_are_means_over_targets() -> None:
+    rng = np.random.default_rng(2)
+    lines = [rng.integers(0, 30, n) for n in (9, 1, 0, 2, 14, 5)]
+    tokens = np.concatenate([np.append(line, -1) for line in lines]).astype(np.int32)
+    for kind in ("full", "position", "word"):
+        vocab = Vocab([f"w{i}" for i in range(30)], np.arange(30, 0, -1))
+        model = EmbeddingModel(TrainConfig(model="cbow-attn", window=3, attention=kind), vocab)
+        model.word_logits[:] = rng.normal(0, 2, model.word_logits.shape)
+        model.slot_logits[:] = rng.normal(0, 2, model.slot_logits.shape)
+        found: dict[int, list[float]] = {offset: [] for offset in (-3, -2, -1, 1, 2, 3)}
+        for line in lines:
+            for i in range(len(line)):
+                weights = {}
+                for slot, offset in enumerate(found):
+                    if 0 <= i + offset < len(line):
+                        column = {"full": slot, "word": 0}.get(kind)
+                        logit = 0.0 if column is None else model.word_logits[line[i + offset], column]
+                        logit += model.slot_logits[0, slot] if kind != "word" else 0.0
+                        weights[offset] = np.exp(np.clip(logit, -10, 10))
+                for offset, weight in weights.items():
+                    found[offset].append(weight / sum(weights.values()) * len(weights))
+        expected = [np.mean(weights) for weights in found.values()]
+        ((_, by_place),) = weights_by_place(model, tokens)
+        np.testing.assert_allclose(by_place, expected, rtol=1e-6)
+
+
+def test_lines_of_two_words_are_no_collapse() -> None:
+    language = language_b(2_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn(language._replace(lines=language.lines[:, 4:6]), model="cbow-attn")

@@ -1,0 +1,235 @@
+"""Replicas: one changes nothing, several learn what one would, and nothing that they learn is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.kernels import aligned_zeros, merge_replicas
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
+from wordvec_ca.training.merge_rule import expected_touches, merge_factors, merged_rows
+from wordvec_ca.training.pinning import cpu_groups
+from wordvec_ca.training.replica import Replica, TokenRange
+from wordvec_ca.training.run import resume, train
+from wordvec_ca.training.trainer import Trainer
+
+RNG = np.random.default_rng(3)
+
+
+def text(lines: int = 400, words: int = 60) -> np.ndarray:
+    """Return lines of ten words, of which each makes the next likely."""
+    rng = np.random.default_rng(1)
+    steps = rng.integers(0, 3, (lines, 10))
+    steps[:, 0] = rng.integers(0, words, lines)
+    tokens = np.full((lines, 11), -1, np.int32)
+    tokens[:, :10] = np.cumsum(steps, axis=1) % words
+    return tokens.reshape(-1)
+
+
+def model_of(tokens: np.ndarray, **options: object) -> EmbeddingModel:
+    """Return an initialised model of the words of a text."""
+    counts = np.bincount(tokens[tokens >= 0])
+    vocab = Vocab([f"w{i}" for i in range(len(counts))], counts)
+    values = {"vector_size": 16, "window": 2, "epochs": 2, "workers": 1, "sample": 0, **options}
+    model = EmbeddingModel(TrainConfig(**values), vocab)  # type: ignore[arg-type]
+    model.initialise()
+    return model
+
+
+@pytest.mark.parametrize("name", ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"])
+def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name: str) -> None:
+    tokens = text()
+    whole, parted = model_of(tokens, model=name), model_of(tokens, model=name)
+    Trainer(whole, tokens).run()
+    replica = Replica(parted, len(tokens))
+    for epoch in (1, 2):
+        done = (epoch - 1) * len(tokens)
+        for index, start in enumerate(range(0, len(tokens), 1_001)):  # where the chunks of a trainer end
+            part = TokenRange(start, min(start + 1_001, len(tokens)), done + start, ())
+            chunk = tokens[part.start : part.stop]
+            replica.train_chunk(replica.workers[0], chunk, part.position, [1, epoch, index])
+    for name_, array in whole.learnt.items():
+        assert np.array_equal(array, parted.learnt[name_]), name_
+
+
+def test_what_replicas_learn_of_disjoint_rows_is_summed() -> None:
+    base = RNG.normal(size=(6, 16)).astype(np.float32)
+    deltas = [np.zeros((6, 16), np.float32) for _ in range(3)]
+    for i, delta in enumerate(deltas):
+        delta[2 * i : 2 * i + 2] = RNG.normal(size=(2, 16))
+    factors = merge_factors(np.zeros(6), 3)
+    assert np.allclose(merged_rows(base, deltas, factors), base + sum(deltas), atol=1e-6)
+
+
+def test_factors_run_from_a_sum_to_a_mean() -> None:
+    x = np.array([0.0, 1e-9, 0.01, 0.1, 1.0, 10.0, 1e4, np.inf])
+    factors = merge_factors(x, 8)
+    assert factors[0] == 1
+    assert np.all(np.diff(factors) <= 0)
+    assert np.allclose(factors[-2:], 1 / 8)
+    # a row that goes a share of the way to where it settles at each touch: one after another, and merged
+    for way in (0.01, 0.3):
+        touches, n = 20, 8
+        share = 1 - (1 - way) ** touches
+        merged = n * share * merge_factors(np.array([-touches * np.log1p(-way)]), n)[0]
+        assert merged == pytest.approx(1 - (1 - way) ** (n * touches), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"])
+def test_touches_are_those_of_the_text(name: str) -> None:
+    model = model_of(text(), model=name)
+    touches = expected_touches(model, np.zeros(0, np.uint32))
+    assert {name: len(array) for name, array in model.learnt.items()} == {
+        name: len(values) for name, values in touches.items()
+    }
+    assert np.isinf(touches["slot_logits"]).all()
+    for values in touches.values():
+        assert (values > 0).all()
+
+
+def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch() -> None:
+    plan = MergePlan.of(TrainConfig(epochs=3).resolved(), 10_007, 4)
+    position, found = 0, []
+    while position < 3 * 10_007:
+        position = plan.next_merge(position, 10_007)
+        found.append(position)
+    assert len(found) == 3 * plan.merges_per_epoch
+    assert {10_007, 20_014, 30_021} <= set(found)
+    assert max(np.diff(found)) - min(np.diff(found)) <= 1
+
+
+def test_deltas_and_merges_of_a_replica() -> None:
+    tokens = text()
+    replica = Replica(model_of(tokens), len(tokens))
+    replica.mark()
+    counted = replica.train(tokens, [TokenRange(0, 2_200, 0, (1, 0, 0))])
+    assert counted["words"] == 2_000
+    assert np.isfinite(counted["loss"] / counted["examples"])
+    rows = slice(10, 30)
+    delta = replica.delta("inputs", rows)
+    assert np.abs(delta).max() > 0
+    assert np.allclose(delta, replica.delta("inputs", rows, np.float16), rtol=2e-3, atol=1e-6)
+    before = replica.base["inputs"][rows].copy()
+    replica.apply("inputs", rows, 2 * delta)
+    assert np.array_equal(replica.parameters["inputs"][rows], before + 2 * delta)
+    assert not replica.delta("inputs", rows).any()
+
+
+# ---- in one process ---------------------------------------------------------------------------------------
+
+
+def test_the_kernel_merges_as_its_readable_twin() -> None:
+    base = aligned_zeros((50, 32))
+    base[:] = RNG.normal(size=base.shape)
+    replicas = []
+    for _ in range(5):
+        replica = base.copy()
+        touched = RNG.random(50) < 0.3
+        replica[touched] += RNG.normal(size=(touched.sum(), 32)).astype(np.float32)
+        replicas.append(replica)
+    factors = merge_factors(RNG.exponential(size=50), 5)
+    expected = merged_rows(base, [replica - base for replica in replicas], factors)
+    merge_replicas(base, tuple(replicas), factors)
+    assert np.allclose(base, expected, rtol=1e-5, atol=1e-6)
+    assert all(np.array_equal(replica, base) for replica in replicas)
+    with pytest.raises(ValueError, match="fit"):
+        merge_replicas(base, (replicas[0][:3],), factors)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"model": "cbow-attn"}, {"model": "skipgram", "subwords": True}, {"hs": True, "negative": 0}],
+)
+def test_replicas_of_one_thread_are_reproducible_and_learn_as_one_worker(options: dict[str, Any]) -> None:
+    tokens = text(2_000)
+
+    def trained(**more: Any) -> tuple[EmbeddingModel, Trainer]:
+        model = model_of(tokens, epochs=6, **options, **more)
+        trainer = Trainer(model, tokens, tokens[:2_200])
+        trainer.run()
+        return model, trainer
+
+    (first, trainer), (second, _) = (trained(workers=4, replicas=4) for _ in range(2))
+    _, alone = trained()
+    for name, array in first.learnt.items():
+        assert np.array_equal(array, second.learnt[name]), name
+        for replica in trainer.replicas.all[1:]:
+            assert np.array_equal(array, replica.parameters[name]), name
+    assert trainer.tally("words") == alone.tally("words") == 6 * 20_000
+    assert trainer.replicas.merges == 6 * trainer.replicas.plan.merges_per_epoch
+    assert trainer.valid_losses[-1] < alone.valid_losses[-1] + 0.05
+    assert trainer.valid_losses[-1] < 0.9 * trainer.valid_losses[0]
+
+
+@pytest.mark.parametrize(("workers", "replicas"), [(3, 3), (4, 2)])
+def test_a_run_that_is_killed_goes_on_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, replicas: int
+) -> None:
+    corpus = tmp_path / "text"
+    lines = text(1_500).reshape(-1, 11)[:, :10]
+    corpus.write_text("".join(" ".join(f"w{word}" for word in line) + "\n" for line in lines.tolist()))
+    config = TrainConfig(
+        vector_size=16, window=2, epochs=3, sample=0, workers=workers, replicas=replicas, merges=30
+    )
+    whole = train(corpus, config, output=tmp_path / "whole", checkpoint_every="7k")
+
+    class Killed(BaseException):
+        pass
+
+    train_chunk = Replica.train_chunk
+
+    def dying(self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: Any) -> None:
+        if position > 30_000:
+            raise Killed
+        train_chunk(self, worker, tokens, position, seeds)
+
+    monkeypatch.setattr(Replica, "train_chunk", dying)
+    with pytest.raises(Killed), pytest.warns(UserWarning, match="--resume"):
+        train(corpus, config, output=tmp_path / "m", checkpoint_every="7k")
+    monkeypatch.undo()
+    resumed = resume(tmp_path / "m")
+    assert resumed.record["predictions"] == whole.record["predictions"] == 3 * 15_000
+    assert resumed.record["replicas"]["replicas"] == replicas
+    if workers == replicas:
+        for name, array in whole.learnt.items():
+            assert np.array_equal(array, resumed.learnt[name]), name
+
+
+def test_how_many_replicas() -> None:
+    def found(workers: int, n_words: int = 10_000, n_tokens: int = 10**6, **options: Any) -> int:
+        config = TrainConfig(workers=1, **options).resolved()
+        return usual_replicas(dataclasses.replace(config, workers=workers), n_words, n_tokens)
+
+    assert [found(workers) for workers in (1, 2, 8, 9, 16, 32, 64)] == [1, 1, 1, 2, 2, 4, 8]
+    assert found(8, n_tokens=10**9) == 8, "on a long text merging costs less than waiting for each other"
+    assert found(64, n_tokens=10**9) == 16
+    assert found(64, n_tokens=10**9, model="cbow-attn") == 8
+    assert found(32, replicas=32) == 32
+    assert found(4, replicas=32) == 4
+    assert found(32, n_words=10**10) == 1, "no room for two"
+
+
+def test_threads_of_a_replica_stay_where_they_share_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for cpu in range(16):  # two sockets of two chiplets; odd processors are on the second socket
+        folder = tmp_path / f"cpu{cpu}"
+        (folder / "topology").mkdir(parents=True)
+        (folder / "cache" / "index3").mkdir(parents=True)
+        (folder / "topology" / "physical_package_id").write_text(f"{cpu % 2}\n")
+        (folder / "topology" / "core_id").write_text(f"{cpu // 2}\n")
+        first = cpu % 2 + 8 * (cpu // 8)
+        (folder / "cache" / "index3" / "shared_cpu_list").write_text(f"{first},{first + 2}\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    assert cpu_groups([8, 8], tmp_path) == [set(range(0, 16, 2)), set(range(1, 16, 2))]
+    assert cpu_groups([4] * 4, tmp_path)[0] == {0, 2, 4, 6}
+    assert cpu_groups([4, 4], tmp_path) == [None, None], "other work may be on the other half"
+    assert cpu_groups([8, 8], tmp_path / "nothing") == [None, None]

@@ -1,0 +1,113 @@
+"""Where gensim cannot be installed, all but its own objects and files still works."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+BLOCKED = "import sys; sys.modules['gensim'] = None  # what an import finds where gensim is missing\n"
+
+LIBRARY = """
+import json
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.training import train
+
+model = train("c.txt", TrainConfig(vector_size=8, epochs=1, workers=1), output="library")
+assert type(model.wv) is KeyedVectors, type(model.wv)
+assert type(KeyedVectors.load("library")) is KeyedVectors
+print(json.dumps(model.wv.most_similar("w1", topn=3)))
+"""
+
+COMMAND = "from wordvec_ca.cli import main\nmain({arguments!r})"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a corpus and word pairs."""
+    place = tmp_path_factory.mktemp("bare")
+    rng = random.Random(1)
+    lines = (" ".join(f"w{rng.randrange(50)}" for _ in range(20)) for _ in range(500))
+    (place / "c.txt").write_text("\n".join(lines))
+    (place / "pairs.tsv").write_text("".join(f"w{i}\tw{i + 1}\t{i % 7}\n" for i in range(30)))
+    return place
+
+
+def run(folder: Path, code: str, *, blocked: bool = True) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", (BLOCKED if blocked else "") + code],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def cawv(folder: Path, *arguments: str, blocked: bool = True) -> subprocess.CompletedProcess[str]:
+    return run(folder, COMMAND.format(arguments=list(arguments)), blocked=blocked)
+
+
+def test_library_hands_out_the_light_class(folder: Path) -> None:
+    done = run(folder, LIBRARY)
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "library" / "vectors.kv").exists()
+    neighbours = KeyedVectors.load(folder / "library").most_similar("w1", topn=3)
+    assert json.loads(done.stdout) == [[word, pytest.approx(score)] for word, score in neighbours]
+
+
+def test_command_trains_and_the_index_comes_later(folder: Path) -> None:
+    done = cawv(folder, "train", "c.txt", "-o", "model", "--vector-size", "8", "--epochs", "1")
+    assert done.returncode == 0, done.stderr
+    assert "cawv export model --format gensim" in done.stderr
+    assert not (folder / "model" / "vectors.kv").exists()
+
+    done = cawv(folder, "nn", "model", "w1", "--json")
+    assert len(json.loads(done.stdout)["neighbours"]) == 10
+    assert "not installed" in cawv(folder, "info").stdout
+    done = cawv(folder, "eval", "model", "--similarity", "pairs.tsv", "-q")
+    assert done.returncode == 0, done.stderr
+    assert "pairs" in done.stdout
+
+    for name in ("v.txt", "v.bin", "v.glove", "v.safetensors", "v.projector"):
+        done = cawv(folder, "export", "model", "-o", name)
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(
+            KeyedVectors.load(folder / name).vectors, KeyedVectors.load(folder / "model").vectors
+        )
+    done = cawv(folder, "export", "model", "--format", "gensim")
+    assert done.returncode == 1
+    assert "pip install gensim" in done.stderr
+    assert "Traceback" not in done.stderr
+
+    before = (folder / "model" / "vectors.kv.vectors.npy").read_bytes()
+    done = cawv(folder, "export", "model", "--format", "gensim", blocked=False)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "model" / "vectors.kv.vectors.npy").read_bytes() == before, "no second copy is made"
+    theirs = pytest.importorskip("gensim.models").KeyedVectors.load(
+        str(folder / "model" / "vectors.kv"), mmap="r"
+    )
+    ours = KeyedVectors.load(folder / "model")
+    assert isinstance(theirs.vectors, np.memmap)
+    assert theirs.index_to_key == ours.index_to_key
+    assert np.array_equal(theirs.vectors, ours.vectors)
+    assert theirs.get_vecattr("w1", "count") == ours.get_vecattr("w1", "count") > 100
+
+
+def test_a_gensim_that_is_broken_counts_as_none(folder: Path) -> None:
+    broken = folder / "broken" / "gensim"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text(
+        "raise ValueError('numpy.dtype size changed, binary incompatibility')"
+    )
+    code = f"import sys; sys.path.insert(0, {str(broken.parent)!r})\n"
+    code += COMMAND.format(
+        arguments=["train", "c.txt", "-o", "model2", "--vector-size", "8", "--epochs", "1"]
+    )
+    done = run(folder, code, blocked=False)
+    assert done.returncode == 0, done.stderr
+    assert len(KeyedVectors.load(folder / "model2")) == 50

@@ -1,0 +1,82 @@
+"""``cawv index``: an approximate index, with which ``nn`` and ``search`` need not look at every vector."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wordvec_ca.cli.options import Choice, threads_option
+from wordvec_ca.cli.output import say, show, show_json
+
+
+@click.command(name="index", short_help="An index for fast, approximate neighbours.")
+@click.argument("model", type=click.Path(exists=True))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="[default: MODEL.cawv-neighbours]"
+)
+@click.option(
+    "--dtype",
+    type=Choice(["float32", "float16", "int8"]),
+    default="float32",
+    show_default=True,
+    help="Of the copy of the vectors in the index.",
+)
+@click.option(
+    "--connectivity", type=click.IntRange(2, 256), default=16, show_default=True, help="Edges of a node."
+)
+@click.option(
+    "--expansion",
+    type=click.IntRange(8, 100_000),
+    default=128,
+    show_default=True,
+    help="Candidates: more find more, and take longer.",
+)
+@click.option(
+    "--queries", type=click.IntRange(1, 10_000), default=200, show_default=True, help="For the recall."
+)
+@threads_option
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(
+    model: str,
+    output: Path | None,
+    dtype: str,
+    connectivity: int,
+    expansion: int,
+    queries: int,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Index the vectors of MODEL, and print how many of the exact neighbours the index finds.
+
+    MODEL is a model directory, a file of vectors, or the index that cawv search has made. The index serves
+    cawv nn --approximate and cawv search --approximate; what they find is ranked by exact cosines.
+    """
+    import time
+
+    from wordvec_ca.cli.neighbour_index import index_of, rows_of
+    from wordvec_ca.vectors import ApproximateNeighbours
+
+    place = output or index_of(model)
+    vectors = rows_of(model)
+    began = time.perf_counter()
+    index = ApproximateNeighbours.build(
+        vectors,
+        place,
+        dtype=dtype,
+        connectivity=connectivity,
+        expansion=expansion,
+        workers=workers,
+    )
+    seconds = time.perf_counter() - began
+    say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
+    recall = index.recall(queries=queries)
+    if as_json:
+        record: dict[str, Any] = recall._asdict()
+        show_json({"index": str(place), "vectors": len(index), "seconds": round(seconds, 3), **record})
+        return
+    show(
+        f"recall of the {recall.topn} nearest: {recall.share:.1%} over {recall.queries:,} queries\n"
+        f"a query: {1000 * recall.approximate_seconds:.2f} ms, exact {1000 * recall.exact_seconds:.2f} ms"
+    )

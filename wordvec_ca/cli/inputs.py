@@ -1,0 +1,69 @@
+"""Several inputs of one command: one that cannot be read is told at the end, the others are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from wordvec_ca.cli.output import say
+
+
+class Inputs:
+    """Uses inputs one by one and remembers which could not be used, and why.
+
+    Attributes
+    ----------
+    not_run : list of str
+        The reasons, which name the inputs.
+    """
+
+    def __init__(self) -> None:
+        self.not_run: list[str] = []
+
+    def each(self, names: Iterable[str], use: Callable[[str], Any]) -> list[Any]:
+        """Return what ``use`` returns for each name; an input that it cannot use is left out."""
+        from wordvec_ca.errors import DataError
+
+        results = []
+        for name in names:
+            try:
+                results.append(use(name))
+            except (DataError, OSError) as error:
+                reason = str(error)
+                self.not_run.append(reason if name in reason else f"{name!r}: {reason}")
+        return results
+
+    def check_some(self, results: list[Any]) -> None:
+        """Raise a DataError with all reasons if there are no results."""
+        from wordvec_ca.errors import DataError
+
+        if not results:
+            raise DataError("\n".join(self.not_run))
+
+    def texts(self, names: Iterable[str]) -> list[str]:
+        """Return the files that names, folders and patterns stand for, without those that cannot be read.
+
+        Each file is read to its end, for only then is it known whether it can be read; a single one is left
+        to the command.
+        """
+        from wordvec_ca.text import TextFiles, find_files
+
+        files = [file for found in self.each(names, lambda name: find_files([name])) for file in found]
+        if len(files) == 1 and not self.not_run:
+            return files
+
+        def read(file: str) -> str:
+            if file != "-":
+                for _ in TextFiles([file]).pieces():
+                    pass
+            return file
+
+        return self.each(files, read)
+
+    def finish(self) -> None:
+        """Tell what was not run, and end with exit status 1 if there is any."""
+        if self.not_run:
+            say("\n".join(["Not run:", *(f"* {entry}" for entry in self.not_run)]))
+            raise click.exceptions.Exit(1)

@@ -1,0 +1,51 @@
+"""Where the index of ``cawv index`` lies, and how ``nn`` and ``search`` open or offer it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordvec_ca.cli.output import say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def index_of(model: str | os.PathLike[str]) -> Path:
+    """Return the folder of the index of a model."""
+    return Path(f"{os.path.normpath(model)}.cawv-neighbours")
+
+
+def rows_of(model: str) -> np.ndarray:
+    """Return the vectors of a model, or of the sentences of a search index."""
+    from wordvec_ca.files import map_npy
+    from wordvec_ca.sentences import read_index_record
+    from wordvec_ca.vectors import KeyedVectors
+
+    if (Path(model) / "offsets.npy").is_file():
+        read_index_record(model)
+        return map_npy(Path(model) / "vectors.npy")
+    return KeyedVectors.load(model).vectors
+
+
+def opened(model: str | os.PathLike[str], vectors: np.ndarray, words: list[str] | None = None) -> Any:
+    """Return the index of a model."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.vectors import ApproximateNeighbours
+
+    place = index_of(model)
+    if not place.exists():
+        raise DataError(f"there is no index of {os.fspath(model)!r}: make one with cawv index {model}")
+    return ApproximateNeighbours.load(place, vectors, words=words)
+
+
+def offer(model: str | os.PathLike[str], n_vectors: int) -> None:
+    """Say that there is a faster search, if there are many vectors."""
+    from wordvec_ca.vectors import MANY_VECTORS
+
+    if n_vectors > MANY_VECTORS:
+        say(
+            f"{n_vectors:,} vectors, each looked at: cawv index {model} makes an index, with which "
+            "--approximate looks at few"
+        )

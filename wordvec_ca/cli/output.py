@@ -1,0 +1,38 @@
+"""How commands write: results on standard output, everything else on standard error, never raw.
+
+Whatever a command prints may come from a text, a model or the name of a file that somebody else made. No
+control character of it reaches the terminal (see `wordvec_ca.files.control_characters`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import click
+
+
+def show(text: object) -> None:
+    """Write a result to standard output, and a newline."""
+    click.echo(_harmless(str(text)))
+
+
+def show_json(value: Any, *, indent: int | None = None) -> None:
+    """Write a result as JSON to standard output, and a newline."""
+    from wordvec_ca.files import json_text
+
+    click.echo(json_text(value, indent=indent))
+
+
+def say(text: object) -> None:
+    """Write a message to standard error, and a newline; that nobody reads it is no failure."""
+    with contextlib.suppress(OSError):
+        click.echo(_harmless(str(text)), err=True)
+
+
+def _harmless(text: str) -> str:
+    if text.replace("\n", "").isprintable():
+        return text  # the common case, without an import
+    from wordvec_ca.files import terminal_text
+
+    return terminal_text(text, lines=True)

@@ -1,0 +1,97 @@
+"""The cluster that a run uses: one that is there, or some nodes on this machine to try it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.machine import machine_memory, usable_cpus
+
+LOCAL_STORE = 256 << 20
+"""Bytes of the object store of a node on this machine, at least."""
+
+
+def check_address(cluster: str) -> None:
+    """Raise a ValueError unless this names a cluster: ``local``, ``auto`` or ``HOST:PORT``."""
+    if cluster not in ("local", "auto") and not re.fullmatch(
+        r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", cluster
+    ):
+        raise ValueError(
+            f"cluster is {cluster!r}; it must be local (nodes on this machine, to try it), auto (the cluster "
+            "to which this machine belongs) or HOST:PORT, as in 10.0.0.1:6379"
+        )
+
+
+@contextmanager
+def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[Any]:
+    """Connect to a cluster as long as the block lasts; give the module ``ray``.
+
+    Parameters
+    ----------
+    cluster : str
+        See ``check_address``.
+    nodes : int
+        How many nodes to start, if they are on this machine.
+    workers : int, optional
+        Threads of each; by default they share the processors.
+
+    Raises
+    ------
+    DataError
+        Ray is not installed, or there is no cluster.
+    """
+    check_address(cluster)
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise DataError(
+            "a cluster needs Ray, which is not installed: pip install wordvec-ca[cluster]"
+        ) from error
+    if ray.is_initialized():  # by a program that uses Ray for more than this
+        yield ray
+        return
+    local = None
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "namespace": "cawv"}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Ray's to those who run Ray
+            try:
+                if cluster == "local":
+                    local = _local(nodes, workers)
+                    ray.init(address=local.address, **quiet)
+                else:
+                    ray.init(address=cluster, **quiet)
+            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                raise DataError(
+                    f"cannot connect to {cluster!r}: {(str(error) or repr(error)).splitlines()[0]}; "
+                    "is it running (ray status), and is this machine one of its nodes?"
+                ) from error
+        yield ray
+    finally:
+        ray.shutdown()
+        if local is not None:
+            local.shutdown()
+
+
+def _local(nodes: int, workers: int | None) -> Any:
+    """Start nodes on this machine, each with processes and an object store of its own."""
+    from ray.cluster_utils import Cluster
+
+    os.environ.setdefault("RAY_worker_niceness", "0")  # by default all else on this machine comes first
+    memory = machine_memory()
+    store = LOCAL_STORE if memory == float("inf") else max(LOCAL_STORE, int(0.1 * memory / nodes))
+    given: dict[str, Any] = {
+        "num_cpus": workers or max(1, usable_cpus() // nodes),
+        "object_store_memory": store,
+    }
+    cluster = Cluster(initialize_head=True, head_node_args={**given, "include_dashboard": False})
+    for _ in range(nodes - 1):
+        cluster.add_node(**given)
+    return cluster

@@ -1,0 +1,484 @@
+"""What one node does: counts, encodes and trains its shards, reduces its slice of a merge, saves.
+
+A `Node` holds all parameters and the encoded text of its shards, and knows nothing of Ray: the driver calls
+it through an actor (see ``members``). Encoded text and counts are temporary files without a name, which
+vanish with the process, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca._version import __version__
+from wordvec_ca.cluster.checkpoints import opened, read_parameters, write_checkpoint
+from wordvec_ca.cluster.ledger import Segment
+from wordvec_ca.cluster.shards import Shard
+from wordvec_ca.corpus import (
+    CorpusStats,
+    NoWords,
+    Vocab,
+    count_in_parts,
+    encode_corpus,
+    merge_types,
+    types_by_count,
+)
+from wordvec_ca.errors import DataError
+from wordvec_ca.machine import machine_memory, usable_cpus
+from wordvec_ca.models import EmbeddingModel, TrainConfig, check_memory
+from wordvec_ca.training import (
+    MergePlan,
+    Replica,
+    TokenRange,
+    TrainingDiverged,
+    expected_touches,
+    held_out_loss,
+    isa_in_use,
+    measured_speed,
+    sign_of_divergence,
+)
+
+PIECE_CHUNKS = 8
+"""Chunks for each thread between two looks at whether to stop: about a second at most."""
+
+Slice = dict[str, NDArray[np.uint16]]
+"""Some rows of each array that learns, see `halved`."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An encoded shard: its tokens, what was found in it and its fingerprint."""
+
+    tokens: int
+    stats: CorpusStats
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a node has trained since the last merge: whole segments or their beginnings, and the tallies."""
+
+    segments: list[Segment]
+    tallies: dict[str, float]
+    seconds: float
+    processor: float
+
+
+def rows_of(part: int, parts: int, n_rows: int) -> slice:
+    """Return which rows of an array are in a slice."""
+    return slice(part * n_rows // parts, (part + 1) * n_rows // parts)
+
+
+class Node:
+    """The work of one node.
+
+    Parameters
+    ----------
+    config : TrainConfig
+        Of the run; ``workers`` are this node's threads.
+    birth : str
+        Which life of which node this is.
+    directory : str or None
+        Where encoded text and counts go; by default the system's directory for temporary files.
+    """
+
+    def __init__(self, config: TrainConfig, birth: str, directory: str | None = None) -> None:
+        self.config, self.birth = config.resolved(), birth
+        self.options = replace(self.config.text_options(), workers=self.config.workers)
+        self.directory = Path(directory or tempfile.gettempdir())
+        self.version = -1
+        self._stop_at = -1
+        self._trained = 0
+        self._bytes_read = 0
+        self._activity = "idle"
+        self._counts: dict[int, tuple[IO[bytes], list[int]]] = {}
+        self._texts: dict[int, NDArray[np.int32]] = {}
+        self._valid: NDArray[np.int32] | None = None
+        self._vocab = Vocab([], [])
+        self._saved: Path | None = None
+
+    # ---- what is asked at any time -------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Return which life of the node this is, what it does and how far it is."""
+        return {
+            "birth": self.birth,
+            "pid": os.getpid(),
+            "version": self.version,
+            "activity": self._activity,
+            "trained": self._trained,
+            "bytes_read": self._bytes_read,
+            "processor": time.process_time(),
+        }
+
+    def machine(self) -> dict[str, Any]:
+        """Return what this machine has."""
+        return {
+            "version": __version__,
+            "cpus": usable_cpus(),
+            "memory": machine_memory(),
+            "disk_free": shutil.disk_usage(self.directory).free,
+        }
+
+    def sees(self, place: str) -> bytes | None:
+        """Return a file of the shared storage; None if it is not there for this node."""
+        try:
+            with opened(place) as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def stop(self, version: int) -> None:
+        """Let the training that began with this version end soon, with what is trained by then."""
+        self._stop_at = version
+
+    # ---- counting ------------------------------------------------------------------------------------------
+
+    def count(self, shard: Shard) -> tuple[list[int], CorpusStats]:
+        """Count the words of a shard; return where the parts end in bytes, and what was found."""
+        self._activity = "counting"
+        corpus, options = shard.text(self.options)
+        file = tempfile.TemporaryFile(dir=self.directory)  # noqa: SIM115
+        try:
+            ends, stats = count_in_parts(
+                corpus, options, file, directory=self.directory, progress=self._progress()
+            )
+        except NoWords:
+            ends, stats = [], CorpusStats()
+        self._counts[shard.number] = file, ends
+        return ends, stats
+
+    def parts_of(self, shards: Sequence[int], begin: int, end: int) -> list[bytes]:
+        """Return the types of some parts, merged over some of this node's shards."""
+        merged = []
+        for part in range(begin, end):
+            pieces = []
+            for shard in shards:
+                file, ends = self._counts[shard]
+                if ends:
+                    start = ends[part - 1] if part else 0
+                    file.seek(start)
+                    pieces.append(file.read(ends[part] - start))
+            merged.append(merge_types(pieces))
+        return merged
+
+    def reduce_parts(self, *of_nodes: list[bytes]) -> tuple[list[tuple[Any, Any]], list[bytes]]:
+        """Merge the same parts of several nodes; return how many types have each count, and the types."""
+        merged = [merge_types(same) for same in zip(*of_nodes, strict=True)]
+        return [types_by_count(records) for records in merged], merged
+
+    def frequent(self, least: int, parts: list[bytes]) -> list[bytes]:
+        """Return the types of merged parts that occur so often."""
+        return [merge_types([records], least) for records in parts]
+
+    # ---- encoding ------------------------------------------------------------------------------------------
+
+    def take_vocab(self, vocab: Vocab) -> None:
+        """Take the words of the run; counts of shards are not needed any more."""
+        self._vocab = vocab
+        for file, _ in self._counts.values():
+            file.close()
+        self._counts.clear()
+
+    def encode(self, shard: Shard) -> Encoded:
+        """Encode a shard on this node's disk."""
+        self._activity = "encoding"
+        corpus, options = shard.text(self.options)
+        try:
+            encoded = encode_corpus(
+                corpus, options, vocab=self._vocab, cache_dir=self.directory, progress=self._progress()
+            )
+        except NoWords:
+            self._texts[shard.number] = np.empty(0, np.int32)
+            return Encoded(0, CorpusStats(), "")
+        assert isinstance(encoded.tokens, np.ndarray)
+        self._texts[shard.number] = encoded.tokens
+        return Encoded(len(encoded.tokens), encoded.stats, encoded.fingerprint)
+
+    def encode_valid(self, files: Sequence[str]) -> str:
+        """Encode the held-out text; return its fingerprint."""
+        try:
+            encoded = encode_corpus(list(files), self.options, vocab=self._vocab, cache_dir=self.directory)
+        except DataError as error:
+            raise DataError(f"held-out text: {error}") from error
+        assert isinstance(encoded.tokens, np.ndarray)
+        self._valid = encoded.tokens
+        return encoded.fingerprint
+
+    def drop(self, shard: int) -> None:
+        """Let go of a shard that another node has now."""
+        self._texts.pop(shard, None)
+
+    def _progress(self) -> Any:
+        def progress(done: int, total: int | None, tokens: int) -> None:
+            self._bytes_read = done
+
+        return progress
+
+    # ---- training ------------------------------------------------------------------------------------------
+
+    def begin(self, n_tokens: int, vocab: Vocab) -> dict[str, Any]:
+        """Make the parameters as every node does, version 0; return how the training loop is set.
+
+        Parameters
+        ----------
+        n_tokens : int
+            Tokens of an epoch, of all nodes together.
+        vocab : Vocab
+            The words.
+
+        Raises
+        ------
+        DataError
+            They do not fit into this machine's memory.
+        """
+        check_memory(self.config, len(vocab))
+        model = EmbeddingModel(self.config, vocab)
+        model.initialise()
+        self.replica = Replica(model, n_tokens, threads=self.config.workers)
+        self.replica.mark()
+        self._touches = expected_touches(model, self.replica.keep)
+        self.version = 0
+        names = ("drawn", "shared_by", "n_private", "merge_every")
+        return {"isa": isa_in_use(self.config), **{name: int(self.replica.hyper[name][0]) for name in names}}
+
+    def train(
+        self, version: int, segments: Sequence[Segment], position: int, epoch: int, rate: float
+    ) -> Trained:
+        """Train segments of this node's shards, from the parameters of a version.
+
+        Parameters
+        ----------
+        version : int
+            Which must be here.
+        segments : sequence of Segment
+            They are trained to the ends of their lines.
+        position : int
+            Tokens that were merged before, in all epochs: what the learning rate follows from.
+        epoch : int
+            From 1.
+        rate : float
+            By what the learning rate is multiplied.
+        """
+        assert version == self.version, f"version {version} is to be trained, and {self.version} is here"
+        self._activity, self._trained = "training", 0
+        self.replica.rate = rate
+        started, began = time.monotonic(), time.process_time()
+        done, tallies = [], dict[str, float]()
+        piece = PIECE_CHUNKS * self.replica.chunk_tokens * self.replica.threads
+        for shard, begin, end in segments:
+            tokens, at = self._texts[shard], begin
+            while at < end and self._stop_at != version:
+                stop = end_of_line(tokens, min(at + piece, end))
+                found = self.replica.train(
+                    tokens, [TokenRange(at, stop, position + self._trained, (epoch, shard, at))]
+                )
+                for name, value in found.items():
+                    tallies[name] = tallies.get(name, 0.0) + value
+                self._trained += stop - at
+                at = stop
+            done.append(Segment(shard, begin, at))
+        self._activity = "waiting"
+        return Trained(done, tallies, time.monotonic() - started, time.process_time() - began)
+
+    def back(self) -> None:
+        """Forget what was trained since the last merge."""
+        for name, array in self.replica.parameters.items():
+            array[:] = self.replica.base[name]
+        self.replica.model.compose()
+
+    # ---- merging -------------------------------------------------------------------------------------------
+
+    def slices(self, parts: int) -> list[Slice]:
+        """Return what was learnt since the last merge, in slices of rows, one for each node."""
+        return [
+            {
+                name: halved(self.replica.delta(name, rows_of(i, parts, len(array))))
+                for name, array in self.replica.parameters.items()
+            }
+            for i in range(parts)
+        ]
+
+    def reduce(self, part: int, plan: MergePlan, tokens: float, alpha: float, *of_nodes: Slice) -> Slice:
+        """Merge the same slice of all nodes.
+
+        Parameters
+        ----------
+        part : int
+            Which slice.
+        plan : MergePlan
+            Of so many replicas as there are slices.
+        tokens : float
+            Trained by each node since the last merge, on average.
+        alpha : float
+            The learning rate meanwhile.
+        *of_nodes : dict of str to ndarray
+            The slices, in the order of the nodes.
+
+        Returns
+        -------
+        dict of str to ndarray
+            What all add to their rows.
+        """
+        merged: Slice = {}
+        for name, array in self.replica.parameters.items():
+            rows = rows_of(part, len(of_nodes), len(array))
+            total = whole(of_nodes[0][name])
+            for theirs in of_nodes[1:]:
+                total += whole(theirs[name])
+            total *= plan.factors(self._touches, name, tokens, alpha, rows)[:, np.newaxis]
+            merged[name] = halved(total)
+        return merged
+
+    def apply(self, version: int, *merged: Slice) -> int:
+        """Add what was merged to the parameters of the last merge; that is the new version.
+
+        Raises
+        ------
+        TrainingDiverged
+            The parameters are no numbers any more, or far too large.
+        """
+        for part, theirs in enumerate(merged):
+            for name, array in self.replica.parameters.items():
+                self.replica.apply(name, rows_of(part, len(merged), len(array)), whole(theirs[name]))
+        if not merged:
+            self.replica.mark()
+        self._made(version)
+        return version
+
+    def _made(self, version: int) -> None:
+        self.replica.model.compose()
+        self.version = version
+        fault = sign_of_divergence(self.replica.model, sample=True)
+        if fault:
+            raise TrainingDiverged(f"training diverged: {fault}. Lower alpha (now {self.config.alpha:g})")
+
+    def measure(self, n_tokens: int) -> tuple[float, float]:
+        """Return the words per second of this node's training, and the seconds of its work in a merge.
+
+        Parameters
+        ----------
+        n_tokens : int
+            Tokens of an epoch, of all nodes together.
+        """
+        check_memory(self.config, len(self._vocab))
+        speed = measured_speed(self.config, self._vocab, n_tokens)
+        self.begin(n_tokens, self._vocab)
+        plan = MergePlan.of(self.config, n_tokens, 2)
+        began = time.monotonic()
+        mine = self.slices(2)
+        merged = self.reduce(0, plan, 1.0, 0.1, mine[0], mine[0])
+        self.apply(1, merged, mine[1])
+        return speed, time.monotonic() - began
+
+    def blob(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Return so many bytes, to measure the network."""
+        return np.zeros(n_bytes, np.uint8)
+
+    def length(self, blob: NDArray[np.uint8]) -> int:
+        """Return how many bytes have come."""
+        return len(blob)
+
+    # ---- parameters for others -----------------------------------------------------------------------------
+
+    def base_rows(self, name: str, begin: int, end: int) -> NDArray[np.float32]:
+        """Return some rows of the parameters as they are after the last merge, exactly."""
+        return self.replica.base[name][begin:end]
+
+    def shapes(self) -> dict[str, tuple[int, int]]:
+        """Return the shape of each array that learns."""
+        return {name: (array.shape[0], array.shape[1]) for name, array in self.replica.parameters.items()}
+
+    def take_rows(self, name: str, begin: int, rows: NDArray[np.float32]) -> None:
+        """Take rows of a peer's parameters."""
+        self.replica.base[name][begin : begin + len(rows)] = rows
+        self.replica.parameters[name][begin : begin + len(rows)] = rows
+
+    def taken(self, version: int) -> None:
+        """Go on from the rows that were taken: they are this version."""
+        self._made(version)
+
+    def digest(self) -> str:
+        """Return a digest of the parameters after the last merge: equal on all nodes."""
+        import hashlib
+
+        digest = hashlib.blake2b(digest_size=16)
+        for name, array in sorted(self.replica.parameters.items()):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    # ---- what is kept --------------------------------------------------------------------------------------
+
+    def write_checkpoint(self, place: str, state: dict[str, Any]) -> int:
+        """Write a checkpoint of the parameters after the last merge to shared storage; return its bytes."""
+        return write_checkpoint(place, state, self.replica.base)
+
+    def read_checkpoint(self, place: str, version: int) -> None:
+        """Go on from a checkpoint."""
+        read_parameters(place, self.replica.base)
+        self.back()
+        self._made(version)
+
+    def held_out(self) -> float:
+        """Return the loss on the held-out text."""
+        assert self._valid is not None
+        return held_out_loss(self.replica, self._valid)
+
+    def save(self, run: str, record: dict[str, Any], history: Any) -> list[tuple[str, int]]:
+        """Write the model directory on this node's disk; return its files, with their sizes."""
+        fault = sign_of_divergence(self.replica.model)
+        if fault:
+            raise TrainingDiverged(f"training diverged: {fault}. Lower alpha (now {self.config.alpha:g})")
+        model = self.replica.model
+        model.record, model.history = record, history
+        self._saved = self.directory / f"cawv-{run}-{os.getpid()}"
+        model.save(self._saved, overwrite=True)
+        return [(path.name, path.stat().st_size) for path in sorted(self._saved.iterdir())]
+
+    def read_saved(self, name: str, begin: int, size: int) -> bytes:
+        """Return bytes of a file of the model directory."""
+        assert self._saved is not None
+        with open(self._saved / name, "rb") as file:
+            file.seek(begin)
+            return file.read(size)
+
+    def tidy(self, run: str) -> None:
+        """Remove what this run has left on this node's disk."""
+        for path in self.directory.glob(f"cawv-{run}-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def halved(values: NDArray[np.floating]) -> NDArray[np.uint16]:
+    """Return the upper half of each float32, rounded: its sign, its exponent and 7 of 23 bits.
+
+    Seven times as fast as NumPy's float16, which would cost more time than it saves on a network, and of the
+    range of float32. What is lost is small beside the noise of what a replica learns between two merges.
+    """
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded: NDArray[np.uint16] = ((bits + np.uint32(0x8000)) >> np.uint32(16)).astype(np.uint16)
+    return rounded
+
+
+def whole(halves: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """Return the numbers of `halved` as float32."""
+    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def end_of_line(tokens: NDArray[np.int32], stop: int) -> int:
+    """Return the end of the line that holds the token before ``stop``."""
+    while 0 < stop < len(tokens):
+        ends = np.flatnonzero(tokens[stop - 1 : stop + 1_000] < 0)
+        if len(ends):
+            return stop + int(ends[0])
+        stop = min(stop + 1_000, len(tokens))
+    return stop

@@ -1,0 +1,187 @@
+"""Training on a cluster, from a text to a saved model: what a user calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from wordvec_ca.cluster.checkpoints import Storage
+from wordvec_ca.cluster.connection import check_address
+from wordvec_ca.cluster.driver import Driver, FinishedRun
+from wordvec_ca.cluster.members import PATIENCE
+from wordvec_ca.cluster.request import ClusterRequest
+from wordvec_ca.cluster.shards import shards_of
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.files import check_output
+from wordvec_ca.models import Callback, TrainConfig, check_type
+from wordvec_ca.text import absolute_name, find_files
+from wordvec_ca.training import parse_interval, run_folder
+from wordvec_ca.vectors import MODEL_FILES
+
+
+def train_on_cluster(
+    corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    config: TrainConfig | None = None,
+    *,
+    output: str | os.PathLike[str],
+    cluster: str = "local",
+    nodes: int = 2,
+    workers: int | None = None,
+    overwrite: bool = False,
+    callbacks: Sequence[Callback] = (),
+    notice: Callable[[str], None] | None = None,
+    valid: str | os.PathLike[str] | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    checkpoint_every: str = "10m",
+    checkpoint_dir: str | None = None,
+    merging: Mapping[str, Any] | None = None,
+    patience: float = PATIENCE,
+    command: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> FinishedRun:
+    """Train a model on the nodes of a Ray cluster.
+
+    Parameters
+    ----------
+    corpus : path, URL, or list of them
+        The text, as for ``encode_corpus``; every node must know the files by these names.
+    config : TrainConfig, optional
+        Options; its ``workers`` mean nothing here.
+    output : path
+        Directory on this machine to save the model to.
+    cluster : str, default "local"
+        ``local``: so many nodes on this machine, to try it; ``auto``: the cluster to which this machine
+        belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
+    nodes : int, default 2
+        How many nodes to use, at most; those that come later are taken up between two merges.
+    workers : int, optional
+        Threads of each node; by default its processors. With one each, the same nodes and no death the result
+        is reproducible bit for bit.
+    overwrite : bool, default False
+        Replace the output if it exists, and drop an unfinished run of that name.
+    callbacks : sequence of callable
+        Each receives a ``Progress`` about once a second; a true result ends the run.
+    notice : callable, optional
+        Receives a line about each node that comes, is slow or dies; by default a warning.
+    valid : path or URL, optional
+        Held-out text.
+    vocab : Vocab or path, optional
+        The words, if they are not to be counted.
+    cache_dir : path, optional
+        Where nodes put their encoded text; by default the system's directory for temporary files.
+    checkpoint_every : str, default "10m"
+        As in ``train``.
+    checkpoint_dir : str, optional
+        A folder that all nodes see, or a URL, for checkpoints; by default ``OUTPUT.run``.
+    merging : mapping, optional
+        Attributes of ``MergePlan`` to set otherwise, such as ``merges_per_epoch`` and ``rate``.
+    patience : float, default 60
+        Seconds after which a node that answers nothing is given up, and to wait for nodes.
+    command : str, optional
+        What to type to do this again.
+    settings : mapping, optional
+        The same as settings.
+
+    Returns
+    -------
+    FinishedRun
+
+    Raises
+    ------
+    DataError
+        The corpus cannot be used, there is no cluster, all nodes are lost, or training diverged.
+    ValueError
+        An option is outside its limits.
+    OutputExistsError
+        The output, or an unfinished run of that name, exists.
+    """
+    if config is not None:
+        check_type(config)
+    config = replace(config or TrainConfig(), workers=1).resolved()
+    check_address(cluster)
+    if not 1 <= nodes <= 1024:
+        raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
+    parse_interval(checkpoint_every)
+    check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
+    files = [absolute_name(name) for name in find_files(given)]
+    if "-" in files:
+        raise DataError("standard input (-) can be read only once, by one machine: give files or URLs")
+    target = os.path.abspath(output)
+    request = ClusterRequest(
+        config=config,
+        files=tuple(files),
+        valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
+        shards=tuple(shards_of(files, nodes, config.seed)),
+        output=target,
+        storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
+        cluster=cluster,
+        nodes=nodes,
+        workers=workers,
+        overwrite=overwrite,
+        cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
+        checkpoint_every=checkpoint_every,
+        given_vocab=vocab is not None,
+        merging=dict(merging or {}),
+        patience=patience,
+        command=command,
+        settings=settings,
+    )
+    _make_way(request)
+    words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
+    return Driver(request, callbacks, notice).run(words)
+
+
+def resume_on_cluster(
+    place: str | os.PathLike[str],
+    *,
+    cluster: str | None = None,
+    nodes: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    callbacks: Sequence[Callback] = (),
+    notice: Callable[[str], None] | None = None,
+) -> FinishedRun:
+    """Go on with a run whose driver has died or was stopped, from its last checkpoint.
+
+    Parameters
+    ----------
+    place : path or URL
+        The run's output, its folder ``OUTPUT.run``, or the place of its checkpoints.
+    cluster, nodes
+        As in ``train_on_cluster``; by default as the run began.
+    output : path, optional
+        Where the model goes, if this is another machine.
+    callbacks, notice
+        As in ``train_on_cluster``.
+
+    Returns
+    -------
+    FinishedRun
+
+    Raises
+    ------
+    DataError
+        There is no such run, or its text has changed.
+    """
+    request = ClusterRequest.read(place)
+    changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
+    if output is not None:
+        changes["output"] = os.path.abspath(output)
+    request = replace(request, **{name: value for name, value in changes.items() if value is not None})
+    return Driver(request, callbacks, notice).run(None, resumed=True)
+
+
+def _make_way(request: ClusterRequest) -> None:
+    """Clear the storage of an earlier run, unless that would lose work."""
+    storage = Storage(request.storage)
+    if storage.checkpoints() and not request.overwrite:
+        raise OutputExistsError(
+            f"{request.storage!r} holds an unfinished run: cawv train --resume {request.output} continues "
+            "it; overwrite=True drops it and starts anew"
+        )
+    storage.clear()
+    storage.remove("counted.json")

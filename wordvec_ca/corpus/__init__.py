@@ -1,0 +1,67 @@
+"""Text becomes numbers: words are counted, and lines encoded as word ids.
+
+Comes in: what a user calls a corpus (`Corpus`) and how it is to be read. Goes out: a `Vocab` and an
+`EncodedCorpus`, that is int32 word ids with -1 after each line, memory-mapped or read anew in each pass.
+"""
+
+from wordvec_ca.corpus.collocations import find_phrases, save_phrases
+from wordvec_ca.corpus.encode import (
+    EncodedCorpus,
+    count_corpus,
+    encode_corpus,
+    reopen_corpus,
+    stream_corpus,
+    write_vocabulary,
+)
+from wordvec_ca.corpus.options import EVERY_WORD, TextOptions
+from wordvec_ca.corpus.phrases import Phrases
+from wordvec_ca.corpus.reading import NoWords, ReadingProgress
+from wordvec_ca.corpus.source import Corpus, Source
+from wordvec_ca.corpus.stats import CorpusStats
+from wordvec_ca.corpus.stream import TokenStream
+from wordvec_ca.corpus.token_lists import (
+    LiveTokens,
+    ScannedCorpus,
+    count_token_lists,
+    scan_text,
+    scan_token_lists,
+)
+from wordvec_ca.corpus.type_parts import (
+    count_in_parts,
+    gathered_vocab,
+    least_count,
+    merge_types,
+    types_by_count,
+)
+from wordvec_ca.corpus.vocab import Vocab
+
+__all__ = [
+    "EVERY_WORD",
+    "Corpus",
+    "CorpusStats",
+    "EncodedCorpus",
+    "LiveTokens",
+    "NoWords",
+    "Phrases",
+    "ReadingProgress",
+    "ScannedCorpus",
+    "Source",
+    "TextOptions",
+    "TokenStream",
+    "Vocab",
+    "count_corpus",
+    "count_in_parts",
+    "count_token_lists",
+    "encode_corpus",
+    "find_phrases",
+    "gathered_vocab",
+    "least_count",
+    "merge_types",
+    "reopen_corpus",
+    "save_phrases",
+    "scan_text",
+    "scan_token_lists",
+    "stream_corpus",
+    "types_by_count",
+    "write_vocabulary",
+]

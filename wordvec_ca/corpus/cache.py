@@ -1,0 +1,255 @@
+"""The cache: an encoded corpus on disk, found again when nothing has changed.
+
+A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
+``cache.json``, which says what they were made of. It is trusted whole or not at all: each file is complete
+before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
+from wordvec_ca.corpus.stats import CorpusStats, Encoding, digest_vocab
+from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import save_json, withdraw
+from wordvec_ca.kernels import UNICODE_VERSION
+from wordvec_ca.text import TextFiles, is_segmenter, is_url, markup_version, segmenter_version, url_identity
+
+CACHE_FORMAT = 2
+"""Raised whenever an old cache would hold other ids than a new one."""
+
+
+def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
+    """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
+
+    Parameters
+    ----------
+    files : TextFiles or None
+        The corpus, if it is made of files.
+    options : TextOptions
+        How it is read.
+    vocab : Vocab or None
+        Words that were given; ``min_count`` and ``max_final_vocab`` then mean nothing.
+    """
+    phrases = options.loaded_phrases()
+    return {
+        "format": CACHE_FORMAT,
+        "byteorder": sys.byteorder,
+        "options": {
+            "tokenizer": options.tokenizer,
+            "lowercase": bool(options.lowercase),
+            "unicode": UNICODE_VERSION,
+            "max_sentence": MAX_SENTENCE,
+            "min_count": options.min_count if vocab is None else None,
+            "max_final_vocab": options.max_final_vocab if vocab is None else None,
+            "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
+            "field": list(options.field) if isinstance(options.field, tuple) else options.field,
+            "encoding": options.encoding,
+            "segmenter": segmenter_version(options.tokenizer) if is_segmenter(options.tokenizer) else None,
+            "phrases": None if phrases is None else phrases.digest,
+            "markup": markup_version(),
+        },
+        "files": identities(files),
+    }
+
+
+def identities(files: TextFiles | None) -> list[dict[str, Any]] | None:
+    """Return what recognises each file of a corpus; None if they cannot be recognised."""
+    if files is None or files.bytes_total is None:
+        return None
+    return [_identity(str(file)) for file in files.files]
+
+
+def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | None) -> str | None:
+    """Return which file of a corpus is not what it was, or None."""
+    if before == now:
+        return None
+    changed = [file["path"] for file in now or [] if file not in (before or [])]
+    return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
+
+
+def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
+    """Return what is cached if it was made by the wanted recipe and is whole, or else the reason why not."""
+    try:
+        record = json.loads((directory / "cache.json").read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no cache in {directory}"
+    except (OSError, ValueError) as error:
+        return f"the cache in {directory} cannot be read: {error}"
+    try:
+        return _difference(record["recipe"], wanted) or _whole(directory, record)
+    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+        return f"the cache in {directory} is damaged: {error}"
+
+
+def reopen(directory: Path) -> tuple[Encoding, str | None] | str:
+    """Return a whole cache and, if its corpus is not as it was, what has changed; or why there is none.
+
+    Parameters
+    ----------
+    directory : Path
+        The cache.
+
+    Returns
+    -------
+    (Encoding, str or None) or str
+    """
+    try:
+        record = json.loads((directory / "cache.json").read_text("utf-8"))
+        if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
+            return f"the cache in {directory} was made by another version or machine"
+        found = _whole(directory, record)
+        return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or []))
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no cache in {directory}"
+    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+        return f"the cache in {directory} is damaged: {error}"
+
+
+def _change(files: list[dict[str, Any]]) -> str | None:
+    for file in files:
+        if _is_remote(file["path"]):
+            try:
+                if _identity(file["path"]) != file:
+                    return f"{file['path']!r} has changed"
+            except DataError as error:
+                warnings.warn(f"{error}; its text is used as it was read before", stacklevel=2)
+            continue
+        if not os.path.exists(file["path"]):
+            return f"{file['path']!r} has vanished"
+        if _identity(file["path"]) != file:
+            return f"{file['path']!r} has changed"
+    return None
+
+
+def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+    if wanted["files"] is None:
+        return "the corpus is not made of files that can be recognised"
+    for key in ("format", "byteorder"):
+        if made[key] != wanted[key]:
+            return f"the {key} of the cache was {made[key]!r} and is {wanted[key]!r}"
+    for key, value in wanted["options"].items():
+        if (was := made["options"].get(key)) != value:
+            return f"{key} was {was!r} and is {value!r}"
+    return difference(made["files"], wanted["files"])
+
+
+def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
+    if _parts(directory) != record["parts"]:
+        return f"the cache in {directory} is damaged: its files are not those that were written"
+    vocab = Vocab.load(directory / "vocab.tsv")
+    vocab.raw_tokens, vocab.raw_types = record["raw"]
+    return Encoding(vocab, CorpusStats(**record["stats"]), record["fingerprint"])
+
+
+def tokens(directory: Path) -> NDArray[np.int32]:
+    """Map the ids of a cache."""
+    return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
+
+
+def forget(directory: Path) -> None:
+    """Make an old cache none, before one of its files is replaced."""
+    withdraw(directory / "cache.json")
+
+
+def remember(directory: Path, made: dict[str, Any], encoding: Encoding) -> None:
+    """Complete a new cache; ``tokens.i32`` is there."""
+    encoding.vocab.save(directory / "vocab.tsv")
+    record = {
+        "recipe": made,
+        "stats": encoding.stats.as_dict(),
+        "raw": [encoding.vocab.raw_tokens, encoding.vocab.raw_types],
+        "fingerprint": encoding.fingerprint,
+        "parts": _parts(directory),
+    }
+    save_json(directory / "cache.json", record)
+
+
+def _parts(directory: Path) -> list[dict[str, Any]]:
+    """Return what recognises the two large files, even after the directory was copied or moved."""
+    parts = [_identity(os.fspath(directory / name)) for name in ("tokens.i32", "vocab.tsv")]
+    return [{key: part[key] for key in ("size", "ends")} for part in parts]
+
+
+def _identity(path: str) -> dict[str, Any]:
+    """Return what changes when a file changes: its size, its time and a digest of both its ends.
+
+    Of a remote file, what its server says.
+    """
+    if _is_remote(path):
+        return url_identity(path)
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            ends = file.read(1 << 16)
+            file.seek(max(0, status.st_size - (1 << 16)))
+            ends += file.read(1 << 16)
+    except OSError as error:
+        raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error
+    return {
+        "path": os.path.abspath(path),
+        "size": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "ends": hashlib.blake2b(ends, digest_size=16).hexdigest(),
+    }
+
+
+def _is_remote(path: str) -> bool:
+    return is_url(path) and not os.path.exists(path)
+
+
+def nameless_file(directory: Path) -> IO[bytes]:
+    """Open a temporary file that vanishes with the process, however that ends."""
+    return tempfile.TemporaryFile(dir=directory)
+
+
+@contextmanager
+def directory_for(path: Path) -> Iterator[Path]:
+    """Make a directory if it is not there; remove it again if nothing was left in it."""
+    made = not path.is_dir()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        nameless_file(path).close()
+    except OSError as error:
+        raise DataError(
+            f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
+        ) from error
+    try:
+        yield path
+    finally:
+        if made:
+            with suppress(OSError):
+                path.rmdir()
+
+
+@contextmanager
+def enough_disk(directory: Path, bytes_needed: Callable[[], int | None]) -> Iterator[None]:
+    """Say how much does not fit when the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+        needed = bytes_needed()
+        about = f"about {needed:,} bytes are needed" if needed else "up to 8 bytes a token are needed"
+        raise DataError(
+            f"cannot write the encoded corpus to {str(directory)!r}: {error.strerror}; {about} and "
+            f"{shutil.disk_usage(directory).free:,} are free there; make room or set another cache directory"
+        ) from error

@@ -1,0 +1,197 @@
+"""Collocations: words that follow each other more often than by chance."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.phrases import Phrases
+from wordvec_ca.corpus.reading import Reading, ReadingProgress
+from wordvec_ca.corpus.source import Corpus, Source
+from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.files import atomic_file
+
+SCORINGS = ("word2phrase", "npmi")
+THRESHOLDS = {"word2phrase": 100.0, "npmi": 0.5}
+
+_PAIRS_AT_ONCE = 1 << 23
+"""Pairs that are sorted in memory at a time."""
+
+
+class Collocation(NamedTuple):
+    """A phrase that was found: its words, its score and how often it occurs."""
+
+    words: tuple[str, ...]
+    score: float
+    times: int
+
+
+def find_phrases(
+    corpus: Corpus,
+    options: TextOptions | None = None,
+    *,
+    scoring: str = "word2phrase",
+    threshold: float | None = None,
+    progress: ReadingProgress | None = None,
+) -> list[Collocation]:
+    """Find pairs of neighbouring words that occur together more often than by chance.
+
+    The text is read twice: words are counted, then pairs, which are sorted on disk. Tokens without a letter
+    or digit are no part of a phrase, and no phrase crosses a line.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        As in ``encode_corpus``, but something that can be read twice.
+    options : TextOptions, optional
+        How it is read. Words and pairs rarer than ``min_count`` are no phrases; ``phrases`` are joined first,
+        so that longer ones are found.
+    scoring : {"word2phrase", "npmi"}
+        (n_ab - min_count) / (n_a n_b) * n, as in word2phrase.c (Mikolov et al. 2013, equation 6); or
+        normalised pointwise mutual information, ln(p_ab / (p_a p_b)) / -ln p_ab, from -1 to 1 (Bouma 2009).
+    threshold : float, optional
+        Least score; 100 for word2phrase, 0.5 for npmi.
+    progress : callable, optional
+        As in ``encode_corpus``.
+
+    Returns
+    -------
+    list of Collocation
+        Those of ``options.phrases`` are not among them; by falling score, then by words.
+
+    Raises
+    ------
+    DataError
+        The corpus cannot be used, or can be read only once.
+    ValueError
+        An option is out of range.
+    """
+    if scoring not in SCORINGS:
+        raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}")
+    options = options or TextOptions()
+    options = replace(options, max_final_vocab=None, phrases=options.loaded_phrases())
+    min_count, phrases = options.min_count, options.loaded_phrases()
+    if min_count < 1:
+        raise ValueError(f"min_count must be 1 or more; got {min_count}")
+    least = THRESHOLDS[scoring] if threshold is None else threshold
+    if math.isnan(least):
+        raise ValueError("threshold is nan; it must be a number, which the score of a phrase must reach")
+    Source.check_repeatable(corpus, "phrases are found by reading the text twice")
+
+    def reading(vocab: Vocab | None) -> Reading:
+        source = Source(corpus, options)
+        return Reading(source, options, vocab, progress, whole_lines=True)
+
+    vocab = (counting := reading(None)).count()
+    n = counting.stats.raw_tokens
+    wordlike = np.fromiter((any(map(str.isalnum, word)) for word in vocab.words), bool, len(vocab))
+    parts = {} if phrases is None else phrases.parts()
+    found = []
+    with ExitStack() as stack:
+        runs = PairRuns(stack.enter_context(tempfile.TemporaryFile()))
+        for ids in reading(vocab).provisional():
+            a, b = ids[:-1], ids[1:]
+            pairs = (a >= 0) & (b >= 0) & (a < len(vocab)) & (b < len(vocab))
+            a, b = a[pairs], b[pairs]
+            pairs = wordlike[a] & wordlike[b]
+            runs.add(a[pairs].astype(np.uint64) << np.uint64(32) | b[pairs].astype(np.uint64))
+        for keys, counts in runs.totals():
+            often = counts >= min_count
+            keys, together = keys[often], counts[often].astype(float)
+            a, b = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            alone = vocab.counts[a].astype(float) * vocab.counts[b]
+            if scoring == "word2phrase":
+                scores = (together - min_count) / alone * n
+            else:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    scores = np.log(together * n / alone) / -np.log(together / n)
+            for i in np.flatnonzero(scores >= least).tolist():
+                words = [vocab.words[int(a[i])], vocab.words[int(b[i])]]
+                whole = tuple(part for word in words for part in parts.get(word, (word,)))
+                if not any(set(word) & {" ", "\t", "\n", "\r"} for word in whole):
+                    found.append(Collocation(whole, float(scores[i]), int(together[i])))
+    return sorted(found, key=lambda phrase: (-phrase.score, phrase.words))
+
+
+def save_phrases(
+    path: str | os.PathLike[str], found: Sequence[Collocation], before: Phrases | None = None
+) -> None:
+    """Write a phrase file: ``words TAB score TAB count`` lines; those of ``before`` are words alone."""
+    lines = [f"{' '.join(words)}\t{score:.6g}\t{times}\n" for words, score, times in found]
+    new = {phrase.words for phrase in found}
+    lines += [f"{' '.join(words)}\n" for words in (before.sequences if before else []) if words not in new]
+    with atomic_file(path) as file:
+        file.write("".join(lines).encode("utf-8"))
+
+
+class PairRuns:
+    """Counts of 64-bit keys, in sorted runs in a file.
+
+    Parameters
+    ----------
+    file : binary file
+        Temporary.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._waiting: list[NDArray[np.uint64]] = []
+        self._n = 0
+        self._lengths: list[int] = []
+
+    def add(self, keys: NDArray[np.uint64]) -> None:
+        """Count some keys."""
+        self._waiting.append(keys)
+        self._n += len(keys)
+        if self._n >= _PAIRS_AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        keys, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+        self._file.write(np.stack([keys, counts.astype(np.uint64)]).data)
+        self._lengths.append(len(keys))
+        self._waiting, self._n = [], 0
+
+    def totals(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+        """Yield ascending keys and how often each was added, some at a time."""
+        if self._n:
+            self._write()
+        total = sum(self._lengths)
+        if not total:
+            return
+        self._file.flush()
+        data = np.memmap(self._file, dtype=np.uint64, mode="r")
+        runs = []
+        at = 0
+        for length in self._lengths:
+            runs.append((data[at : at + length], data[at + length : at + 2 * length]))
+            at += 2 * length
+        step = max(1, total // 100_000)
+        sample = np.sort(np.concatenate([keys[::step] for keys, _ in runs]))
+        pieces = math.ceil(total / _PAIRS_AT_ONCE)
+        bounds = sample[np.arange(1, pieces) * len(sample) // pieces]
+        begins = [0] * len(runs)
+        for bound in [*bounds.tolist(), None]:
+            ends = [
+                len(keys) if bound is None else int(np.searchsorted(keys, np.uint64(bound)))
+                for keys, _ in runs
+            ]
+            slices = list(zip(runs, begins, ends, strict=True))
+            begins = ends
+            keys = np.concatenate([run[0][a:b] for run, a, b in slices])
+            counts = np.concatenate([run[1][a:b] for run, a, b in slices])
+            if not len(keys):
+                continue
+            order = np.argsort(keys, kind="stable")
+            keys, counts = keys[order], counts[order]
+            starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+            yield keys[starts], np.add.reduceat(counts, starts)

@@ -1,0 +1,298 @@
+"""A corpus becomes a memory-mapped file of word ids: read once, counted and encoded at the same time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus import cache
+from wordvec_ca.corpus.options import EVERY_WORD, TextOptions
+from wordvec_ca.corpus.reading import Reading, ReadingProgress
+from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
+from wordvec_ca.corpus.source import Corpus, Source
+from wordvec_ca.corpus.stats import CorpusStats
+from wordvec_ca.corpus.stream import TokenStream
+from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file
+from wordvec_ca.text import tokenize
+
+__all__ = [
+    "MAX_SENTENCE",
+    "Corpus",
+    "CorpusStats",
+    "EncodedCorpus",
+    "ReadingProgress",
+    "count_corpus",
+    "encode_corpus",
+    "stream_corpus",
+    "tokenize",
+    "write_vocabulary",
+]
+
+
+class EncodedCorpus:
+    """A corpus as word ids on disk, made by `encode_corpus`; a context manager that closes itself.
+
+    Attributes
+    ----------
+    tokens : memmap of shape (n,), int32, read-only, or TokenStream
+        Ids (rows of the vocabulary), -1 after each line; the last element is -1. A TokenStream reads them
+        anew in each pass (see `stream_corpus`).
+    vocab : Vocab
+    stats : CorpusStats
+    fingerprint : str
+        Hexadecimal digest of tokens, vocabulary and tokeniser: equal if training would see the same.
+    directory : Path or None
+        Where ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` are; None if they are not kept.
+    reused : bool
+        Whether an earlier cache was used.
+    reason : str
+        Why the text was read again, or what was reused.
+    """
+
+    def __init__(
+        self,
+        tokens: NDArray[np.int32] | TokenStream,
+        vocab: Vocab,
+        stats: CorpusStats,
+        fingerprint: str,
+        *,
+        directory: Path | None,
+        reused: bool,
+        reason: str,
+    ) -> None:
+        self.tokens = tokens
+        self.vocab = vocab
+        self.stats = stats
+        self.fingerprint = fingerprint
+        self.directory = directory
+        self.reused = reused
+        self.reason = reason
+
+    def close(self) -> None:
+        """Let go of the tokens; unless they are kept, their space is free once nobody holds the array."""
+        self.tokens = np.empty(0, dtype=np.int32)
+
+    def __enter__(self) -> EncodedCorpus:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"EncodedCorpus({self.stats.kept_tokens:,} tokens, {len(self.vocab):,} words)"
+
+
+def encode_corpus(
+    corpus: Corpus,
+    options: TextOptions | None = None,
+    *,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str],
+    keep: bool = False,
+    progress: ReadingProgress | None = None,
+) -> EncodedCorpus:
+    r"""Read a corpus once; return its word ids, memory-mapped, and its vocabulary.
+
+    Parameters
+    ----------
+    corpus : path, list of paths, binary stream, or iterable
+        A path or a list of paths: files (plain, gzip, bzip2, xz or zstd, recognised by content), directories,
+        patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream.
+        Or any other iterable, one-shot or not, of token lists (taken as they are) or of str lines.
+    options : TextOptions, optional
+        How the text is read.
+    vocab : Vocab or path, optional
+        Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then mean
+        nothing (call ``vocab.prune`` for that).
+    cache_dir : path
+        Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
+        to 8 bytes a token.
+    keep : bool, default False
+        Leave ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` in ``cache_dir`` and use them instead of the
+        text if neither the files nor any of the options above have changed since (size, time and a digest of
+        both ends of each file are compared). Only files can be recognised, not streams and iterables.
+    progress : callable, optional
+        Called with (bytes done, bytes in all or None, tokens so far) after each block.
+
+    Returns
+    -------
+    EncodedCorpus
+
+    Raises
+    ------
+    DataError
+        The corpus is missing, unreadable, damaged, binary or without words; no word is frequent enough; a
+        token list holds something that is not a word; or the disk is full.
+    """
+    options = _ready(options)
+    vocab = _loaded(vocab)
+    source = Source(corpus, options)
+    directory = Path(cache_dir)
+    recipe = {}
+    reason = "the cache is not to be kept"
+    if keep:
+        recipe = cache.recipe(source.files, options, vocab)
+        found = cache.find(directory, recipe)
+        if not isinstance(found, str):
+            reason = "corpus, tokenizer and vocabulary are unchanged"
+            return EncodedCorpus(
+                cache.tokens(directory), *found, directory=directory, reused=True, reason=reason
+            )
+        reason = found
+
+    reading = Reading(source, options, vocab, progress, directory=directory)
+    with (
+        cache.directory_for(directory),
+        cache.enough_disk(directory, reading.bytes_needed),
+        cache.nameless_file(directory) as spill,
+    ):
+        if keep:
+            with atomic_file(directory / "tokens.i32", follow_links=False) as out:
+                made = reading.encode(spill, out)
+                cache.forget(directory)
+            cache.remember(directory, recipe, made)
+            tokens = cache.tokens(directory)
+        else:
+            with cache.nameless_file(directory) as out:
+                made = reading.encode(spill, out)
+                tokens = np.memmap(out, dtype=np.int32, mode="r")
+    return EncodedCorpus(tokens, *made, directory=directory if keep else None, reused=False, reason=reason)
+
+
+def reopen_corpus(cache_dir: str | os.PathLike[str]) -> tuple[EncodedCorpus, str | None] | None:
+    """Open what `encode_corpus` kept, without the text.
+
+    Parameters
+    ----------
+    cache_dir : path
+        As in `encode_corpus`.
+
+    Returns
+    -------
+    (EncodedCorpus, str or None) or None
+        The encoded text and, if its files are not as they were, what has changed; None if there is no whole
+        cache.
+    """
+    directory = Path(cache_dir)
+    found = cache.reopen(directory)
+    if isinstance(found, str):
+        return None
+    encoding, change = found
+    reason = "the run continues"
+    return EncodedCorpus(
+        cache.tokens(directory), *encoding, directory=directory, reused=True, reason=reason
+    ), change
+
+
+def stream_corpus(
+    corpus: Corpus,
+    options: TextOptions | None = None,
+    *,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    progress: ReadingProgress | None = None,
+) -> EncodedCorpus:
+    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text anew.
+
+    The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
+    becomes, and then once per pass.
+
+    Parameters
+    ----------
+    corpus, options, vocab, progress
+        As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
+        such as a list.
+
+    Returns
+    -------
+    EncodedCorpus
+        Its ``tokens`` are a `TokenStream`; the fingerprint is that of the encoded corpus.
+
+    Raises
+    ------
+    DataError
+        As in `encode_corpus`; or the corpus can be read only once.
+    """
+    Source.check_repeatable(corpus)
+    options, vocab = _ready(options), _loaded(vocab)
+    files = cache.identities(Source(corpus, options).files)
+    counted: CorpusStats | None = None
+    if vocab is None:
+        reading = Reading(Source(corpus, options), options, None, progress)
+        vocab = reading.count()
+        counted = reading.stats
+
+    def begin() -> Reading:
+        source = Source(corpus, options)
+        if change := cache.difference(files, cache.identities(source.files)):
+            raise DataError(
+                f"{change} since the run began, and without a cache the text is read anew in every epoch; "
+                "leave it as it is while the run lasts, or train with a cache"
+            )
+        return Reading(source, options, vocab)
+
+    tokens = TokenStream(begin)
+    stats = tokens.stats
+    if counted is not None:
+        seconds = counted.seconds_reading + stats.seconds_reading
+        merging = counted.seconds_merging + stats.seconds_merging
+        stats = replace(stats, raw_types=counted.raw_types, seconds_reading=seconds, seconds_merging=merging)
+    reason = "no cache was wanted"
+    return EncodedCorpus(
+        tokens, vocab, stats, tokens.fingerprint, directory=None, reused=False, reason=reason
+    )
+
+
+def count_corpus(
+    corpus: Corpus, options: TextOptions = EVERY_WORD, *, progress: ReadingProgress | None = None
+) -> tuple[Vocab, CorpusStats]:
+    """Count the words of a corpus. Parameters and errors as in `encode_corpus`.
+
+    Nothing is written, unless there are more different words than ``count_memory`` has room for: then there
+    are temporary files in the system's directory for them.
+
+    Returns
+    -------
+    vocab : Vocab
+    stats : CorpusStats
+        With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
+    """
+    options = _ready(options)
+    reading = Reading(Source(corpus, options), options, None, progress)
+    return reading.count(), reading.stats
+
+
+def write_vocabulary(
+    corpus: Corpus,
+    output: str | os.PathLike[str],
+    options: TextOptions = EVERY_WORD,
+    *,
+    progress: ReadingProgress | None = None,
+) -> tuple[int, CorpusStats]:
+    """Count the words of a corpus and write them to a file, even if they do not fit into memory.
+
+    Parameters and errors as in `encode_corpus`; ``output`` is what ``Vocab.load`` reads.
+
+    Returns
+    -------
+    n_words : int
+    stats : CorpusStats
+    """
+    options = _ready(options)
+    reading = Reading(Source(corpus, options), options, None, progress)
+    return reading.write_vocab(output), reading.stats
+
+
+def _ready(options: TextOptions | None) -> TextOptions:
+    """Return the options with their phrases read."""
+    options = options or TextOptions()
+    return replace(options, phrases=options.loaded_phrases())
+
+
+def _loaded(vocab: Vocab | str | os.PathLike[str] | None) -> Vocab | None:
+    return vocab if vocab is None or isinstance(vocab, Vocab) else Vocab.load(vocab)

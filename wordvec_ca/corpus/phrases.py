@@ -1,0 +1,86 @@
+"""Phrases that are joined into one token each, as in new_york, while text is encoded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import PhraseTable
+
+LONGEST_PHRASE = 32
+"""Words."""
+
+
+class Phrases:
+    """Phrases to be joined by ``_``; from left to right, of several that begin at a word the longest.
+
+    Parameters
+    ----------
+    sequences : iterable of tuples of str
+        The words of each phrase, at least two, as the tokeniser gives them.
+
+    Attributes
+    ----------
+    sequences : list of tuple of str
+        In the order given, each once.
+    """
+
+    def __init__(self, sequences: Iterable[tuple[str, ...]]) -> None:
+        self.sequences = list(dict.fromkeys(sequences))
+        for words in self.sequences:
+            if not 2 <= len(words) <= LONGEST_PHRASE or not all(words):
+                raise DataError(f"the phrase {' '.join(words)!r} must have 2 to {LONGEST_PHRASE} words")
+        self.table = PhraseTable(self.sequences)
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest: equal if the same phrases are joined."""
+        text = "\n".join(sorted(" ".join(words) for words in self.sequences))
+        return hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
+
+    def parts(self) -> dict[str, tuple[str, ...]]:
+        """Return the words of each joined phrase."""
+        return {"_".join(words): words for words in self.sequences}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Phrases:
+        """Read a phrase file.
+
+        Parameters
+        ----------
+        path : path
+            UTF-8 lines of words with a space between two; what follows a tab (score and count, as ``cawv
+            phrases`` writes them) is not read. Blank lines are skipped.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read, is not UTF-8, has no phrase, or a line has one word or very many.
+        """
+        name = os.fspath(path)
+        try:
+            text = Path(path).read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise DataError(f"cannot read the phrases {name!r}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(f"{name}: the phrases are not UTF-8 (byte {error.start:,})") from error
+        sequences = []
+        for number, line in enumerate(text.split("\n"), 1):
+            words = tuple(line.partition("\t")[0].split())
+            if not words:
+                continue
+            if not 2 <= len(words) <= LONGEST_PHRASE:
+                raise DataError(
+                    f"{name}, line {number}: {line[:80]!r} is no phrase; a line has 2 to {LONGEST_PHRASE} "
+                    "words with a space between two, and perhaps a tab and more"
+                )
+            sequences.append(words)
+        if not sequences:
+            raise DataError(f"{name} has no phrase: a line has two or more words with a space between two")
+        return cls(sequences)

@@ -1,0 +1,496 @@
+"""One reading of a corpus: tokens to provisional ids while counting, then provisional ids to final ones.
+
+The calling thread reads, decompresses and cuts the text into blocks; worker threads turn each block into
+provisional ids, each worker with a lexicon of its own; the ids go to a temporary file in the order of the
+text. When all is read the lexicons are merged, rare words dropped and the final ids written. The result does
+not depend on the number of workers, the size of the blocks, compression or how the text is spread over files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus import sentence_file
+from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
+from wordvec_ca.corpus.source import Source
+from wordvec_ca.corpus.stats import CorpusStats, Encoding, digest_vocab
+from wordvec_ca.corpus.vocab import Vocab, lowest_count, nothing_left, save_lines
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import Lexicon, renumber
+from wordvec_ca.machine import free_memory
+from wordvec_ca.text import (
+    SegmentingProcesses,
+    cut_into_blocks,
+    in_order,
+    is_segmenter,
+    prompt_exit,
+    too_many_undecodable,
+    watched,
+    words_in,
+    wrong_encoding,
+)
+
+if TYPE_CHECKING:
+    from wordvec_ca.kernels import Renumbered, TextStats
+
+BYTES_PER_WORD = 200
+"""Memory that a word takes, more or less, while a vocabulary is made."""
+
+ReadingProgress = Callable[[int, int | None, int], None]
+FinalIds = Callable[[int], NDArray[np.int32]]
+
+
+class NoWords(DataError):
+    """There is nothing to train on in a text: no text, no word, or none of the vocabulary's."""
+
+
+class Reading:
+    """One reading of a corpus: lexicons, counts and the temporary file of provisional ids.
+
+    Parameters
+    ----------
+    source : Source
+        The corpus.
+    options : TextOptions
+        How it is read.
+    vocab : Vocab, optional
+        The words, if they are given.
+    progress : callable, optional
+        As in ``encode_corpus``.
+    directory : path, optional
+        Where words and counts go that ``count_memory`` has no room for.
+    whole_lines : bool, default False
+        Cut no line of less than ``LONGEST_RUN`` bytes into several blocks; so it is if there are phrases or a
+        segmenter.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        options: TextOptions,
+        vocab: Vocab | None = None,
+        progress: ReadingProgress | None = None,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        whole_lines: bool = False,
+    ) -> None:
+        self.source = source
+        self.options = options
+        self.vocab = vocab
+        self.progress = progress
+        self.workers = workers = options.threads
+        self.phrases = phrases = options.loaded_phrases()
+        self.stats = CorpusStats()
+        self.segments = is_segmenter(options.tokenizer)
+        self.whole_lines = whole_lines or phrases is not None or self.segments
+        if vocab is not None:
+            words_read = vocab.words
+            if phrases is not None:  # their parts must be seen even if they are no words of the vocabulary
+                parts = {word for sequence in phrases.sequences for word in sequence}
+                words_read = vocab.words + sorted(parts.difference(vocab.words))
+            self.lexicons = [Lexicon(words_read)]  # closed: all threads may read with it
+            if phrases is not None:
+                self.lexicons[0].look_up_parts(phrases.table)
+        else:
+            self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else workers)]
+        self._numbers = list(
+            range(len(self.lexicons))
+        )  # of the lexicon in each place; each gets one for good
+        self._next_number = count(len(self.lexicons))
+        self._largest = (options.count_bytes or memory_for_types()) // len(self.lexicons)
+        self._limits = options.min_count, options.max_final_vocab
+        self._spilled = SpilledTypes(directory)
+        self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
+        self._line = 0  # line ends since the current file began
+        self._first_repaired: str | None = None
+        self._repaired_sample = b""
+        self.fingerprint = ""
+
+    def count(self) -> Vocab:
+        """Read everything; return the vocabulary."""
+        with closing(self._spilled):
+            self._read_all()
+            vocab, _ = self._merge(with_ids=False)
+        self._add_kept(vocab.total_count)
+        return vocab
+
+    def parts(self) -> Generator[bytes]:
+        """Read everything; yield the types with their counts as records, part by part (`SpilledTypes`)."""
+        with closing(self._spilled):
+            self._read_all()
+            self._spill_all()
+            for merged, _ in self._spilled.parts():
+                yield bytes(merged.ranked_records(1))
+
+    def write_vocab(self, path: str | os.PathLike[str]) -> int:
+        """Read everything and write the vocabulary to a file, whatever its size; return its words."""
+        with closing(self._spilled):
+            self._read_all()
+            if not self._spilled:
+                vocab, _ = self._merge(with_ids=False)
+                vocab.save(path)
+                self._add_kept(vocab.total_count)
+                return len(vocab)
+            started = time.perf_counter()
+            self._spill_all()
+            counts, types = self._spilled.counts()
+            least = max(1, lowest_count(counts, *self._limits, types))
+            kept = counts >= least
+            if not kept.any():
+                raise nothing_left(counts, *self._limits, types)
+            save_lines(path, self._spilled.lines(least))
+            self.stats = replace(
+                self.stats, raw_types=int(types.sum()), seconds_merging=time.perf_counter() - started
+            )
+            self._add_kept(int((counts * types)[kept].sum()))
+            return int(types[kept].sum())
+
+    def _read_all(self) -> None:
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+            for _ in self._read(pool):
+                pass
+
+    def _add_kept(self, tokens: int) -> None:
+        self.stats = replace(self.stats, kept_tokens=tokens, oov_tokens=self.stats.raw_tokens - tokens)
+
+    def encode(self, spill: IO[bytes], out: IO[bytes]) -> Encoding:
+        """Read everything and write the final ids to ``out``."""
+        blocks: list[tuple[int, int]] = []  # lexicon, number of ids
+        with closing(self._spilled), ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+            for lexicon, ids in self._read(pool):
+                spill.write(ids.data)
+                blocks.append((lexicon, len(ids)))
+            vocab, final_of = self._merge(with_ids=True)
+
+            started = time.perf_counter()
+            digest = self._digest(vocab)
+            written = SentenceFile(out, digest)
+
+            def work(
+                block: tuple[NDArray[np.int32], NDArray[np.int32]],
+            ) -> tuple[NDArray[np.int32], Renumbered]:
+                ids, final = block
+                return renumber(ids, final, sentence_file.MAX_SENTENCE)
+
+            read_back = ((ids, final_of(lexicon)) for lexicon, ids in _provisional(spill, blocks))
+            for ids, found in in_order(pool, work, read_back, 2 * self.workers):
+                written.write(ids, found)
+            out.flush()
+        self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
+        self._complete(written, vocab)
+        return Encoding(vocab, self.stats, digest.hexdigest())
+
+    def stream(self) -> Generator[NDArray[np.int32]]:
+        """Read everything; yield the final ids of the given vocabulary, some at a time, and store nothing."""
+        assert self.vocab is not None
+        vocab, final = self.vocab, self._given_ids(self.vocab)
+        digest = self._digest(vocab)
+        ready = ReadyIds()
+        written = SentenceFile(ready, digest)
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+            for _, ids in self._read(pool):
+                written.write(*renumber(ids, final, sentence_file.MAX_SENTENCE))
+                if ready.parts:
+                    yield ready.take()
+        self._complete(written, vocab)
+        self.fingerprint = digest.hexdigest()
+
+    def provisional(self) -> Iterator[NDArray[np.int32]]:
+        """Read everything; yield the ids of the given vocabulary as they are, ABSENT among them."""
+        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+            for _, ids in self._read(pool):
+                yield ids
+
+    def _given_ids(self, vocab: Vocab) -> NDArray[np.int32]:
+        """Return the ids of a given vocabulary, and -1 for parts of phrases that are no words of it."""
+        ids = np.full(len(self.lexicons[0]), -1, dtype=np.int32)
+        ids[: len(vocab)] = np.arange(len(vocab), dtype=np.int32)
+        return ids
+
+    def _digest(self, vocab: Vocab) -> hashlib.blake2b:
+        digest = digest_vocab(vocab)
+        digest.update(f"{self.options.words} {self.options.lowercase}".encode())
+        if self.segments:
+            digest.update(f" {self.options.tokenizer}".encode())
+        return digest
+
+    def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
+        """Add what is known after the final ids are written."""
+        self.stats = replace(
+            self.stats,
+            sentences=written.sentences,
+            split_lines=written.split,
+            kept_tokens=written.kept,
+            oov_tokens=self.stats.raw_tokens - written.kept,
+        )
+        if written.kept == 0:
+            raise NoWords(
+                f"none of the {len(vocab):,} words of the vocabulary occurs in the corpus "
+                f"({self.stats.raw_tokens:,} tokens); was it made with another tokenizer or case setting?"
+            )
+
+    def _read(self, pool: ThreadPoolExecutor) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Yield (number of the lexicon, provisional ids) of each block, in the order of the text."""
+        started = time.perf_counter()
+        files = self.source.files
+        if self.source.token_lists is not None:
+            yield from self._read_token_lists(self.source.token_lists)
+        else:
+            pieces = self.source.text()
+            if not self.segments:
+                pieces = watched(pieces, self.options.tokenizer)
+            free: SimpleQueue[int] = SimpleQueue()
+            for worker in range(self.workers):
+                free.put(worker % len(self.lexicons))
+
+            def read(text: bytes) -> tuple[int, bytes, NDArray[np.int32], TextStats]:
+                place = free.get()
+                try:
+                    ids, found = self._ids(text, self.lexicons[place], segmenting)
+                    if self.phrases is not None:
+                        n = self.lexicons[place].join(self.phrases.table, ids)
+                        found["tokens"] -= len(ids) - n
+                        ids = ids[:n]
+                    number = self._numbers[place]
+                    self._spill_if_large(place)
+                finally:
+                    free.put(place)
+                return number, text, ids, found
+
+            blocks = cut_into_blocks(pieces, self.options.block_bytes, whole_lines=self.whole_lines)
+            with self._segmenting() as segmenting:
+                for number, text, ids, found in in_order(pool, read, blocks, 2 * self.workers):
+                    self._add(text, found)
+                    yield number, ids
+                    self._report()
+        if self._tally["text_bytes"] == 0 and not self._tally["raw_tokens"]:
+            where = f"{len(files.files)} file(s), the first {files.place(0)[0]}" if files else "the iterable"
+            raise NoWords(f"the corpus is empty: there is no text in {where}")
+        if self._tally["raw_tokens"] == 0:
+            raise NoWords("there is no word in the corpus: it is nothing but white space")
+        self._check_encoding()
+        self.stats = CorpusStats(
+            files=len(files.files) if files else 0,
+            bytes=files.bytes_read if files else self._tally["text_bytes"],
+            first_repaired=self._first_repaired,
+            records=dict(files.records if files else self.source.records),
+            seconds_reading=time.perf_counter() - started,
+            **self._tally,
+        )
+
+    def _segmenting(self) -> AbstractContextManager[SegmentingProcesses | None]:
+        if not self.segments:
+            return nullcontext()
+        return SegmentingProcesses(self.options.tokenizer, self.workers)
+
+    def _ids(
+        self, text: bytes, lexicon: Lexicon, segmenting: SegmentingProcesses | None
+    ) -> tuple[NDArray[np.int32], TextStats]:
+        """Return the ids of a block of text and what was found in it."""
+        if segmenting is None:
+            return lexicon.read_text(text, self.options.words, self.options.lowercase)
+        segmented = segmenting.segment(text)
+        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase)
+        found["repaired"] += segmented.repaired
+        found["first_repaired"] = segmented.first_repaired
+        return ids, found
+
+    def _check_encoding(self) -> None:
+        """Refuse a text of which too much could not be decoded; warn if some could not."""
+        bad = self._tally["repaired_utf8"]
+        if not bad:
+            return
+        encoding = self.options.encoding
+        words = words_in(self._tally["raw_tokens"], self._tally["text_bytes"])
+        if too_many_undecodable(bad, words):
+            raise wrong_encoding("the corpus", bad, words, self._repaired_sample, encoding)
+        place = f", the first in {self._first_repaired}" if self._first_repaired else ""
+        warnings.warn(
+            f"{bad:,} sequences that are not {encoding or 'UTF-8'} were read as U+FFFD{place}", stacklevel=2
+        )
+
+    def _read_token_lists(self, token_lists: Iterable[Any]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        ids = np.empty(1 << 18, dtype=np.int32)
+        n = 0
+        for number, sentence in enumerate(token_lists, 1):
+            tokens = _tokens(sentence, number)
+            if n + len(tokens) + 1 > len(ids):
+                yield self._numbers[0], ids[:n]
+                self._spill_if_large(0)
+                self._report()
+                ids = np.empty(max(1 << 18, len(tokens) + 1), dtype=np.int32)
+                n = 0
+            try:
+                self.lexicons[0].read_tokens(tokens, ids[n:])
+            except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
+                raise _bad_token(tokens, number) from error
+            length = len(tokens) + 1
+            if self.phrases is not None:
+                length = self.lexicons[0].join(self.phrases.table, ids[n : n + length])
+            n += length
+            self._tally["lines"] += 1
+            self._tally["raw_tokens"] += length - 1
+        yield self._numbers[0], ids[:n]
+        self._report()
+
+    def _spill_if_large(self, place: int) -> None:
+        """Put a lexicon on disk and a new one in its place if it has grown too large."""
+        if self.vocab is None and self.lexicons[place].nbytes > self._largest:
+            self._spilled.add(self._numbers[place], self.lexicons[place])
+            self.lexicons[place] = Lexicon()
+            self._numbers[place] = next(self._next_number)
+
+    def _spill_all(self) -> None:
+        while self.lexicons:
+            self._spilled.add(self._numbers.pop(), self.lexicons.pop())
+
+    def _add(self, text: bytes, found: TextStats) -> None:
+        """Count what was found in a block and find out where the first repair was."""
+        tally = self._tally
+        begin = tally["text_bytes"]
+        if found["repaired"] and not self._repaired_sample:
+            self._repaired_sample = text[max(0, found["first_repaired"] - 1000) :][: 1 << 16]
+        files = self.source.files
+        if files is not None and self._first_repaired is None:
+            if found["repaired"]:
+                name, start = files.place(begin + found["first_repaired"])
+                lines = self._line if start < begin else 0
+                before = text[max(start - begin, 0) : found["first_repaired"]]
+                self._first_repaired = f"{name}, line {lines + _line_ends(before) + 1}"
+            _, start = files.place(begin + len(text) - 1)
+            if start >= begin:
+                self._line = _line_ends(text[start - begin :])
+            else:
+                self._line += found["lines"]
+        tally["text_bytes"] += len(text)
+        tally["lines"] += found["lines"]
+        tally["raw_tokens"] += found["tokens"]
+        tally["cut_tokens"] += found["cut"]
+        tally["repaired_utf8"] += found["repaired"]
+
+    def _report(self) -> None:
+        if self.progress is None:
+            return
+        files = self.source.files
+        done = files.bytes_read if files else self._tally["text_bytes"]
+        self.progress(done, files.bytes_total if files else None, self._tally["raw_tokens"])
+
+    def bytes_needed(self) -> int | None:
+        """Estimate the disk space of both files from what has been read so far."""
+        files = self.source.files
+        if files is None or not files.bytes_total or not files.bytes_read:
+            return None
+        return int(8 * self._tally["raw_tokens"] * files.bytes_total / files.bytes_read)
+
+    def _merge(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
+        """Return the vocabulary and what tells, for each lexicon, the final id (or -1) of its types."""
+        started = time.perf_counter()
+        if self.vocab is not None:
+            vocab = self.vocab
+            final = {0: self._given_ids(vocab)}
+            final_of: FinalIds = final.__getitem__
+        elif self._spilled:
+            vocab, final_of = self._merge_spilled(with_ids=with_ids)
+        else:
+            whole = self.lexicons[0]
+            ids: list[NDArray[np.int32] | None] = [None]
+            for number in range(1, len(self.lexicons)):
+                ids.append(whole.absorb(self.lexicons[number]))
+                self.lexicons[number] = whole  # the memory of the other is free now
+            counts = whole.counts()
+            occurring = counts[counts > 0]  # others were joined wherever they occur
+            least = max(1, lowest_count(occurring, *self._limits))
+            words, kept, order = whole.rank(least)
+            if not words:
+                raise nothing_left(occurring, *self._limits)
+            vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(occurring))
+            target = np.full(len(counts), -1, dtype=np.int32)
+            target[order] = np.arange(len(order), dtype=np.int32)
+            final = {i: target if some is None else target[some] for i, some in enumerate(ids)}
+            final_of = final.__getitem__
+            self.stats = replace(self.stats, raw_types=len(occurring))
+        self.lexicons = []
+        self.stats = replace(self.stats, seconds_merging=time.perf_counter() - started)
+        return vocab, final_of
+
+    def _merge_spilled(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
+        """Do the same with types on disk: in memory are those of a part, and those that are kept."""
+        self._spill_all()
+        counts, types = self._spilled.counts()
+        least = max(1, lowest_count(counts, *self._limits, types))
+        kept_types = int(types[counts >= least].sum())
+        if kept_types == 0:
+            raise nothing_left(counts, *self._limits, types)
+        if kept_types * BYTES_PER_WORD > free_memory():
+            raise DataError(
+                f"{kept_types:,} of {int(types.sum()):,} words occur {least:,} times or more, too many for "
+                f"the memory of this machine ({free_memory() / 1e9:,.1f} GB are free); raise min_count or "
+                "set max_final_vocab (cawv vocab can write them all to a file)"
+            )
+        whole = self._spilled.gather(least, with_ids=with_ids)
+        words, kept, order = whole.rank(least)
+        raw_types = int(types.sum())
+        vocab = Vocab(words, kept, raw_tokens=int((counts * types).sum()), raw_types=raw_types)
+        target = np.full(len(whole) + 1, -1, dtype=np.int32)  # the last one is for what is not kept, -1
+        target[order] = np.arange(len(order), dtype=np.int32)
+        self.stats = replace(self.stats, raw_types=raw_types)
+
+        @lru_cache(2 * self.workers)
+        def final_of(number: int) -> NDArray[np.int32]:
+            return target[self._spilled.ids(number)]
+
+        return vocab, final_of
+
+
+def _provisional(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    """Read the provisional ids back: (lexicon, ids) of each block."""
+    spill.seek(0)
+    for lexicon, n in blocks:
+        yield lexicon, np.frombuffer(spill.read(4 * n), dtype=np.int32)
+
+
+def _tokens(sentence: Any, number: int) -> list[Any]:
+    if isinstance(sentence, str | bytes):
+        raise DataError(
+            f"sentence {number} of the corpus is a {type(sentence).__name__}, but it began with token lists; "
+            "give either token lists or str lines"
+        )
+    try:
+        return sentence if isinstance(sentence, list) else list(sentence)
+    except TypeError as error:
+        raise DataError(
+            f"sentence {number} of the corpus is a {type(sentence).__name__}; it must be a list of str tokens"
+        ) from error
+
+
+def _bad_token(tokens: list[Any], number: int) -> DataError:
+    for place, token in enumerate(tokens, 1):
+        where = f"sentence {number} of the corpus, token {place}"
+        if not isinstance(token, str):
+            return DataError(f"{where}: {token!r} is a {type(token).__name__}; tokens must be str")
+        if token == "":
+            return DataError(f"{where} is empty; drop empty tokens (use text.split(), not text.split(' '))")
+        if any("\ud800" <= character <= "\udfff" for character in token):
+            return DataError(f"{where}: {token!r} holds a lone surrogate, which is not Unicode text")
+    return DataError(f"sentence {number} of the corpus holds a token that is too long")
+
+
+def _line_ends(text: bytes) -> int:
+    r"""Return how many line ends (``\n``, ``\r\n`` or ``\r``) there are."""
+    return len(text.splitlines()) - (1 if text and text[-1:] not in b"\r\n" else 0)

@@ -1,0 +1,103 @@
+"""What was found while a corpus was read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wordvec_ca.corpus.vocab import Vocab
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class CorpusStats:
+    """What was found while a corpus was read.
+
+    Attributes
+    ----------
+    files : int
+        Files read (0 for a Python iterable).
+    bytes : int
+        Bytes read, before decompression.
+    text_bytes : int
+        Bytes of text.
+    lines : int
+        Line ends in the text.
+    sentences : int
+        Lines written: those with a kept word, after splitting.
+    raw_tokens, raw_types : int
+        Tokens and different words in the text (``raw_types`` is 0 if a vocabulary was given: only its words
+        were looked for).
+    kept_tokens, oov_tokens : int
+        Tokens in and out of the vocabulary; they add up to ``raw_tokens``.
+    split_lines : int
+        Cuts made in lines of more than ``MAX_SENTENCE`` kept tokens.
+    cut_tokens : int
+        Cuts made in tokens of more than 1,000 bytes.
+    repaired_utf8 : int
+        Sequences that are not UTF-8, or not in the encoding that was given, read as U+FFFD.
+    first_repaired : str or None
+        File and line of the first of them.
+    records : dict of str to int
+        What was met in JSON lines, tables and Wikipedia dumps, and how often (docs/corpora.md).
+    seconds_reading, seconds_merging, seconds_renumbering : float
+        Wall-clock time of the three stages.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    text_bytes: int = 0
+    lines: int = 0
+    sentences: int = 0
+    raw_tokens: int = 0
+    raw_types: int = 0
+    kept_tokens: int = 0
+    oov_tokens: int = 0
+    split_lines: int = 0
+    cut_tokens: int = 0
+    repaired_utf8: int = 0
+    first_repaired: str | None = None
+    records: dict[str, int] = field(default_factory=dict)
+    seconds_reading: float = 0.0
+    seconds_merging: float = 0.0
+    seconds_renumbering: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a dict that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def total(cls, parts: Iterable[CorpusStats]) -> CorpusStats:
+        """Return what was found in several texts; times are added up, too, and ``raw_types`` is 0."""
+        records: Counter[str] = Counter()
+        numbers: Counter[str] = Counter()
+        first = None
+        for part in parts:
+            found = part.as_dict()
+            records.update(found.pop("records"))
+            where = found.pop("first_repaired")
+            first = first or where
+            numbers.update(found)
+        numbers["raw_types"] = 0
+        return cls(first_repaired=first, records=dict(records), **numbers)
+
+
+class Encoding(NamedTuple):
+    """What an encoding consists of besides the ids."""
+
+    vocab: Vocab
+    stats: CorpusStats
+    fingerprint: str
+
+
+def digest_vocab(vocab: Vocab) -> hashlib.blake2b:
+    """Return a digest of words and counts, to be continued or read."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update("\0".join(vocab.words).encode("utf-8"))
+    digest.update(vocab.counts.astype("<i8").data)
+    return digest

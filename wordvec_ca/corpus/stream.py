@@ -1,0 +1,77 @@
+"""A corpus that is read anew in every epoch: the ids that a cache would hold, without the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus.reading import Reading
+from wordvec_ca.corpus.stats import CorpusStats
+from wordvec_ca.errors import DataError
+
+OPENING = 20_000
+"""Tokens from the beginning that stay in memory, to look at after training."""
+
+
+class TokenStream:
+    """Word ids of a text that is never stored: each pass reads it again and must find the same.
+
+    Parameters
+    ----------
+    begin : callable
+        Called at the beginning of each pass; returns a `Reading` with a given vocabulary, or raises a
+        DataError if it can see that the text is not what it was.
+
+    Attributes
+    ----------
+    stats : CorpusStats
+        Of the first pass, which is made at once.
+    fingerprint : str
+        As in ``EncodedCorpus``.
+    opening : ndarray of shape (n,), int32
+        The first ids, some 20,000.
+    """
+
+    def __init__(self, begin: Callable[[], Reading]) -> None:
+        self._begin = begin
+        self._length = 0
+        self.fingerprint = ""
+        opening: list[NDArray[np.int32]] = []
+        length = 0
+        reading = begin()
+        for ids in reading.stream():
+            if length < OPENING:
+                opening.append(ids[: OPENING - length])
+            length += len(ids)
+        self.opening = np.concatenate(opening)
+        self.stats: CorpusStats = reading.stats
+        self._length, self.fingerprint = length, reading.fingerprint
+
+    def __len__(self) -> int:
+        """Return the number of ids, those of line ends included."""
+        return self._length
+
+    def blocks(self) -> Generator[NDArray[np.int32]]:
+        """Yield all ids, some at a time, with -1 after each line.
+
+        Raises
+        ------
+        DataError
+            The text cannot be read any more, or is not what it was in the first pass.
+        """
+        reading = self._begin()
+        length = 0
+        with closing(reading.stream()) as blocks:
+            for ids in blocks:
+                length += len(ids)
+                if length > self._length:
+                    break
+                yield ids
+        if length != self._length or reading.fingerprint != self.fingerprint:
+            raise DataError(
+                "the corpus has changed since its words were counted, and without a cache it is read anew in "
+                "every epoch; leave it as it is while the run lasts, or train with a cache"
+            )

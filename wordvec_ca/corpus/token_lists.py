@@ -1,0 +1,264 @@
+"""Corpora whose words stand in the order of their first occurrence, and sentences that are Python objects.
+
+Words of token lists may be any hashable objects (item ids, nodes of a graph), also empty strings.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus.encode import encode_corpus
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.reading import ReadingProgress
+from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
+from wordvec_ca.corpus.source import Corpus
+
+SENTENCES_AT_ONCE = 1_000
+"""Sentences that are looked up together: a few calls into Python for all of them."""
+
+TOKENS_AT_ONCE = 1 << 22
+"""Tokens that are renumbered at a time."""
+
+ABSENT = -2
+"""Id of a word that has none, until it is dropped."""
+
+
+@dataclass(frozen=True)
+class ScannedCorpus:
+    """A corpus with all its words, before any are chosen.
+
+    Attributes
+    ----------
+    words : list
+        In the order of their first occurrence.
+    counts : ndarray of shape (n_words,), int64
+        How often each occurs.
+    tokens : ndarray of shape (n,), int32
+        Words, -1 after each sentence.
+    sentences, raw_tokens : int
+        How many there are.
+    ids : ndarray of shape (n_words,), int64, or None
+        What stands for each word in ``tokens``; None if that is its row.
+    """
+
+    words: list[Any]
+    counts: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    sentences: int
+    raw_tokens: int
+    ids: NDArray[np.int64] | None = None
+
+    def chosen(self, index: Mapping[Any, int], file: IO[bytes] | None = None) -> NDArray[np.int32]:
+        """Return the tokens as rows of another list of words; those that it does not have are dropped.
+
+        Parameters
+        ----------
+        index : mapping
+            From word to row.
+        file : binary file, optional
+            Where the result is memory-mapped; by default it is in memory.
+        """
+        rows = np.fromiter((index.get(word, ABSENT) for word in self.words), np.int32, len(self.words))
+        final = np.full(len(self.words) + 1, -1, np.int32)  # the last is for -1, the line ends
+        final[slice(-1) if self.ids is None else self.ids] = rows
+        if file is None:
+            parts = [kept_tokens(final[part]) for part in self._whole_sentences()]
+            return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        for part in self._whole_sentences():
+            file.write(kept_tokens(final[part]).data)
+        file.flush()
+        return np.memmap(file, np.int32, "r") if file.tell() else np.zeros(0, np.int32)
+
+    def _whole_sentences(self) -> Iterator[NDArray[np.int32]]:
+        """Yield the tokens, some whole sentences at a time."""
+        start, step = 0, TOKENS_AT_ONCE
+        while start < len(self.tokens):
+            ends = np.flatnonzero(self.tokens[start + step : start + step + MAX_SENTENCE + 1] < 0)
+            stop = start + step + int(ends[0]) + 1 if len(ends) else len(self.tokens)
+            yield self.tokens[start:stop]
+            start = stop
+
+
+class _Ids(dict[Any, int]):
+    """Ids of words; a word that is not there has ABSENT."""
+
+    def __missing__(self, word: Any) -> int:
+        return ABSENT
+
+
+def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
+    """Count and encode sentences in one pass.
+
+    Parameters
+    ----------
+    sentences : iterable of iterables of hashable objects
+        A sentence of more than ``MAX_SENTENCE`` tokens counts as several.
+    """
+    ids: defaultdict[Any, int] = defaultdict()
+    ids.default_factory = ids.__len__
+    found = array("i")
+    n_sentences = raw_tokens = 0
+    for batch in _batches(sentences):
+        tokens, n_raw = _look_up(batch, ids)
+        found.frombytes(tokens.tobytes())
+        n_sentences += len(batch)
+        raw_tokens += n_raw
+    tokens = np.frombuffer(found, np.int32) if len(found) else np.zeros(0, np.int32)
+    counts = np.bincount(tokens[tokens >= 0], minlength=len(ids)).astype(np.int64)
+    return ScannedCorpus(list(ids), counts, tokens, n_sentences, raw_tokens)
+
+
+def count_token_lists(
+    sentences: Iterable[Iterable[Hashable]], pruned: Callable[[Counter[Any]], None] | None = None
+) -> tuple[Counter[Any], int, int]:
+    """Count the words of sentences that are too many to keep, or can be iterated only once.
+
+    Parameters
+    ----------
+    sentences : iterable of iterables of hashable objects
+    pruned : callable, optional
+        Receives the counts after each sentence, and may drop some; that is slow.
+
+    Returns
+    -------
+    counts : Counter
+        In the order of first occurrence.
+    sentences, raw_tokens : int
+        How many there were.
+    """
+    counts: Counter[Any] = Counter()
+    n_sentences = raw_tokens = 0
+    for batch in _batches(sentences, SENTENCES_AT_ONCE if pruned is None else 1):
+        counts.update(chain.from_iterable(batch))
+        n_sentences += len(batch)
+        raw_tokens += sum(map(len, batch))
+        if pruned is not None:
+            pruned(counts)
+    return counts, n_sentences, raw_tokens
+
+
+def scan_text(
+    corpus: Corpus,
+    *,
+    cache_dir: str | os.PathLike[str],
+    workers: int | None = None,
+    progress: ReadingProgress | None = None,
+) -> ScannedCorpus:
+    """Count and encode a text in files that is split at white space and keeps its case.
+
+    Parameters
+    ----------
+    corpus, cache_dir
+        As in ``encode_corpus``; the tokens are memory-mapped from a file there that has no name.
+    workers : int, optional
+        Threads that read.
+    progress : callable, optional
+        As in ``encode_corpus``.
+
+    Raises
+    ------
+    DataError
+        As ``encode_corpus``.
+    """
+    options = TextOptions(tokenizer="whitespace", lowercase=False, min_count=1, workers=workers)
+    encoded = encode_corpus(corpus, options, cache_dir=cache_dir, progress=progress)
+    tokens, vocab = encoded.tokens, encoded.vocab
+    assert isinstance(tokens, np.ndarray)
+    first = np.zeros(len(vocab) + 1, np.int64)  # the last is for -1
+    for start in reversed(range(0, len(tokens), TOKENS_AT_ONCE)):
+        part = tokens[start : start + TOKENS_AT_ONCE][::-1]
+        first[part] = np.arange(start + len(part) - 1, start - 1, -1)  # of several the last stays
+    order = np.argsort(first[:-1])
+    words = vocab.words
+    return ScannedCorpus(
+        [words[i] for i in order.tolist()],
+        vocab.counts[order],
+        tokens,
+        encoded.stats.lines,
+        encoded.stats.raw_tokens,
+        order,
+    )
+
+
+class LiveTokens:
+    """Word ids of sentences that are looked up while threads train on them; each pass iterates anew.
+
+    A pass may bring other sentences than the one before, such as new random walks. There is no thread that
+    produces: the thread that has nothing left to train on looks up the next sentences, and the others go on.
+
+    Parameters
+    ----------
+    sentences : iterable of iterables of hashable objects
+        Can be iterated as often as there are passes.
+    index : mapping
+        From word to row; words that it does not have are dropped.
+    expected : int
+        About how many ids a pass has, with that of each line end; the learning rate falls accordingly.
+
+    Attributes
+    ----------
+    raw_tokens, sentences : int
+        What all passes together have brought so far.
+    """
+
+    def __init__(
+        self, sentences: Iterable[Iterable[Hashable]], index: Mapping[Any, int], expected: int
+    ) -> None:
+        self._sentences, self._ids = sentences, _Ids(index)
+        self._expected = max(1, expected)
+        self.raw_tokens = self.sentences = 0
+
+    def __len__(self) -> int:
+        """Return about how many ids a pass has."""
+        return self._expected
+
+    def blocks(self) -> Generator[NDArray[np.int32]]:
+        """Yield all ids of a pass, some at a time, with -1 after each sentence."""
+        for batch in _batches(self._sentences):
+            tokens, n_raw = _look_up(batch, self._ids)
+            self.raw_tokens += n_raw
+            self.sentences += len(batch)
+            tokens = kept_tokens(tokens)
+            if len(tokens):
+                yield tokens
+
+
+def kept_tokens(tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return tokens without absent words and without the empty sentences that this leaves."""
+    tokens = tokens[tokens != ABSENT]
+    ends = tokens < 0
+    ends[1:] &= ends[:-1]  # of several in a row the first is enough, and at the beginning none
+    return tokens[~ends] if ends.any() else tokens
+
+
+def _batches(
+    sentences: Iterable[Iterable[Hashable]], size: int = SENTENCES_AT_ONCE
+) -> Iterator[list[Sequence[Hashable]]]:
+    """Yield some sentences at a time, as sequences."""
+    iterator = iter(sentences)
+    while batch := list(islice(iterator, size)):
+        yield [part if isinstance(part, list | tuple) else list(part) for part in batch]
+
+
+def _look_up(batch: list[Sequence[Hashable]], ids: Mapping[Any, int]) -> tuple[NDArray[np.int32], int]:
+    """Return the ids of some sentences, -1 after each part of one, and how many tokens they have."""
+    if max(map(len, batch)) > MAX_SENTENCE:
+        batch = [
+            part[at : at + MAX_SENTENCE] for part in batch for at in range(0, len(part) or 1, MAX_SENTENCE)
+        ]
+    lengths = np.fromiter(map(len, batch), np.int64, len(batch))
+    n = int(lengths.sum())
+    tokens = np.full(n + len(batch), -1, np.int32)
+    words = np.ones(len(tokens), bool)
+    words[np.cumsum(lengths + 1) - 1] = False
+    tokens[words] = np.fromiter(map(ids.__getitem__, chain.from_iterable(batch)), np.int32, n)
+    return tokens, n

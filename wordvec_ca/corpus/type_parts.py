@@ -1,0 +1,113 @@
+"""Words counted in parts by hash, so that many readers can count a text and few add their counts up.
+
+Each reader scatters its types into the same parts. A part of all readers is then merged alone, and from how
+many types have each count follows which words are kept; only those are ever gathered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.reading import Reading, ReadingProgress
+from wordvec_ca.corpus.source import Corpus, Source
+from wordvec_ca.corpus.stats import CorpusStats
+from wordvec_ca.corpus.vocab import Vocab, lowest_count, nothing_left
+from wordvec_ca.kernels import Lexicon
+
+
+def count_in_parts(
+    corpus: Corpus,
+    options: TextOptions,
+    out: IO[bytes],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    progress: ReadingProgress | None = None,
+) -> tuple[list[int], CorpusStats]:
+    """Count the words of a text; write the types with their counts, part by part.
+
+    Parameters
+    ----------
+    corpus, options
+        As in ``encode_corpus``; no word is dropped.
+    out : binary file
+        Where the records of the types go.
+    directory : path, optional
+        Where temporary files go; by default the system's directory for them.
+    progress : callable, optional
+        As in ``encode_corpus``.
+
+    Returns
+    -------
+    ends : list of int
+        The byte at which each part ends.
+    stats : CorpusStats
+        Of this text; ``raw_types`` is 0, for types of several texts cannot be added up.
+    """
+    reading = Reading(Source(corpus, options), options, None, progress, directory=directory)
+    ends, end = [], 0
+    for records in reading.parts():
+        end += out.write(records)
+        ends.append(end)
+    out.flush()
+    return ends, reading.stats
+
+
+def merge_types(pieces: Iterable[bytes], least: int = 1) -> bytes:
+    """Add up the counts of the same part, of several texts; return the types that occur so often."""
+    merged = Lexicon()
+    for piece in pieces:
+        merged.absorb_records(piece)
+    return bytes(merged.ranked_records(least))
+
+
+def types_by_count(records: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the counts that occur in merged records, ascending, and how many types have each."""
+    lexicon = Lexicon()
+    lexicon.absorb_records(records)
+    counts, types = np.unique(lexicon.counts(), return_counts=True)
+    return counts, types.astype(np.int64)
+
+
+def least_count(
+    parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], options: TextOptions
+) -> tuple[int, int, int]:
+    """Return the count from which on words are kept, and the tokens and types of all parts.
+
+    Parameters
+    ----------
+    parts : iterable of (counts, types)
+        Of each part, see ``types_by_count``.
+    options : TextOptions
+        Its ``min_count`` and ``max_final_vocab`` decide.
+
+    Raises
+    ------
+    DataError
+        No word is frequent enough.
+    """
+    all_types: dict[int, int] = {}
+    for counts, types in parts:
+        for count, n in zip(counts.tolist(), types.tolist(), strict=True):
+            all_types[count] = all_types.get(count, 0) + n
+    counts = np.array(sorted(all_types), dtype=np.int64)
+    types = np.array([all_types[count] for count in counts.tolist()], dtype=np.int64)
+    limits = options.min_count, options.max_final_vocab
+    least = max(1, lowest_count(counts, *limits, types))
+    if not (counts >= least).any():
+        raise nothing_left(counts, *limits, types)
+    return least, int((counts * types).sum()), int(types.sum())
+
+
+def gathered_vocab(parts: Iterable[bytes], raw_tokens: int, raw_types: int) -> Vocab:
+    """Return the vocabulary of merged parts from which rare words were dropped."""
+    whole = Lexicon()
+    for records in parts:
+        whole.absorb_records(records)
+    words, counts, _ = whole.rank(1)
+    return Vocab(words, counts, raw_tokens=raw_tokens, raw_types=raw_types)

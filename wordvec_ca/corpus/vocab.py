@@ -1,0 +1,289 @@
+"""The vocabulary: words with counts, in one fixed order, and its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file, escape_lines, read_words
+
+
+class Vocab:
+    """Words sorted by count (descending), equal counts by UTF-8 bytes (ascending).
+
+    Parameters
+    ----------
+    words : sequence of str
+        Distinct words, in any order.
+    counts : array_like of int, shape (n_words,)
+        How often each occurs, >= 0.
+    raw_tokens, raw_types : int, optional
+        Tokens and types of the text before rare words were dropped; by default those of the words given.
+
+    Attributes
+    ----------
+    words : list of str
+        The words in order; the position is the word's id.
+    counts : ndarray of shape (n_words,), int64
+        Their counts.
+    total_count : int
+        The sum of ``counts``.
+    raw_tokens, raw_types : int
+        As above.
+
+    Raises
+    ------
+    DataError
+        A word occurs twice, is empty or is not encodable in UTF-8, or a count is negative.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        counts: ArrayLike,
+        *,
+        raw_tokens: int | None = None,
+        raw_types: int | None = None,
+    ) -> None:
+        numbers = np.asarray(counts)
+        if numbers.ndim != 1 or len(numbers) != len(words):
+            raise ValueError(f"{len(words)} words need as many counts; got an array of shape {numbers.shape}")
+        if len(numbers) and numbers.dtype.kind not in "iu":
+            raise ValueError(f"counts must be integers; got dtype {numbers.dtype}")
+        self.words, self.counts = _in_order(list(words), numbers.astype(np.int64))
+        self.total_count = int(self.counts.sum())
+        self.raw_tokens = self.total_count if raw_tokens is None else int(raw_tokens)
+        self.raw_types = len(self.words) if raw_types is None else int(raw_types)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int]) -> Vocab:
+        """Return the vocabulary of a mapping from word to count (such as a ``Counter``)."""
+        return cls(list(counts), np.fromiter(counts.values(), dtype=np.int64, count=len(counts)))
+
+    @classmethod
+    def as_given(cls, words: Sequence[Any], counts: ArrayLike) -> Vocab:
+        """Return a vocabulary that keeps the order of its words, since rows of a model stand for them.
+
+        Its words may be any hashable objects. It cannot be saved as a file, which has a fixed order.
+
+        Parameters
+        ----------
+        words : sequence
+            Distinct words.
+        counts : array_like of int, shape (n_words,)
+            How often each occurs.
+        """
+        vocab = cls([], [])
+        vocab.words, vocab.counts = list(words), np.asarray(counts, np.int64)
+        vocab.total_count = vocab.raw_tokens = int(vocab.counts.sum())
+        vocab.raw_types = len(vocab.words)
+        return vocab
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word -> id."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocab):
+            return NotImplemented
+        return self.words == other.words and np.array_equal(self.counts, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocab({len(self):,} words, {self.total_count:,} tokens)"
+
+    def prune(self, min_count: int = 1, max_final_vocab: int | None = None) -> Vocab:
+        """Return the vocabulary without rare words.
+
+        Parameters
+        ----------
+        min_count : int, default 1
+            Drop words that occur less often.
+        max_final_vocab : int, optional
+            Keep at most so many words by raising ``min_count`` as far as needed (as in gensim: words of equal
+            count are kept or dropped together, so the result may be smaller).
+
+        Returns
+        -------
+        Vocab
+            With the same ``raw_tokens`` and ``raw_types``.
+
+        Raises
+        ------
+        DataError
+            No word is left.
+        """
+        least = lowest_count(self.counts, min_count, max_final_vocab)
+        n = int(np.searchsorted(-self.counts, -least, side="right"))
+        if n == 0:
+            raise nothing_left(self.counts, min_count, max_final_vocab)
+        return Vocab(self.words[:n], self.counts[:n], raw_tokens=self.raw_tokens, raw_types=self.raw_types)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        r"""Write ``word TAB count`` lines in UTF-8; tab, newline, return and backslash as ``\t \n \r \\``.
+
+        Raises
+        ------
+        DataError
+            The file cannot be written; an older one is then still there.
+        """
+        save_lines(path, self.lines())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what `save` writes, some lines at a time."""
+        for start in range(0, len(self.words), 100_000):
+            words = escape_lines(self.words[start : start + 100_000]).split("\n")
+            counts = self.counts[start : start + 100_000].tolist()
+            lines = (f"{word}\t{count}\n" for word, count in zip(words, counts, strict=False))
+            yield "".join(lines).encode("utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocab:
+        r"""Read a vocabulary file.
+
+        Parameters
+        ----------
+        path : path
+            Lines of ``word TAB count`` as `save` writes them (``\t \n \r \\`` in a word stand for tab,
+            newline, return and backslash), or ``word count`` with a space as word2vec.c writes them (no
+            escapes). There is no header; the lines may be in any order.
+
+        Returns
+        -------
+        Vocab
+
+        Raises
+        ------
+        DataError
+            The file is missing, empty or not UTF-8, a line has no word or no count, a count is not a
+            non-negative integer, or a word occurs twice. The message names the line.
+        """
+        name = os.fspath(path)
+        words, counts = read_words(path)
+        if not words:
+            raise DataError(f"{name} is empty: a vocabulary has one 'word TAB count' on each line")
+        if len(set(words)) != len(words):
+            first: dict[str, int] = {}
+            for number, word in enumerate(words, 1):
+                if word in first:
+                    raise DataError(
+                        f"{name}, line {number}: the word {word!r} was already on line {first[word]}; "
+                        "each word may occur once"
+                    )
+                first[word] = number
+        return cls(words, counts)
+
+
+def save_lines(path: str | os.PathLike[str], lines: Iterable[bytes]) -> None:
+    """Write a vocabulary file from pieces of it (see `Vocab.save`)."""
+    try:
+        with atomic_file(path) as file:
+            for piece in lines:
+                file.write(piece)
+    except OSError as error:
+        raise DataError(f"cannot write the vocabulary {os.fspath(path)!r}: {error.strerror}") from error
+
+
+def lowest_count(
+    counts: NDArray[np.int64],
+    min_count: int,
+    max_final_vocab: int | None,
+    times: NDArray[np.int64] | None = None,
+) -> int:
+    """Return the count from which on words are kept (see `Vocab.prune`); ``counts`` in any order.
+
+    If ``times`` is given, so many words have each count, and the counts ascend.
+    """
+    if min_count < 0:
+        raise ValueError(f"min_count must be 0 or more; got {min_count}")
+    if max_final_vocab is None:
+        return min_count
+    if max_final_vocab < 1:
+        raise ValueError(f"max_final_vocab must be 1 or more, or None for no limit; got {max_final_vocab}")
+    if times is not None:
+        above = np.cumsum(times[::-1])[::-1]  # words of at least each count
+        fits = np.append(counts[above <= max_final_vocab], counts[-1:] + 1)
+        return (
+            max(min_count, int(fits[0]))
+            if (above[counts >= min_count] > max_final_vocab).any()
+            else min_count
+        )
+    if np.count_nonzero(counts >= min_count) <= max_final_vocab:
+        return min_count
+    # The first count that does not fit any more must go, with all its equals.
+    return int(np.partition(counts, len(counts) - 1 - max_final_vocab)[len(counts) - 1 - max_final_vocab]) + 1
+
+
+def nothing_left(
+    counts: NDArray[np.int64],
+    min_count: int,
+    max_final_vocab: int | None,
+    times: NDArray[np.int64] | None = None,
+) -> DataError:
+    """Return the error for a vocabulary in which no word is left; arguments as of `lowest_count`."""
+    if len(counts) == 0:
+        return DataError("there is no word in the corpus")
+    highest = int(counts.max())
+    times = np.ones_like(counts) if times is None else times
+    types, tokens = int(times.sum()), int((counts * times).sum())
+    found = (
+        f"no word is left: the corpus has {tokens:,} tokens of {types:,} types, "
+        f"the most frequent occurs {highest:,} times"
+    )
+    if highest < min_count:
+        return DataError(
+            f"{found}, but min_count is {min_count:,}; set it to {highest:,} or less, or give more text"
+        )
+    return DataError(
+        f"{found}, as do more types than max_final_vocab={max_final_vocab} allows (words of equal count are "
+        "kept or dropped together); raise max_final_vocab"
+    )
+
+
+def _in_order(words: list[str], counts: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return words and counts in the order of a vocabulary, having looked for what it cannot hold."""
+    if len(counts) and int(counts.min()) < 0:
+        i = int(np.argmin(counts))
+        raise DataError(f"the count of {words[i]!r} is {counts[i]}; counts must be 0 or more")
+    steps = np.diff(counts)
+    ties = np.flatnonzero(steps == 0).tolist()
+    # Code point order is UTF-8 byte order, so str comparison will do.
+    if not ((steps <= 0).all() and all(words[i] < words[i + 1] for i in ties)):
+        order = sorted(range(len(words)), key=words.__getitem__)
+        by_count = np.argsort(-counts[order], kind="stable")
+        words = [words[order[i]] for i in by_count]
+        counts = counts[order][by_count]
+    if len(set(words)) != len(words):
+        seen: set[str] = set()
+        double = next(word for word in words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+        raise DataError(f"the word {double!r} occurs twice in the vocabulary")
+    try:
+        "".join(words).encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = next(word for word in words if not _encodable(word))
+        raise DataError(f"the word {bad!r} holds a lone surrogate and cannot be written in UTF-8") from error
+    if "" in words:
+        raise DataError("the vocabulary holds an empty word")
+    return words, counts
+
+
+def _encodable(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""Files as every part of the house needs them: whole or absent, compressed, large.
+
+Comes in: bytes, rows and paths. Goes out: files that appear complete or not at all (``atomic_file``,
+``replacing``), arrays that are streamed to and mapped from ``.npy``, compressed streams, words escaped to one
+line, text made safe to show. Nothing here knows what a word vector is.
+"""
+
+from wordvec_ca.files.atomic import atomic_file, save_json, sync, withdraw
+from wordvec_ca.files.bzip2 import bzip2_pieces
+from wordvec_ca.files.compression import (
+    compress_by_suffix,
+    compression_of,
+    compression_suffix,
+    open_by_content,
+)
+from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
+from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
+from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
+from wordvec_ca.files.notebook_table import html_table
+from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
+from wordvec_ca.files.word_counts import read_words
+
+__all__ = [
+    "atomic_file",
+    "bzip2_pieces",
+    "check_output",
+    "clear_scraps",
+    "compress_by_suffix",
+    "compression_of",
+    "compression_suffix",
+    "escape_lines",
+    "html_table",
+    "html_text",
+    "json_text",
+    "map_npy",
+    "nearest_existing",
+    "open_by_content",
+    "read_npy_header",
+    "read_words",
+    "replacing",
+    "save_json",
+    "save_npy",
+    "sync",
+    "terminal_text",
+    "unescape",
+    "unescape_lines",
+    "withdraw",
+    "write_npy",
+    "write_npy_stream",
+]

@@ -1,0 +1,165 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from wordvec_ca.errors import DataError, OutputExistsError
+
+
+@contextmanager
+def atomic_file(
+    path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True
+) -> Iterator[BinaryIO]:
+    """Open a new file for writing bytes; it takes the name ``path`` only when the block ends well.
+
+    The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
+    renamed. If anything fails (also Ctrl-C) the temporary file is removed and an older ``path`` stays. What a
+    process that was killed has left is removed by the next one that writes to the same ``path``.
+    What is no file, such as ``/dev/stdout`` or a pipe, is written to as it is.
+
+    Parameters
+    ----------
+    path : path-like
+        Name of the file to be made.
+    overwrite : bool
+        Whether an existing file may be replaced.
+    follow_links : bool
+        Whether a symbolic link of that name is followed; else the file takes its place. Follow the links of
+        a user who names a file, but not those in a folder that others may have made.
+
+    Yields
+    ------
+    BinaryIO
+        A seekable stream.
+
+    Raises
+    ------
+    DataError
+        ``path`` is a folder, or its folder does not exist.
+    OutputExistsError
+        ``path`` exists and ``overwrite`` is false.
+    OSError
+        The disk is full or the folder not writable; the message names ``path``.
+    """
+    target = Path(path)
+    link = target.is_symlink() and not follow_links
+    if not link and _is_device(target):
+        with open(target, "wb") as stream:
+            yield stream
+        return
+    if target.is_symlink() and follow_links:
+        target = Path(os.path.realpath(target))
+    if target.is_dir() and not link:
+        raise DataError(f"cannot write {target}: it is a folder; give the name of a file")
+    if (target.exists() or link) and not overwrite:
+        raise OutputExistsError(f"{target} exists; choose another name, or allow it with overwrite=True")
+    if not target.parent.is_dir():
+        raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
+    prefix = f".{target.name[:100]}."
+    _clear_scraps(target.parent, prefix)
+    temporary = target.parent / f"{prefix}{secrets.token_hex(4)}.tmp"
+    try:
+        with open(temporary, "xb") as stream:
+            take_lock(stream.fileno())
+            yield stream
+        sync(temporary)
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if error.filename in (None, str(temporary)) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        raise
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync(target.parent)
+
+
+def take_lock(descriptor: int) -> bool | None:
+    """Lock an open file or folder, which shows others that this process is alive; the lock goes with it.
+
+    Returns
+    -------
+    bool or None
+        False if another process has the lock, None where there are none (Windows, some network file systems).
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _clear_scraps(folder: Path, prefix: str) -> None:
+    """Remove temporary files that no living process writes to; an empty one may be about to be locked."""
+    size = len(prefix) + 8 + len(".tmp")
+    with os.scandir(folder) as entries:
+        found = [e.path for e in entries if e.name.startswith(prefix) and len(e.name) == size]
+    for path in found:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if path.endswith(".tmp") and os.fstat(descriptor).st_size and take_lock(descriptor):
+                    os.unlink(path)
+            finally:
+                os.close(descriptor)
+
+
+def save_json(path: Path, record: Any) -> None:
+    """Write a record as JSON; the file appears whole or not at all, in the place of a symbolic link too."""
+    with atomic_file(path, follow_links=False) as file:
+        file.write(json.dumps(record, indent=1).encode() + b"\n")
+
+
+def withdraw(path: Path) -> None:
+    """Remove an old file, on the disk too, before files that belong with it are replaced one by one.
+
+    The new file of that name comes last, so that old and new ones are never seen together.
+    """
+    if path.is_symlink() or path.exists():
+        path.unlink()
+        sync(path.parent)
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether a name stands for something that must not be replaced by a file."""
+    if path.is_dir() or not path.exists():
+        return False
+    top = path.absolute().parts[1:3]
+    return not path.is_file() or (top[:1] in (("dev",), ("proc",)) and top != ("dev", "shm"))
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk.
+
+    Raises
+    ------
+    OSError
+        The disk cannot take the file. Folders are flushed where the system can do that.
+    """
+    is_folder = path.is_dir()
+    try:
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    except OSError:
+        if is_folder:  # Windows opens no folders
+            return
+        raise
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        if not is_folder:  # some network file systems refuse folders; the rename itself is done
+            raise
+    finally:
+        os.close(descriptor)

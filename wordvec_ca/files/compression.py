@@ -1,0 +1,100 @@
+"""Compressed files: recognised by their first bytes when read, by their suffix when written."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from wordvec_ca.errors import DataError
+
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+
+
+def compression_of(path: str | os.PathLike[str]) -> str | None:
+    """Return 'gz', 'bz2', 'xz' or 'zst' as the first bytes of the file say, or None for a plain file."""
+    with open(path, "rb") as stream:
+        head = stream.read(8)
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a plain or compressed file for reading bytes; the name's suffix does not matter.
+
+    Raises
+    ------
+    DataError
+        While reading: the compressed data end too early or are damaged.
+    """
+    kind = compression_of(path)
+    if kind is None:
+        with open(path, "rb") as stream:
+            yield stream
+        return
+    from xopen import xopen
+
+    damage: tuple[Any, ...] = (EOFError, zlib.error)
+    try:
+        import lzma
+
+        damage += (lzma.LZMAError,)
+        import zstandard
+
+        damage += (zstandard.ZstdError,)
+        from isal.isal_zlib import IsalError  # of the gzip reader that xopen prefers
+
+        damage += (IsalError,)
+    except ImportError:
+        pass
+    try:
+        with xopen(path, "rb", format=kind, threads=0) as stream:
+            yield stream
+    except damage as error:
+        raise DataError(
+            f"{path}: the {kind} data are cut off or damaged ({error}); fetch the file again"
+        ) from error
+    except OSError as error:
+        if error.errno is None:  # gzip and bz2 report damage as a bare OSError
+            raise DataError(f"{path}: the {kind} data are damaged ({error}); fetch the file again") from error
+        raise
+
+
+def compression_suffix(path: str | os.PathLike[str]) -> str | None:
+    """Return 'gz', 'bz2', 'xz' or 'zst' if the name of a file ends so, else None."""
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    return suffix if suffix in _MAGIC.values() else None
+
+
+@contextmanager
+def compress_by_suffix(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Wrap an open file so that what is written is compressed as the suffix of ``path`` says, if it does.
+
+    The bytes depend on the content alone: no name and no time is written.
+    """
+    kind = compression_suffix(path)
+    writer: Any
+    if kind is None:
+        yield stream
+        return
+    if kind == "gz":
+        import gzip
+
+        writer = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
+    elif kind == "bz2":
+        import bz2
+
+        writer = bz2.BZ2File(stream, "wb")
+    elif kind == "xz":
+        import lzma
+
+        writer = lzma.LZMAFile(stream, "wb")  # noqa: SIM115 - closed below
+    else:
+        import zstandard
+
+        writer = zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+    with writer:
+        yield writer

@@ -1,0 +1,137 @@
+"""Folders that appear complete or not at all, and never replace what is not theirs."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.files.atomic import sync, take_lock
+
+
+@contextmanager
+def replacing(
+    directory: str | os.PathLike[str],
+    *,
+    overwrite: bool,
+    files: Collection[str],
+    mark: str | None = None,
+) -> Iterator[Path]:
+    """Give a new folder that takes the name of ``directory`` once it is complete and on disk.
+
+    Until then, and if anything fails, an older directory of that name stays as it was. A symbolic
+    link is followed. Only a directory that holds nothing but ``files`` is overwritten. What a process that
+    was killed has left behind is cleared by the next one with the same ``mark``, or none.
+
+    Raises
+    ------
+    DataError
+        If the directory exists and may not be overwritten, or the disk cannot take it.
+    """
+    check_output(directory, overwrite=overwrite, files=files)
+    target = Path(os.path.realpath(directory))
+    partial, former = _scraps(target, mark)
+    try:
+        clear_scraps(directory, mark)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir()
+    except FileExistsError as error:
+        raise DataError(f"another process is writing {str(directory)!r}; wait for it, or end it") from error
+    except OSError as error:
+        raise _refused(directory, error) from error
+    try:
+        with _held(partial):
+            yield partial
+            for path in [*partial.rglob("*"), partial]:
+                sync(path)
+            if not target.exists():
+                partial.rename(target)
+            elif not _exchange(partial, target):
+                target.rename(former)
+                partial.rename(target)
+            sync(target.parent)
+    except OSError as error:
+        raise _refused(directory, error) from error
+    finally:
+        clear_scraps(directory, mark)
+
+
+def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:
+    return DataError(f"cannot write the model to {str(directory)!r}: {error.strerror or error}")
+
+
+def clear_scraps(directory: str | os.PathLike[str], mark: str | None = None) -> None:
+    """Clear what a process that was killed while it wrote a model has left; put an older model back."""
+    target = Path(os.path.realpath(directory))
+    partial, former = _scraps(target, mark)
+    if former.exists() and not target.exists():
+        former.rename(target)
+    if partial.exists():
+        with _held(partial) as free:
+            if free:
+                shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _scraps(target: Path, mark: str | None) -> tuple[Path, Path]:
+    """Return the hidden names for the new folder, until it is complete, and for the older one."""
+    if mark is None:  # no longer than a name that is allowed may be
+        mark = f"{target.name[:60]}.{hashlib.blake2b(os.fsencode(target.name), digest_size=4).hexdigest()}"
+    return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Lock a folder as long as the block lasts; gives False if another process has locked it."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        yield True
+        return
+    try:
+        yield take_lock(descriptor) is not False
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Exchange two folders in one step, so that no name is ever without one; return whether that went."""
+    library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    for name, here in (("renameat2", -100), ("renameatx_np", -2)):  # Linux, macOS
+        if (call := getattr(library, name, None)) is not None:
+            return call(here, os.fsencode(a), here, os.fsencode(b), 2) == 0
+    return False
+
+
+def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: Collection[str]) -> None:
+    """Raise a DataError if a model could not be written to ``directory``: before training, not after."""
+    name, target = repr(os.fspath(directory)), Path(os.path.realpath(directory))
+    if not target.name:
+        raise DataError(f"cannot write a model to {name}: give a directory of its own")
+    if target.exists():
+        if not overwrite:
+            raise OutputExistsError(
+                f"{name} exists already: choose another output, or allow it with overwrite=True"
+            )
+        if not target.is_dir():
+            raise DataError(f"{name} exists and is not a model directory: it is not overwritten")
+        others = sorted(path.name for path in target.iterdir() if path.name not in files)
+        if others:
+            raise DataError(
+                f"{name} holds {others[0]!r}, which is not part of a model: it is not overwritten"
+            )
+    parent = nearest_existing(target.parent)
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise DataError(f"cannot write to {name}: {str(parent)!r} is not a writable directory")
+
+
+def nearest_existing(folder: Path) -> Path:
+    """Return the nearest folder (or file) above that exists, or the folder itself."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder

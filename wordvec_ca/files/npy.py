@@ -1,0 +1,161 @@
+"""Arrays in ``.npy`` files: written block by block, with or without a known number of rows; mapped."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.atomic import atomic_file
+
+BLOCK_BYTES = 4 << 20
+"""Arrays are written in blocks of about this size: a memory map or a view is never copied whole."""
+
+
+def write_npy(
+    file: BinaryIO | IO[bytes],
+    array: NDArray[Any],
+    dtype: DTypeLike | None = None,
+    row_shape: tuple[int, ...] | None = None,
+) -> None:
+    """Write an array to an open stream, which need not be seekable.
+
+    Parameters
+    ----------
+    file : binary stream
+        Written at its current position; may be a member of an archive.
+    array : ndarray
+        Rows of any shape; may be a view or a memory map.
+    dtype : dtype, optional
+        Of the file; that of the array by default.
+    row_shape : tuple of int, optional
+        Shape of a row in the file; as in the array by default.
+    """
+    kind = np.dtype(array.dtype if dtype is None else dtype)
+    row_shape = array.shape[1:] if row_shape is None else row_shape
+    _write_header(file, (len(array), *row_shape), kind)
+    step = max(1, BLOCK_BYTES // max(1, kind.itemsize * math.prod(row_shape)))
+    for start in range(0, len(array), step):
+        file.write(np.ascontiguousarray(array[start : start + step], kind).data)
+
+
+def save_npy(
+    path: str | os.PathLike[str],
+    array: NDArray[Any],
+    dtype: DTypeLike | None = None,
+    row_shape: tuple[int, ...] | None = None,
+    *,
+    follow_links: bool = True,
+) -> None:
+    """Write an array to a file, whole or not at all; parameters as in `write_npy` and `atomic_file`."""
+    with atomic_file(path, follow_links=follow_links) as file:
+        write_npy(file, array, dtype, row_shape)
+
+
+def write_npy_stream(
+    path: str | Path, blocks: Iterable[NDArray[Any]], n_columns: int, dtype: DTypeLike = np.float32
+) -> int:
+    """Write blocks of rows one after the other; the file appears only when all are written.
+
+    Parameters
+    ----------
+    path : path
+        File to make.
+    blocks : iterable of ndarray of shape (n, n_columns)
+        Rows, converted to ``dtype`` where needed.
+    n_columns : int
+        Columns of each block.
+    dtype : dtype
+        Of the file.
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    n_rows, kind = 0, np.dtype(dtype)
+    with atomic_file(path) as file:
+        _write_header(file, (0, n_columns), kind)
+        begin = file.tell()
+        for block in blocks:
+            if block.ndim != 2 or block.shape[1] != n_columns:
+                raise ValueError(f"a block of shape {block.shape} in a matrix of {n_columns} columns")
+            file.write(np.ascontiguousarray(block, kind).data)
+            n_rows += len(block)
+        file.seek(0)
+        _write_header(file, (n_rows, n_columns), kind)  # of the same length: NumPy pads for more rows
+        if file.tell() != begin:
+            raise AssertionError(f"the header takes {file.tell()} bytes instead of {begin}")
+    return n_rows
+
+
+def _write_header(file: BinaryIO | IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    description = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, description)
+
+
+def map_npy(path: str | Path) -> NDArray[Any]:
+    """Memory-map an array of numbers, read-only, once its header is known to fit the file.
+
+    ``numpy.load`` checks the header less, and a damaged one makes it raise the errors of its parser.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    DataError
+        It is no ``.npy`` file, is cut off, or holds objects or structures.
+    """
+    try:
+        with open(path, "rb") as file:
+            shape, fortran_order, dtype = read_npy_header(file)
+            offset = file.tell()
+            size = os.fstat(file.fileno()).st_size
+        if dtype.hasobject or dtype.fields is not None or dtype.subdtype is not None or not dtype.itemsize:
+            raise ValueError(f"it holds {dtype}, not numbers")
+        if any(isinstance(side, bool) or side < 0 for side in shape):
+            raise ValueError(f"the shape {shape}")
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if offset + n_bytes > size:
+            raise ValueError(f"shape {shape} of {dtype} takes {n_bytes} bytes, and {size - offset} are there")
+        order: Literal["C", "F"] = "F" if fortran_order else "C"
+        if n_bytes == 0:  # nothing to map
+            return np.zeros(shape, dtype, order)
+        return np.memmap(path, dtype, "r", offset, shape, order)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise DataError(
+            f"{str(path)!r} is not a readable .npy array (damaged or cut off?): {error}"
+        ) from error
+
+
+def read_npy_header(file: BinaryIO | IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, Fortran order and type of the array that follows in a file.
+
+    Raises
+    ------
+    ValueError
+        The header is damaged, or of another version than 1.0 and 2.0.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        if version in _HEADER_READERS:
+            return _HEADER_READERS[version](file)
+    except Exception as error:  # Python's tokeniser and parser raise many types
+        raise ValueError(str(error).partition("\n")[0][:200]) from error
+    raise ValueError(f"version {version} of the format")
+
+
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}

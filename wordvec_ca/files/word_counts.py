@@ -1,0 +1,91 @@
+"""Words and counts in a file: ``word TAB count``, one a line."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.escapes import unescape
+
+_REGULAR = re.compile(rb"(?:[^\t\n\r]+\t[0-9]{1,15}\n)*+")  # no count above the largest
+
+
+_LARGEST_COUNT = 2**53  # counts become float64 probabilities
+
+
+def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
+    r"""Read the lines of a vocabulary file in their order, whether or not words occur twice.
+
+    Parameters
+    ----------
+    path : path
+        See `Vocab.load`.
+    foreign : bool, default True
+        Whether a line may have a space instead of the tab, and a backslash that stands for itself. If not, a
+        word may be empty, as in other formats of vectors.
+
+    Returns
+    -------
+    words : list of str
+    counts : ndarray of shape (n_words,), int64
+
+    Raises
+    ------
+    DataError
+        As in `Vocab.load`; but a file may be empty.
+    """
+    name = os.fspath(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read the vocabulary {name}: {error.strerror or error}") from error
+    regular = _REGULAR.fullmatch(data) is not None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{name}, line {number}: invalid UTF-8 (byte 0x{data[error.start]:02x}); convert it to UTF-8"
+        ) from error
+    del data
+    if regular and "\\" not in text:
+        fields = text.replace("\n", "\t").split("\t")
+        return fields[0:-1:2], np.array(list(map(int, fields[1::2])), dtype=np.int64)
+    lines = text.replace("\r\n", "\n").split("\n")
+    while lines and not lines[-1]:
+        lines.pop()
+    words, counts = [], []
+    for number, line in enumerate(lines, 1):
+        word, tab, count = line.rpartition("\t")
+        fits = foreign or (bool(tab) and "\t" not in word)
+        if not tab and foreign:
+            word, _, count = line.rpartition(" ")
+        elif "\\" in word:
+            try:
+                word = unescape(word)
+            except ValueError:  # not written by us, and means what it says
+                fits = fits and foreign
+        # int() would also accept "1_000", " 7" and digits of other scripts.
+        whole = count.isascii() and count.isdigit() and len(count) < 20 and int(count) <= _LARGEST_COUNT
+        if not (whole and fits and (word or not foreign)):
+            raise DataError(f"{name}, line {number}: {_complaint(line, word, count)}")
+        words.append(word)
+        counts.append(int(count))
+    return words, np.array(counts, dtype=np.int64)
+
+
+def _complaint(line: str, word: str, count: str) -> str:
+    if not line.strip():
+        return "the line is blank; expected 'word TAB count'"
+    if not word:
+        return f"{line!r} is not a word and a count; expected 'word TAB count'"
+    if count.isascii() and count.isdigit() and (len(count) > 16 or int(count) > _LARGEST_COUNT):
+        return f"the count {count} of {word!r} is too large; the largest allowed is 2^53"
+    if not (count.isascii() and count.isdigit()):
+        return f"the count {count!r} of {word!r} is not a whole number >= 0"
+    return f"{line[:80]!r} is not a word, a tab and a count"

@@ -1,0 +1,19 @@
+"""The paths of ``gensim.models``: from each, the same names."""
+
+from wordvec_ca.gensim.models import callbacks, fasttext, keyedvectors, phrases, word2vec
+from wordvec_ca.gensim.models.fasttext import FastText
+from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.phrases import Phrases
+from wordvec_ca.gensim.models.word2vec import Word2Vec
+
+__all__ = [
+    "FastText",
+    "KeyedVectors",
+    "Phrases",
+    "Word2Vec",
+    "callbacks",
+    "fasttext",
+    "keyedvectors",
+    "phrases",
+    "word2vec",
+]

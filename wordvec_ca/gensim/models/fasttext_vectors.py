@@ -1,0 +1,231 @@
+"""``FastTextKeyedVectors``: vectors of words made of n-grams, with gensim's names, arguments and results."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.gensim.models import stored
+from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, Path
+from wordvec_ca.gensim.models.keys import random_vectors
+from wordvec_ca.vectors import NgramIndex, NgramVectors
+
+logger = logging.getLogger("gensim.models.fasttext")
+
+
+class FastTextKeyedVectors(KeyedVectors):
+    """Keys, their vectors, and vectors for any other string, made of its n-grams.
+
+    The vector of a key is the mean of its row of ``vectors_vocab`` and the rows of ``vectors_ngrams`` that
+    its n-grams fall into (Bojanowski et al. 2017); another string has the mean of the latter. As in fastText,
+    and unlike in gensim, ``</s>`` has no n-grams.
+
+    Parameters
+    ----------
+    vector_size : int
+        Dimensions of a vector.
+    min_n, max_n : int
+        Characters of an n-gram, with the marks ``<`` and ``>``.
+    bucket : int
+        Rows of n-grams; 0 for words alone.
+    count : int, default 0
+        Rows to make room for; ``add_vector`` fills them.
+    dtype : numpy dtype, default float32
+        Of the vectors.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_keys, vector_size)
+        Made of the two others; after a change of these, ``adjust_vectors`` makes it anew.
+    vectors_vocab : ndarray of shape (n_keys, vector_size)
+    vectors_ngrams : ndarray of shape (bucket, vector_size)
+    vectors_vocab_lockf, vectors_ngrams_lockf : ndarray of shape (1,) or (n_keys,), (bucket,)
+        How much of its gain a row keeps, at the end of each epoch.
+    """
+
+    def __init__(
+        self,
+        vector_size: int,
+        min_n: int = 3,
+        max_n: int = 6,
+        bucket: int = 2_000_000,
+        count: int = 0,
+        dtype: Any = np.float32,
+    ) -> None:
+        super().__init__(vector_size, count=count, dtype=dtype)
+        self.min_n, self.max_n, self.bucket = int(min_n), int(max_n), int(bucket)
+        self.vectors_vocab: np.ndarray = np.zeros((count, self.vector_size), dtype)
+        self.vectors_ngrams: np.ndarray = np.zeros((0, self.vector_size), dtype)
+        self.vectors_vocab_lockf = np.ones(1, np.float32)
+        self.vectors_ngrams_lockf = np.ones(1, np.float32)
+        self.compatible_hash = True
+
+    def like_this(self) -> FastTextKeyedVectors:
+        """Return vectors of the same kind without keys."""
+        return type(self)(self.vector_size, self.min_n, self.max_n, self.bucket)
+
+    # ---- look-up ------------------------------------------------------------------------------------------
+
+    def __contains__(self, key: Any) -> bool:
+        """Return whether a key has a vector: with n-grams, every string has one."""
+        return self.has_index_for(key) or (self.bucket > 0 and isinstance(key, str))
+
+    def get_vector(self, key: Any, norm: bool = False) -> np.ndarray:
+        """Return the vector of a key or any other string; of length 1 if ``norm``.
+
+        A string that is too short for n-grams has a vector of zeros.
+
+        Raises
+        ------
+        KeyError
+            There are no n-grams, and no such key.
+        """
+        if self.has_index_for(key):
+            return super().get_vector(key, norm)
+        if not (self.bucket and isinstance(key, str)):
+            raise KeyError(f"Key '{key}' not present, and there are no n-grams to make a vector of")
+        vector = self._ngrams.vector(key)
+        if vector is None:
+            logger.warning("could not extract any ngrams from %r, returning origin vector", key)
+            return np.zeros(self.vector_size, np.float32)
+        length = np.linalg.norm(vector)
+        return vector / length if norm and length > 0 else vector
+
+    @property
+    def _ngrams(self) -> NgramVectors:
+        return NgramVectors(
+            NgramIndex(max(self.min_n, 1), self.max_n, self.bucket, None, 0), self.vectors_ngrams
+        )
+
+    def get_sentence_vector(self, sentence: Sequence[Any]) -> np.ndarray:
+        """Return the mean of the vectors of words at length 1; see ``get_mean_vector``."""
+        return self.get_mean_vector(sentence)
+
+    def vectors_for_all(
+        self, keys: Iterable[Any], allow_inference: bool = True, copy_vecattrs: bool = False
+    ) -> KeyedVectors:
+        """Return the vectors of some keys, and of other strings too if ``allow_inference``.
+
+        Parameters
+        ----------
+        keys : iterable of keys
+        allow_inference : bool, default True
+            Make vectors of n-grams.
+        copy_vecattrs : bool, default False
+            Copy the attributes of the keys; those of other strings are 0.
+        """
+        known: Any = self if allow_inference else self.key_to_index
+        chosen = [key for key in dict.fromkeys(keys) if key in known]
+        made = KeyedVectors(self.vector_size, len(chosen), dtype=self.vectors.dtype)
+        for key in chosen:
+            made.add_vector(key, self.get_vector(key))
+        if not copy_vecattrs:
+            made.expandos = {"count": np.arange(len(chosen), 0, -1)}
+            return made
+        rows = np.array([self.key_to_index.get(key, -1) for key in chosen], np.int64)
+        for name, values in self.expandos.items():
+            made.expandos[name] = np.where(rows >= 0, values[rows], np.zeros(1, values.dtype))
+        return made
+
+    # ---- rows ---------------------------------------------------------------------------------------------
+
+    def resize_vectors(self, seed: int = 0) -> None:
+        """Give rows to keys that have none yet, and to buckets, with random numbers: the same as gensim's.
+
+        Parameters
+        ----------
+        seed : int
+            Of the random numbers.
+        """
+        if not len(self.vectors):  # all begins anew
+            self.vectors_vocab, self.vectors_ngrams = self.vectors_vocab[:0], self.vectors_ngrams[:0]
+        for name, n_rows, own_seed in (
+            ("vectors_vocab", len(self.index_to_key), seed),
+            ("vectors_ngrams", self.bucket, seed + 1),
+        ):
+            former = getattr(self, name)
+            if former.shape != (n_rows, self.vector_size):
+                setattr(self, name, random_vectors((n_rows, self.vector_size), former, own_seed))
+        self.allocate_vecattrs()
+        self.adjust_vectors()
+
+    def adjust_vectors(self) -> None:
+        """Make ``vectors`` anew from the rows of words and n-grams."""
+        if self.bucket:
+            self.vectors = self._ngrams.vectors_of(self.index_to_key, self.vectors_vocab)
+        else:
+            self.vectors = self.vectors_vocab
+        self.norms = None
+
+    def recalc_char_ngram_buckets(self) -> None:
+        """Do nothing: n-grams are found when they are needed."""
+
+    @property
+    def buckets_word(self) -> list[np.ndarray]:
+        """The buckets of each key's n-grams: arrays of uint32."""
+        if not self.bucket:
+            return [np.zeros(0, np.uint32)] * len(self)
+        offsets, buckets = self._ngrams.index.rows_of(self.index_to_key)
+        return np.split(buckets.astype(np.uint32), offsets[1:-1])
+
+    # ---- files --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, fname: Path, mmap: str | None = None) -> Any:
+        """Read what ``save`` wrote, or a file of gensim 3.8 to 4; see ``KeyedVectors.load``.
+
+        Raises
+        ------
+        TypeError
+            The vectors have no n-grams.
+        """
+        _, state = stored.load(fname, mmap)
+        return stored.vectors_from(cls, state.get("wv", state))
+
+    @classmethod
+    def completed(cls, state: dict[str, Any]) -> dict[str, Any]:
+        """Return attributes of stored vectors with all rows of buckets and the vectors of words.
+
+        Files of gensim have no vectors of words; those of gensim 3 have only the rows of buckets in use.
+
+        Raises
+        ------
+        TypeError
+            There are no rows of n-grams.
+        DataError
+            The rows do not fit together.
+        """
+        state = dict(state)
+        if "vectors_vocab" not in state or "min_n" not in state:
+            raise TypeError("these vectors were not stored by FastText: read them with KeyedVectors.load")
+        if state.get("compatible_hash", True) is False:
+            raise TypeError(
+                "this model of gensim before 3.8 hashes n-grams as fastText does not: its vectors of n-grams "
+                "cannot be used; read the vectors of words with KeyedVectors.load"
+            )
+        own, ngrams = state["vectors_vocab"], state.get("vectors_ngrams")
+        size, bucket = int(own.shape[1]), int(state.get("bucket", 0))
+        ngrams = np.zeros((0, size), np.float32) if ngrams is None else ngrams
+        places = state.pop("hash2index", None)
+        if isinstance(places, dict) and len(ngrams) != bucket:
+            rows = random_vectors((bucket, size), seed=1)
+            rows[list(places)] = ngrams[list(places.values())]
+            ngrams = rows
+        if ngrams.shape != (bucket, size):
+            raise DataError(
+                f"there are rows of shape {ngrams.shape} for {bucket} buckets of {size} dimensions"
+            )
+        state["vectors_ngrams"] = ngrams
+        for name in ("vectors_vocab_lockf", "vectors_ngrams_lockf"):
+            if np.ndim(state.get(name, 0)) != 1:
+                state[name] = np.ones(1, np.float32)
+        keys = state.get("index_to_key", state.get("index2word"))
+        if isinstance(keys, list) and len(keys) == len(own) and state.get("vectors") is None:
+            index = NgramIndex(max(int(state["min_n"]), 1), int(state["max_n"]), bucket, None, 0)
+            state["vectors"] = NgramVectors(index, ngrams).vectors_of(keys, own) if bucket else own
+        derived = {"buckets_word", "num_ngram_vectors", "vectors_vocab_norm", "vectors_ngrams_norm"}
+        return {name: value for name, value in state.items() if name not in derived}

@@ -1,0 +1,248 @@
+"""One call of ``train``: sentences, a ``TrainConfig`` and parameters go to the trainer of wordvec_ca."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import LiveTokens, Vocab, scan_token_lists
+from wordvec_ca.gensim.models.ngram_rows import NgramRows, ngram_options
+from wordvec_ca.gensim.models.vocabulary import (
+    files_of,
+    keep_probabilities,
+    sample_share,
+    scan_files,
+    states_of,
+)
+from wordvec_ca.machine import usable_cpus
+from wordvec_ca.models import EmbeddingModel, Progress, TrainConfig
+from wordvec_ca.training import Trainer
+
+logger = logging.getLogger("gensim.models.word2vec")
+
+WIDEST_WINDOW = 10_000
+"""Words of the longest sentence: a wider window reaches no further."""
+
+FIRST_SENTENCES = 100
+"""Sentences whose lengths tell how long the others are, if nobody knows."""
+
+
+@dataclass
+class Corpus:
+    """The sentences of one call of ``train``, as rows of the model.
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n,), int32, or LiveTokens
+    raw_tokens : int
+        Words of an epoch, with unknown ones; of all epochs so far if the tokens are live.
+    """
+
+    tokens: np.ndarray | LiveTokens
+    raw_tokens: int
+
+
+def corpus_of(
+    model: Any,
+    corpus_iterable: Any,
+    corpus_file: Any,
+    total_examples: int | None,
+    total_words: int | None,
+    *,
+    live: bool,
+) -> Corpus:
+    """Return the sentences as rows of the model.
+
+    Files and lists are looked up once. Anything else, and lists too if ``live``, since callbacks may change
+    them, is iterated anew in each epoch.
+
+    Parameters
+    ----------
+    model : Word2Vec
+    corpus_iterable, corpus_file, total_examples, total_words
+        As in ``Word2Vec.train``.
+    live : bool
+        Whether there are callbacks.
+    """
+    index = model.wv.key_to_index
+    files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)
+    known, scanned = model._scanned or ("", None)
+    if files is not None:
+        if scanned is None or known != states_of(files):
+            scanned = scan_files(files, model.workers)
+            model._scanned = (states_of(files), scanned)
+        with tempfile.TemporaryFile() as file:
+            return Corpus(scanned.chosen(index, file), scanned.raw_tokens)
+    model._scanned = None
+    if isinstance(corpus_iterable, list | tuple) and not live:
+        if scanned is None or known is not None:
+            scanned = scan_token_lists(corpus_iterable)
+        return Corpus(scanned.chosen(index), scanned.raw_tokens)
+    words, sentences = words_expected(model, corpus_iterable, total_examples, total_words)
+    return Corpus(LiveTokens(corpus_iterable, index, words + sentences), 0)
+
+
+def words_expected(
+    model: Any, sentences: Iterable[Any], total_examples: int | None, total_words: int | None
+) -> tuple[int, int]:
+    """Return how many known words, and how many sentences, an epoch has, as far as anybody knows."""
+    raw, n = model.corpus_total_words or 0, model.corpus_count or 0
+    known = int(np.sum(model.wv.expandos["count"])) / raw if raw else 1.0
+    if not (raw and n):
+        first = [] if isinstance(sentences, Iterator) else list(islice(iter(sentences), FIRST_SENTENCES))
+        raw, n = sum(len(list(words)) for words in first) or 10, len(first) or 1
+    n_sentences = total_examples or int((total_words or 0) * n / raw)
+    n_words = total_words if not total_examples else int(total_examples * raw / n)
+    return int((n_words or 0) * min(1.0, known)), n_sentences
+
+
+def config_of(model: Any) -> TrainConfig:
+    """Return the options of wordvec_ca that do what those of a model do in gensim."""
+    counts = np.asarray(model.wv.expandos["count"], np.int64)
+    seed = int(model.seed) & (2**63 - 1)
+    if model.train_count:  # else each call would draw the same windows and negatives
+        seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
+    workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
+    return TrainConfig(
+        model="skipgram" if model.sg else "cbow",
+        vector_size=model.vector_size,
+        window=min(model.window, WIDEST_WINDOW),
+        shrink_windows=model.shrink_windows,
+        negative=model.negative,
+        hs=bool(model.hs),
+        ns_exponent=float(model.ns_exponent),
+        sample=sample_share(counts, model.sample),
+        alpha=max(model.alpha, model.min_alpha),
+        min_alpha=model.min_alpha,
+        epochs=int(model.epochs),
+        workers=workers,
+        seed=seed,
+        min_count=1,
+        cbow_update="word2vec",
+        cbow_mean=bool(model.sg or model.cbow_mean),
+        tokenizer="whitespace",
+        lowercase=False,
+        **ngram_options(model.wv),
+    ).resolved()
+
+
+def engine_of(model: Any) -> Any:
+    """Return the parameters of a model as the training loop needs them, and share their memory."""
+    counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
+    engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(model.wv.index_to_key, counts))
+    former, model._engine = model._engine, engine
+    if engine.subwords is None:
+        engine.inputs = _aligned(model.wv.vectors, engine.inputs, former and former.inputs)
+        model.wv.vectors = engine.inputs[:, : model.vector_size]
+    else:
+        engine.inputs[:, : model.vector_size] = model.wv.vectors
+    if model.negative:
+        engine.outputs = _aligned(model.syn1neg, engine.outputs, former and former.outputs)
+        model.syn1neg = engine.outputs[:, : model.vector_size]
+    if model.hs:  # gensim numbers the nodes of the tree from the leaves, the loop from the root
+        n_nodes = max(0, len(model.syn1) - 1)
+        engine.nodes[:n_nodes, : model.vector_size] = model.syn1[:n_nodes][::-1]
+    return engine
+
+
+def _aligned(rows: np.ndarray, room: np.ndarray, former: np.ndarray | None) -> np.ndarray:
+    """Return rows in aligned memory: where they were before, or copied into ``room``."""
+    if former is not None and former.shape == room.shape and rows.ctypes.data == former.ctypes.data:
+        return former
+    room[:, : rows.shape[1]] = rows
+    return room
+
+
+class Report:
+    """Tells a model, and its callbacks, how training goes."""
+
+    def __init__(self, model: Any, engine: Any, trainer: Trainer, callbacks: Sequence[Any]) -> None:
+        self.model, self.engine, self.trainer, self.callbacks = model, engine, trainer, callbacks
+        self.ngrams = None if engine.subwords is None else NgramRows(model.wv, engine)
+
+    def __call__(self, progress: Progress) -> None:
+        """Take one record of the trainer."""
+        model = self.model
+        if not progress.epoch_ended:
+            logger.info(
+                "EPOCH %i - PROGRESS: at %.2f%% of training, %.0f words/s",
+                progress.epoch - 1,
+                100 * progress.fraction,
+                progress.words_per_second,
+            )
+            return
+        logger.info("EPOCH %i: training on %i words so far", progress.epoch - 1, progress.words)
+        self.update()
+        rates = model.alpha, model.min_alpha
+        for callback in self.callbacks:
+            callback.on_epoch_end(model)
+        if progress.epoch < progress.epochs:
+            for callback in self.callbacks:
+                callback.on_epoch_begin(model)
+        if (model.alpha, model.min_alpha) != rates:
+            self.trainer.schedule.change_rates(max(model.alpha, model.min_alpha), model.min_alpha)
+
+    def update(self) -> None:
+        """Bring what can be seen of the model up to date."""
+        model = self.model
+        model.min_alpha_yet_reached = self.trainer.schedule.alpha(self.trainer.reached)
+        if model.compute_loss:
+            model.running_training_loss = self.trainer.tally("loss")
+        model.wv.norms = None
+        if self.ngrams is not None:
+            self.ngrams.hand_back()
+        if model.hs:
+            n_nodes = max(0, len(model.syn1) - 1)
+            model.syn1[:n_nodes] = self.engine.nodes[:n_nodes, : model.vector_size][::-1]
+
+
+def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]:
+    """Train a model; return how many words were trained on, and how many were read.
+
+    Parameters
+    ----------
+    model : Word2Vec
+    corpus : Corpus
+    callbacks : sequence of CallbackAny2Vec
+    """
+    engine = engine_of(model)
+    trainer = Trainer(engine, corpus.tokens, rates=row_rates(model))
+    report = Report(model, engine, trainer, callbacks)
+    started = time.perf_counter()
+    for callback in callbacks:
+        callback.on_epoch_begin(model)
+    try:
+        trainer.run([report])
+    except KeyboardInterrupt:
+        trainer.interrupt()
+        raise
+    finally:
+        report.update()
+        model.total_train_time += time.perf_counter() - started
+    counts = engine.vocab.counts
+    kept = float(np.dot(counts, keep_probabilities(counts, model.sample)) / counts.sum())
+    raw = corpus.raw_tokens * engine.config.epochs
+    if isinstance(corpus.tokens, LiveTokens):
+        raw = corpus.tokens.raw_tokens
+    if not raw and not model.train_count:
+        logger.warning(
+            "train() called with an empty iterator (if not intended, "
+            "be sure to provide a corpus that offers restartable iteration = an iterable)."
+        )
+    return round(kept * trainer.tally("words")), raw
+
+
+def row_rates(model: Any) -> np.ndarray | None:
+    """Return how far training moves each vector, or None if it moves all as usual."""
+    factors = np.asarray(model.wv.vectors_lockf, np.float32)
+    if (factors == 1).all():
+        return None
+    return np.resize(factors, len(model.wv))

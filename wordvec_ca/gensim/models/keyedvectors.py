@@ -1,0 +1,237 @@
+"""``KeyedVectors``: words, or other keys, and their vectors, with gensim's names, arguments and results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.gensim.models import stored
+from wordvec_ca.gensim.models.evaluation import Evaluated
+from wordvec_ca.gensim.models.keys import random_vectors, seeded_vector
+from wordvec_ca.gensim.models.word2vec_format import (
+    intersect_word2vec_format,
+    read_word2vec_format,
+    write_word2vec_format,
+)
+from wordvec_ca.vectors import KeyedVectors as LightVectors
+
+Path = str | os.PathLike[str]
+
+REAL = np.float32
+
+
+class KeyedVectors(Evaluated):
+    """Keys and their vectors; see ``KeyTable`` for parameters and attributes.
+
+    The same as gensim's but for this: a vector of length zero has cosine 0 with all, there are no division
+    warnings, and vectors that are set (``kv[key] = vector``) are at once seen by ``most_similar``.
+    """
+
+    @property
+    def vectors_lockf(self) -> np.ndarray:
+        """How far training moves each vector, 1 by default: shape (1,) or (n_keys,), float32."""
+        return self.__dict__.setdefault("vectors_lockf", np.ones(1, np.float32))
+
+    @vectors_lockf.setter
+    def vectors_lockf(self, factors: Any) -> None:
+        self.__dict__["vectors_lockf"] = factors
+
+    def like_this(self) -> KeyedVectors:
+        """Return vectors of the same kind without keys."""
+        return KeyedVectors(self.vector_size)
+
+    def vectors_for_all(
+        self, keys: Iterable[Any], allow_inference: bool = True, copy_vecattrs: bool = False
+    ) -> KeyedVectors:
+        """Return the vectors of some keys; those that are not there are left out.
+
+        Parameters
+        ----------
+        keys : iterable of keys
+        allow_inference : bool, default True
+            Take rows for keys that are int.
+        copy_vecattrs : bool, default False
+            Copy the attributes of the keys too.
+        """
+        known: Any = self if allow_inference else self.key_to_index
+        chosen = [key for key in dict.fromkeys(keys) if key in known]
+        rows = [self.get_index(key) for key in chosen]
+        made = KeyedVectors(self.vector_size, dtype=self.vectors.dtype)
+        made.index_to_key, made.key_to_index = chosen, {key: row for row, key in enumerate(chosen)}
+        made.vectors, made.next_index = self.vectors[rows], len(chosen)
+        if copy_vecattrs:
+            made.expandos = {name: values[rows] for name, values in self.expandos.items()}
+        else:
+            made.expandos = {"count": np.arange(len(chosen), 0, -1)}
+        return made
+
+    # ---- files --------------------------------------------------------------------------------------------
+
+    def save(self, fname_or_handle: Any, **_: Any) -> None:
+        """Write the vectors to one file that ``load`` memory-maps; no pickle.
+
+        ``cawv`` and the library safetensors read it too. ``save_for_gensim`` writes a file that gensim loads.
+
+        Parameters
+        ----------
+        fname_or_handle : path or binary file
+        **_ : object
+            gensim's ``separately``, ``sep_limit``, ``ignore``, ``pickle_protocol``: ignored, since arrays
+            need no files of their own and there is no pickle.
+
+        Raises
+        ------
+        DataError
+            A key is neither str nor int.
+        """
+        stored.save(self, fname_or_handle)
+
+    @classmethod
+    def load(cls, fname: Path, mmap: str | None = None) -> Any:
+        """Read what ``save`` wrote, a ``.kv`` of gensim 1 to 4, or any other vectors that cawv reads.
+
+        Parameters
+        ----------
+        fname : path
+        mmap : {None, "r"}
+            "r" maps arrays from the file: nothing is read before it is used, nothing can be changed.
+
+        Raises
+        ------
+        DataError
+            The file is damaged, or a pickle that names anything but vectors (no pickle is run).
+        FileNotFoundError
+            There is no such file.
+        """
+        kind, state = stored.load(fname, mmap)
+        return stored.vectors_from(cls, state["wv"] if kind == "Word2Vec" else state)
+
+    def save_for_gensim(self, fname: Path) -> None:
+        """Write a file that ``gensim.models.KeyedVectors.load`` reads; needs gensim.
+
+        Raises
+        ------
+        ImportError
+            gensim is not installed.
+        """
+        LightVectors([str(key) for key in self.index_to_key], self.vectors, self.expandos.get("count")).save(
+            fname, format="gensim"
+        )
+
+    def save_word2vec_format(
+        self,
+        fname: Path,
+        fvocab: Path | None = None,
+        binary: bool = False,
+        total_vec: int | None = None,
+        write_header: bool = True,
+        prefix: str = "",
+        append: bool = False,
+        sort_attr: str = "count",
+    ) -> None:
+        """Write the format of word2vec.c.
+
+        Parameters
+        ----------
+        fname : path
+            Compressed if it ends in .gz, .bz2, .xz or .zst.
+        fvocab : path, optional
+            Also write lines of word and count there.
+        binary : bool, default False
+        total_vec : int, optional
+            What the header says; by default the number of keys.
+        write_header : bool, default True
+        prefix : str
+            Stands before each key.
+        append : bool, default False
+            Add to the file.
+        sort_attr : str, default "count"
+            Keys with the highest such attribute come first.
+
+        Raises
+        ------
+        ValueError
+            ``fvocab`` is given and there is no such attribute.
+        """
+        write_word2vec_format(self, fname, fvocab, binary, total_vec, write_header, prefix, append, sort_attr)
+
+    @classmethod
+    def load_word2vec_format(
+        cls,
+        fname: Path,
+        fvocab: Path | None = None,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
+        limit: int | None = None,
+        datatype: Any = np.float32,
+        no_header: bool = False,
+    ) -> KeyedVectors:
+        """Read the format of word2vec.c, or of GloVe.
+
+        Parameters
+        ----------
+        fname : path
+            May be compressed.
+        fvocab : path, optional
+            Lines of word and count; without, counts fall from the number of words to 1.
+        binary : bool, default False
+        encoding, unicode_errors : str
+            How words are decoded.
+        limit : int, optional
+            Read so many first words.
+        datatype : numpy dtype, default float32
+            Of the vectors.
+        no_header : bool, default False
+            The text file has none, as GloVe's have not.
+
+        Raises
+        ------
+        EOFError
+            There are fewer words than the header says.
+        UnicodeDecodeError
+            A word cannot be decoded.
+        """
+        return read_word2vec_format(
+            cls, fname, fvocab, binary, encoding, unicode_errors, limit, datatype, no_header
+        )
+
+    def intersect_word2vec_format(
+        self,
+        fname: Path,
+        lockf: float = 0.0,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
+    ) -> None:
+        """Take the vectors of a file for the words that are there already; no word is added.
+
+        Parameters
+        ----------
+        fname : path
+        lockf : float, default 0
+            How far training moves these vectors from there: 0 not at all, 1 as others. Needs a
+            ``vectors_lockf`` with one number for each key.
+        binary : bool, default False
+        encoding, unicode_errors : str
+            How words are decoded.
+
+        Raises
+        ------
+        ValueError
+            The vectors have another size.
+        """
+        intersect_word2vec_format(self, fname, lockf, binary, encoding, unicode_errors)
+
+
+Word2VecKeyedVectors = KeyedVectors
+Doc2VecKeyedVectors = KeyedVectors
+EuclideanKeyedVectors = KeyedVectors
+
+load_word2vec_format = KeyedVectors.load_word2vec_format
+pseudorandom_weak_vector = seeded_vector
+prep_vectors = random_vectors
+_load_word2vec_format = read_word2vec_format

@@ -1,0 +1,64 @@
+"""Rows of words and buckets between a model of gensim's shape and the training loop.
+
+gensim keeps a row for each word and each bucket. The loop has one row for all n-grams that occur in just the
+same words (``wordvec_ca.models.Subwords``): it begins with their mean, and what it gains, each of them gains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.models import EmbeddingModel
+
+
+def ngram_options(wv: Any) -> dict[str, Any]:
+    """Return the options of a ``TrainConfig`` for vectors that have n-grams, none for those that have not."""
+    if not getattr(wv, "bucket", 0):
+        return {}
+    return {"subwords": True, "min_n": max(1, wv.min_n), "max_n": wv.max_n, "buckets": wv.bucket}
+
+
+class NgramRows:
+    """The rows of a model while it trains.
+
+    Parameters
+    ----------
+    wv : FastTextKeyedVectors
+    engine : EmbeddingModel
+        With ``subwords``; it takes over the rows of ``wv``.
+    """
+
+    def __init__(self, wv: Any, engine: EmbeddingModel) -> None:
+        assert engine.subwords is not None
+        assert engine.subwords.index.keys is not None
+        self._wv, self._subwords = wv, engine.subwords
+        self._buckets = engine.subwords.index.keys.astype(np.int64)
+        self._subwords.begin_with(
+            np.arange(len(wv)),
+            np.asarray(wv.vectors_vocab, np.float32),
+            np.arange(len(self._buckets)),
+            np.asarray(wv.vectors_ngrams[self._buckets], np.float32),
+        )
+        engine.compose()
+        self._before = self._rows().copy()
+
+    def _rows(self) -> np.ndarray:
+        return self._subwords.rows[:, : self._wv.vector_size]
+
+    def hand_back(self) -> None:
+        """Add to the rows of words and buckets what they gained since the last time, and compose words."""
+        wv = self._wv
+        gains = self._rows() - self._before
+        self._before += gains
+        wv.vectors_vocab += gains[: len(wv)] * _factors(wv.vectors_vocab_lockf, np.arange(len(wv)))
+        of_buckets = gains[self._subwords.index.rows]
+        wv.vectors_ngrams[self._buckets] += of_buckets * _factors(wv.vectors_ngrams_lockf, self._buckets)
+        wv.adjust_vectors()
+
+
+def _factors(lockf: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return how far training moves some rows, shape (n, 1)."""
+    factors = np.asarray(lockf, np.float32)
+    return factors[rows % len(factors), np.newaxis]

@@ -1,0 +1,151 @@
+"""Iterables of sentences from files: they can be iterated as often as needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+from xopen import xopen
+
+MAX_WORDS_IN_BATCH = 10_000
+"""Tokens after which a sentence is split."""
+
+READ_BYTES = 1 << 16
+
+
+class LineSentence:
+    """Sentences of a file, one a line, words between white space.
+
+    Training reads the file itself, in threads, if it can: then ``limit`` is not set.
+
+    Parameters
+    ----------
+    source : path or binary file
+        May be compressed if it is a path.
+    max_sentence_length : int, default 10000
+        Longer lines are split.
+    limit : int, optional
+        Read so many first lines.
+    """
+
+    def __init__(
+        self, source: Any, max_sentence_length: int = MAX_WORDS_IN_BATCH, limit: int | None = None
+    ) -> None:
+        self.source, self.max_sentence_length, self.limit = source, max_sentence_length, limit
+
+    def __iter__(self) -> Iterator[list[str]]:
+        if isinstance(self.source, str | os.PathLike):
+            with cast(IO[bytes], xopen(self.source, "rb")) as file:
+                yield from self._sentences(file)
+        else:
+            self.source.seek(0)
+            yield from self._sentences(self.source)
+
+    def _sentences(self, file: Any) -> Iterator[list[str]]:
+        for line in islice(file, self.limit):
+            words = (line.decode("utf-8") if isinstance(line, bytes) else line).split()
+            yield from _parts(words, self.max_sentence_length)
+
+    def files(self) -> list[str] | None:
+        """Return the files that hold just these sentences, or None."""
+        plain = isinstance(self.source, str | os.PathLike) and self.limit is None
+        return [os.fspath(self.source)] if plain and self.max_sentence_length == MAX_WORDS_IN_BATCH else None
+
+
+class PathLineSentences:
+    """Sentences of all files of a folder, in the order of their names; see ``LineSentence``.
+
+    Parameters
+    ----------
+    source : path
+        A folder, or a file.
+    max_sentence_length : int, default 10000
+        Longer lines are split.
+    limit : int, optional
+        Read so many first lines of each file.
+
+    Raises
+    ------
+    ValueError
+        There is no such folder or file.
+    """
+
+    def __init__(
+        self, source: Any, max_sentence_length: int = MAX_WORDS_IN_BATCH, limit: int | None = None
+    ) -> None:
+        self.source, self.max_sentence_length, self.limit = source, max_sentence_length, limit
+        path = Path(source)
+        if path.is_file():
+            self.input_files = [str(path)]
+        elif path.is_dir():
+            self.input_files = [str(file) for file in sorted(path.iterdir()) if file.is_file()]
+        else:
+            raise ValueError("input is neither a file nor a path")
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for name in self.input_files:
+            yield from LineSentence(name, self.max_sentence_length, self.limit)
+
+    def files(self) -> list[str] | None:
+        """Return the files that hold just these sentences, or None."""
+        plain = self.limit is None and self.max_sentence_length == MAX_WORDS_IN_BATCH
+        return list(self.input_files) if plain and self.input_files else None
+
+
+class Text8Corpus:
+    """Sentences of a file that is one long line, cut after so many words.
+
+    Parameters
+    ----------
+    fname : path
+    max_sentence_length : int, default 10000
+        Words of a sentence.
+    """
+
+    def __init__(self, fname: Any, max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
+        self.fname, self.max_sentence_length = fname, max_sentence_length
+
+    def __iter__(self) -> Iterator[list[str]]:
+        words: list[str] = []
+        rest = b""
+        with cast(IO[bytes], xopen(self.fname, "rb")) as file:
+            while text := file.read(READ_BYTES):
+                text = rest + text
+                space = text.rfind(b" ") + 1
+                rest = text[space:]
+                words += text[:space].decode("utf-8").split()
+                while len(words) >= self.max_sentence_length:
+                    yield words[: self.max_sentence_length]
+                    words = words[self.max_sentence_length :]
+        words += rest.decode("utf-8").split()
+        yield from _parts(words, self.max_sentence_length)
+
+
+class BrownCorpus:
+    """Sentences of the Brown corpus as NLTK has it: ``word/TAG`` becomes ``word/TA``, folded to lower case.
+
+    Parameters
+    ----------
+    dirname : path
+        The folder of its files.
+    """
+
+    def __init__(self, dirname: Any) -> None:
+        self.dirname = dirname
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for path in sorted(file for file in Path(self.dirname).iterdir() if file.is_file()):
+            for line in path.read_text("utf-8").splitlines():
+                pairs = [token.split("/") for token in line.split() if token.count("/") == 1]
+                words = [f"{word.lower()}/{tag[:2]}" for word, tag in pairs if tag[:2].isalpha()]
+                if words:
+                    yield words
+
+
+def _parts(words: list[str], longest: int) -> Iterator[list[str]]:
+    """Yield a sentence in parts of at most so many words."""
+    for start in range(0, len(words), longest):
+        yield words[start : start + longest]

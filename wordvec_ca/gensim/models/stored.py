@@ -1,0 +1,288 @@
+"""Models and vectors on disk: one file in the safetensors format, memory-mapped, no pickle; gensim's read.
+
+The file holds the arrays, the keys, and the other attributes as JSON. Attributes that JSON cannot hold
+(functions, objects) are left out; ``pickle`` keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.gensim.models.keys import KeyTable
+from wordvec_ca.vectors import (
+    map_tensors,
+    read_gensim_state,
+    read_vectors,
+    write_arrays,
+    write_gensim_model,
+)
+
+logger = logging.getLogger(__name__)
+
+Table = TypeVar("Table", bound=KeyTable)
+
+LEFT_OUT = {
+    "hashfxn",
+    "wv",
+    "index_to_key",
+    "key_to_index",
+    "expandos",
+    "norms",
+    "random",
+    "cum_table",
+    "raw_vocab",
+    "load",
+}
+"""Attributes that are stored otherwise, or made anew."""
+
+OF_THE_TREE = {"code", "point"}
+"""Attributes of keys that follow from their counts."""
+
+
+def save(thing: Any, target: Any) -> None:
+    """Write a model or vectors.
+
+    Parameters
+    ----------
+    thing : Word2Vec or KeyedVectors
+    target : path or binary file
+
+    Raises
+    ------
+    DataError
+        A key is neither str nor int, or the file cannot be written.
+    """
+    vectors = getattr(thing, "wv", thing)
+    tensors: dict[str, np.ndarray] = {}
+    attributes: dict[str, Any] = {}
+    objects = {"": vectors} if vectors is thing else {"wv.": vectors, "": thing}
+    for prefix, each in objects.items():
+        for name, value in vars(each).items():
+            if name in LEFT_OUT or name.startswith("_"):
+                continue
+            if isinstance(value, np.ndarray) and value.dtype != object:
+                tensors["vectors" if each is vectors and name == "vectors" else prefix + name] = value
+            elif _in_json(value):
+                attributes[prefix + name] = value
+            else:
+                logger.warning("%s is not saved: it is a %s, use pickle for it", name, type(value).__name__)
+    texts = {}
+    for name, values in vectors.expandos.items():
+        if values.dtype != object:
+            tensors["counts" if name == "count" else f"expandos.{name}"] = values
+        elif name not in OF_THE_TREE and _in_json(values.tolist()):
+            texts[name] = values.tolist()
+    keys = vectors.index_to_key
+    numbers = np.array([isinstance(key, int | np.integer) for key in keys], bool)
+    odd = [
+        key
+        for key, is_number in zip(keys, numbers, strict=True)
+        if not is_number and not isinstance(key, str)
+    ]
+    if odd:
+        raise DataError(
+            f"the key {odd[0]!r} is a {type(odd[0]).__name__}: only str and int are saved; use pickle"
+        )
+    if numbers.any():
+        tensors["key_is_int"] = numbers
+    metadata = {
+        "class": "KeyedVectors" if vectors is thing else "Word2Vec",
+        "attributes": json.dumps(attributes),
+        "texts": json.dumps(texts),
+    }
+    words = [str(key) for key in keys]
+    if not hasattr(target, "write"):
+        _write(tensors, words, Path(target), metadata)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _write(tensors, words, Path(folder) / "model", metadata)
+        with open(Path(folder) / "model", "rb") as file:
+            shutil.copyfileobj(file, target)
+
+
+def _write(tensors: dict[str, np.ndarray], words: list[str], path: Path, metadata: dict[str, str]) -> None:
+    try:
+        write_arrays(tensors, words, path, metadata)
+    except OSError as error:
+        raise DataError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
+
+
+def _in_json(value: Any) -> bool:
+    """Return whether JSON gives a value back."""
+    try:
+        return bool(json.loads(json.dumps(value)) == (list(value) if isinstance(value, tuple) else value))
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def load(fname: str | os.PathLike[str], mmap: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Return the class and the attributes of what a file holds; vectors of a model are a dictionary too.
+
+    Parameters
+    ----------
+    fname : path
+    mmap : {None, "r"}
+        "r" maps arrays from the file, read-only; None reads them.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    DataError
+        It is damaged, or a pickle that names anything but vectors.
+    """
+    path = Path(fname)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {os.fspath(fname)!r}")
+    with open(path, "rb") if path.is_file() else open(os.devnull, "rb") as file:
+        head = file.read(9)
+    if head[8:] == b"{":
+        kind, state = _read_own(path)
+    elif head[:1] == b"\x80" or head[:4] == b"ccop":
+        kind, state = read_gensim_state(path)
+        kind = "Word2Vec" if "wv" in state or "Keyed" not in kind else "KeyedVectors"
+    else:
+        kind, state = "KeyedVectors", {}
+    if not state:
+        table = read_vectors(path)
+        expandos = {} if table.counts is None else {"count": table.counts}
+        state = {"vectors": table.vectors, "index_to_key": table.words, "expandos": expandos}
+    return kind, state if mmap else _in_memory(state)
+
+
+def _in_memory(value: Any) -> Any:
+    """Return arrays that may be written to, for those that may not."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else np.array(value)
+    return {key: _in_memory(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def _read_own(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return class and attributes from a file that ``save`` wrote; no attributes if it is another's."""
+    tensors, metadata = map_tensors(path)
+    if not isinstance(metadata, dict) or "class" not in metadata:
+        return "KeyedVectors", {}
+    keys: list[Any] = list(read_vectors(path, format="safetensors").words)
+    tensors.pop("words")
+    try:
+        attributes, texts = json.loads(metadata["attributes"]), json.loads(metadata["texts"])
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{path}: the attributes are damaged: {error}") from error
+    for row in np.flatnonzero(tensors.pop("key_is_int", np.zeros(0))).tolist():
+        keys[row] = int(keys[row])
+    expandos = {name: np.array(values, object) for name, values in texts.items()}
+    vectors: dict[str, Any] = {"index_to_key": keys, "expandos": expandos, "vectors": tensors.pop("vectors")}
+    if "counts" in tensors:
+        expandos["count"] = tensors.pop("counts")
+    model: dict[str, Any] = {}
+    is_model = metadata["class"] == "Word2Vec"
+    for name, value in (*tensors.items(), *attributes.items()):
+        if name.startswith("expandos."):
+            expandos[name.removeprefix("expandos.")] = value
+        elif is_model and not name.startswith("wv."):
+            model[name] = value
+        else:
+            vectors[name.removeprefix("wv.")] = value
+    return ("Word2Vec", {**model, "wv": vectors}) if is_model else ("KeyedVectors", vectors)
+
+
+def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
+    """Return the vectors of attributes that ``load`` returned, also of gensim 1 to 3.
+
+    Raises
+    ------
+    DataError
+        There are none, or keys and vectors do not fit together.
+    """
+    state = dict(cls.completed(state))
+    keys = next(
+        (state.pop(name) for name in ("index_to_key", "index2word", "index2entity") if name in state), None
+    )
+    vectors = next((state.pop(name) for name in ("vectors", "syn0") if state.get(name) is not None), None)
+    if not isinstance(keys, list) or not isinstance(vectors, np.ndarray) or vectors.ndim != 2:
+        raise DataError("the file holds no vectors with a key each; FastText's have to be read by FastText")
+    entries, expandos = state.pop("vocab", None), state.pop("expandos", None)
+    table = cls(vectors.shape[1])
+    if not keys and isinstance(entries, dict):
+        keys = sorted(entries, key=lambda key: entries[key].get("index", 0))
+    if len(keys) != len(vectors):
+        raise DataError(
+            f"the file holds {len(keys)} keys and {len(vectors)} vectors: they do not fit together"
+        )
+    table.index_to_key, table.vectors, table.next_index = keys, vectors, len(keys)
+    table.key_to_index = {key: row for row, key in enumerate(keys)}
+    if isinstance(expandos, dict):
+        table.expandos = {
+            name: values
+            for name, values in expandos.items()
+            if isinstance(values, np.ndarray) and len(values) == len(keys)
+        }
+    elif isinstance(entries, dict):
+        counts = [entries.get(key, {}).get("count", 0) for key in keys]
+        table.expandos = {"count": np.array(counts, np.int64)}
+    if isinstance(lockf := state.get("vectors_lockf"), np.ndarray):
+        table.__dict__["vectors_lockf"] = lockf
+    for name in (
+        "key_to_index",
+        "vector_size",
+        "norms",
+        "syn0norm",
+        "vectors_norm",
+        "next_index",
+        "vectors_lockf",
+    ):
+        state.pop(name, None)
+    for name, value in state.items():
+        if not hasattr(cls, name):
+            setattr(table, name, value)
+    return table
+
+
+def save_for_gensim(model: Any, fname: str | os.PathLike[str]) -> None:
+    """Write a model that gensim reads; see ``Word2Vec.save_for_gensim``."""
+    arrays = {name: getattr(model, name) for name in ("syn1neg", "syn1") if hasattr(model, name)}
+    arrays |= {"vectors": model.wv.vectors, "count": np.asarray(model.wv.expandos["count"])}
+    arrays |= {"sample_int": np.asarray(model.wv.expandos["sample_int"], np.uint32)}
+    left_out = {*arrays, "wv", "random", "hashfxn", "raw_vocab", "syn1neg", "syn1"}
+    attributes = {
+        name: value
+        for name, value in vars(model).items()
+        if name not in left_out and not name.startswith("_")
+    }
+    write_gensim_model(model.wv.index_to_key, arrays, attributes, fname)
+
+
+def take(model: Any, state: dict[str, Any]) -> None:
+    """Take over the attributes of a stored model, also of gensim 1 to 3."""
+    for group in ("vocabulary", "trainables"):  # gensim 3 had some there
+        state.update(state.pop(group, {}))
+    state["epochs"] = state.pop("iter", state.get("epochs", model.epochs))
+    model.wv = vectors_from(type(model.wv), state.pop("wv"))
+    model.corpus_total_words = None
+    own = {name for name in vars(model) if not name.startswith("_")} - {
+        "wv",
+        "random",
+        "hashfxn",
+        "raw_vocab",
+    }
+    own |= {"syn1", "syn1neg", "effective_min_count"}
+    for name, value in state.items():
+        if name in own or (name not in LEFT_OUT and not hasattr(type(model), name)):
+            setattr(model, name, value)
+    model.vector_size = model.layer1_size = model.wv.vector_size
+    n_words = len(model.wv)
+    for name in ("syn1", "syn1neg"):
+        array = getattr(model, name, None)
+        if array is not None and (
+            not isinstance(array, np.ndarray) or array.shape != (n_words, model.vector_size)
+        ):
+            raise DataError(f"{name} of the model does not fit its {n_words} words")

@@ -1,0 +1,488 @@
+"""``Word2Vec`` with gensim's names, arguments and results, trained by wordvec_ca."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.gensim.models import stored
+from wordvec_ca.gensim.models.fitting import corpus_of, engine_of, fit
+from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.sentences import (
+    MAX_WORDS_IN_BATCH,
+    BrownCorpus,
+    LineSentence,
+    PathLineSentences,
+    Text8Corpus,
+)
+from wordvec_ca.gensim.models.trim_rules import TrimRule
+from wordvec_ca.gensim.models.vocabulary import Vocabulary
+from wordvec_ca.training import log_likelihoods
+from wordvec_ca.vectors import highest
+
+__all__ = [
+    "MAX_WORDS_IN_BATCH",
+    "BrownCorpus",
+    "KeyedVectors",
+    "LineSentence",
+    "PathLineSentences",
+    "Text8Corpus",
+    "Word2Vec",
+]
+
+logger = logging.getLogger("gensim.models.word2vec")
+
+FAST_VERSION = 1
+"""Whether the training loop is compiled, as programs ask of gensim."""
+
+
+class OnClassOnly:
+    """A class method that an instance does not have: ``model.load(...)`` would not change the model."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is not None:
+            raise AttributeError("This method should be called on a class object.")
+        return self._function.__get__(owner)
+
+
+class Word2Vec(Vocabulary):
+    """Vectors of words, trained by word2vec's methods (Mikolov et al. 2013).
+
+    Parameters, attributes and methods are gensim 4's; docs/tutorials/from-gensim.md has a table of them, with
+    what differs.
+
+    Parameters
+    ----------
+    sentences : iterable of lists of words, optional
+        Words may be any hashable objects. A list is looked up once; anything else is iterated ``epochs + 1``
+        times and may bring other sentences each time. Without, the model has no words yet.
+    corpus_file : path, optional
+        Instead of ``sentences``: a file of them, one a line, words between white space; read in threads.
+    vector_size : int, default 100
+        Dimensions of a vector.
+    alpha : float, default 0.025
+        Learning rate at the start.
+    window : int, default 5
+        Context words on each side.
+    min_count : int, default 5
+        Rarer words are dropped.
+    max_vocab_size : int, optional
+        While words are counted, drop the rarest if there are more than these. Counts are then not exact.
+    sample : float, default 1e-3
+        Words more frequent than this share of the text are sub-sampled; from 1 on, than this count.
+    seed : int, default 1
+        Of initialisation, windows, sub-sampling and negatives.
+    workers : int, default 3
+        Threads; never more than processors, and all of these if it is below 1. With one, training is
+        reproducible bit for bit, whatever ``PYTHONHASHSEED`` is.
+    min_alpha : float, default 0.0001
+        Learning rate at the end; if it is above ``alpha`` it is the rate throughout, as in gensim.
+    sg : {0, 1}
+        1 for skip-gram, 0 for CBOW.
+    hs : {0, 1}
+        1 for hierarchical softmax, also beside negative sampling.
+    negative : int, default 5
+        Negatives per prediction; 0 for no negative sampling, only with ``hs=1``.
+    ns_exponent : float, default 0.75
+        Negatives are drawn with probability proportional to count ** ns_exponent.
+    cbow_mean : {0, 1}
+        1 for the mean of the context words, 0 for their sum.
+    hashfxn : callable
+        Ignored: initial vectors come from numpy's generator, as in gensim 4.
+    epochs : int, default 5
+        Passes over the text.
+    null_word : {0}
+        Refused if it is 1: it was for models that concatenate context words; the model ``cwindow`` of
+        ``wordvec_ca.train`` does that.
+    trim_rule : callable, optional
+        Takes (word, count, min_count) and returns RULE_DISCARD, RULE_KEEP or RULE_DEFAULT (``trim_rules``).
+    sorted_vocab : {0, 1}
+        1 to put the most frequent words first, 0 to keep the order of first occurrence.
+    batch_words : int
+        Ignored: threads take chunks of a size of their own.
+    compute_loss : bool, default False
+        Sum the loss, for ``get_latest_training_loss``.
+    callbacks : sequence of CallbackAny2Vec
+    comment : str, optional
+        Kept, not used.
+    max_final_vocab : int, optional
+        Keep at most this many words, by raising ``min_count``.
+    shrink_windows : bool, default True
+        Draw each window's size uniformly from 1 to ``window``.
+
+    Attributes
+    ----------
+    wv : KeyedVectors
+        Words and vectors.
+    syn1neg : ndarray of shape (n_words, vector_size), float32
+        Output vectors of negative sampling.
+    syn1 : ndarray of shape (n_words, vector_size), float32
+        Vectors of the nodes of the Huffman tree, with ``hs=1``; the root is the last but one.
+    corpus_count, corpus_total_words : int
+        Sentences and words when the vocabulary was built.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its limits.
+    TypeError
+        The corpus is none, or can be read only once.
+    RuntimeError
+        No word is left to train.
+    """
+
+    def __init__(
+        self,
+        sentences: Any = None,
+        corpus_file: Any = None,
+        vector_size: int = 100,
+        alpha: float = 0.025,
+        window: int = 5,
+        min_count: int = 5,
+        max_vocab_size: int | None = None,
+        sample: float = 1e-3,
+        seed: int = 1,
+        workers: int = 3,
+        min_alpha: float = 0.0001,
+        sg: int = 0,
+        hs: int = 0,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: int = 1,
+        hashfxn: Any = hash,
+        epochs: int = 5,
+        null_word: int = 0,
+        trim_rule: TrimRule | None = None,
+        sorted_vocab: int = 1,
+        batch_words: int = MAX_WORDS_IN_BATCH,
+        compute_loss: bool = False,
+        callbacks: Sequence[Any] = (),
+        comment: str | None = None,
+        max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+    ) -> None:
+        if null_word:
+            raise ValueError(
+                "null_word is for models that concatenate context words, which Word2Vec has not been since "
+                "gensim 1: leave it out, or train wordvec_ca's model cwindow"
+            )
+        self.vector_size = self.layer1_size = int(vector_size)
+        self.alpha, self.min_alpha = float(alpha), float(min_alpha)
+        self.min_alpha_yet_reached = float(alpha)
+        self.window, self.shrink_windows = int(window), bool(shrink_windows)
+        self.min_count, self.sample = min_count, sample
+        self.max_vocab_size, self.max_final_vocab = max_vocab_size, max_final_vocab
+        self.sorted_vocab, self.null_word = sorted_vocab, null_word
+        self.seed, self.random = seed, np.random.RandomState(int(seed) & 0xFFFFFFFF)
+        self.workers, self.epochs, self.batch_words = int(workers), epochs, batch_words
+        self.sg, self.hs, self.negative = int(sg), int(hs), int(negative)
+        self.ns_exponent, self.cbow_mean = ns_exponent, int(cbow_mean)
+        self.hashfxn, self.comment = hashfxn, comment
+        self.compute_loss, self.running_training_loss = bool(compute_loss), 0.0
+        self.train_count, self.total_train_time = 0, 0.0
+        self.corpus_count, self.corpus_total_words = 0, 0
+        if "wv" not in vars(self):  # FastText has one of its own
+            self.wv = KeyedVectors(self.vector_size)
+        self._engine: Any = None
+        super().__init__()
+        if sentences is not None or corpus_file is not None:
+            self._check_corpus_sanity(sentences, corpus_file, passes=epochs + 1)
+            self.build_vocab(sentences, corpus_file, trim_rule=trim_rule)
+            self.train(
+                sentences,
+                corpus_file,
+                total_examples=self.corpus_count,
+                total_words=self.corpus_total_words,
+                epochs=self.epochs,
+                start_alpha=self.alpha,
+                end_alpha=self.min_alpha,
+                compute_loss=self.compute_loss,
+                callbacks=callbacks,
+            )
+        elif trim_rule is not None or callbacks:
+            logger.warning(
+                "trim_rule and callbacks are not kept by the model: there are no sentences, so they are "
+                "ignored. Give them to build_vocab() and train()."
+            )
+
+    def __str__(self) -> str:
+        name, n_words = type(self).__name__, len(self.wv)
+        return f"{name}<vocab={n_words}, vector_size={self.wv.vector_size}, alpha={self.alpha}>"
+
+    __repr__ = __str__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle and copy keep: not the text, and parameters without their padding."""
+        state = {**vars(self), "_engine": None, "_scanned": None}
+        for name in ("syn1neg", "syn1"):
+            if name in state:
+                state[name] = np.ascontiguousarray(state[name])
+        return state
+
+    # ---- training -----------------------------------------------------------------------------------------
+
+    def train(
+        self,
+        corpus_iterable: Any = None,
+        corpus_file: Any = None,
+        total_examples: int | None = None,
+        total_words: int | None = None,
+        epochs: int | None = None,
+        start_alpha: float | None = None,
+        end_alpha: float | None = None,
+        word_count: int = 0,
+        queue_factor: int = 2,
+        report_delay: float = 1.0,
+        compute_loss: bool = False,
+        callbacks: Iterable[Any] = (),
+        **kwargs: Any,
+    ) -> tuple[int, int]:
+        """Train on sentences; more than once, if wanted, each time from where training stands.
+
+        Parameters
+        ----------
+        corpus_iterable : iterable of lists of words, optional
+            It is iterated in each epoch, unless it is a list and there are no callbacks.
+        corpus_file : path, optional
+            Instead of it, a file.
+        total_examples, total_words : int
+            Sentences or words of an epoch; one of them must be given. The learning rate falls accordingly
+            where the sentences cannot be counted before training, that is, unless they are a list or files.
+        epochs : int
+            Passes; must be given.
+        start_alpha, end_alpha : float, optional
+            Learning rates at the start and the end, also of later calls.
+        word_count, queue_factor, report_delay
+            Ignored: nothing is counted from there, there is no queue, and there is a log record each second.
+        compute_loss : bool, default False
+            Sum the loss of this call, for ``get_latest_training_loss``.
+        callbacks : iterable of CallbackAny2Vec
+        **kwargs : object
+            Ignored, as gensim does.
+
+        Returns
+        -------
+        trained, raw : int
+            Words after dropping unknown ones and sub-sampling (its expectation), and words read.
+
+        Raises
+        ------
+        RuntimeError
+            There is no vocabulary, or there are no vectors.
+        ValueError
+            ``epochs``, or both totals, are missing.
+        """
+        self.alpha, self.min_alpha = start_alpha or self.alpha, end_alpha or self.min_alpha
+        self.epochs = epochs  # type: ignore[assignment]
+        self._check_training_sanity(epochs, total_examples, total_words)
+        self._check_corpus_sanity(corpus_iterable, corpus_file, passes=self.epochs)
+        if corpus_file is not None and not total_words:
+            raise ValueError("total_words must be provided alongside corpus_file argument.")
+        self.compute_loss, self.running_training_loss = bool(compute_loss), 0.0
+        asked = list(callbacks)
+        for callback in asked:
+            callback.on_train_begin(self)
+        corpus = corpus_of(self, corpus_iterable, corpus_file, total_examples, total_words, live=bool(asked))
+        trained, raw = fit(self, corpus, asked)
+        logger.info(
+            "training on %i raw words (%i effective words) took %.1fs in all",
+            raw,
+            trained,
+            self.total_train_time,
+        )
+        self.train_count += 1
+        for callback in asked:
+            callback.on_train_end(self)
+        return trained, raw
+
+    def _check_training_sanity(
+        self, epochs: int | None, total_examples: int | None, total_words: int | None
+    ) -> None:
+        """Raise an error, as gensim does, if training cannot begin."""
+        if not self.hs and not self.negative:
+            raise ValueError(
+                "You must set either 'hs' or 'negative' to be positive for proper training. "
+                "When both 'hs=0' and 'negative=0', there will be no training."
+            )
+        if self.hs and self.negative:
+            logger.warning(
+                "Both hierarchical softmax and negative sampling are activated. "
+                "This is probably a mistake. You should set either 'hs=0' "
+                "or 'negative=0' to disable one of them. "
+            )
+        if self.alpha > self.min_alpha_yet_reached:
+            logger.warning("Effective 'alpha' higher than previous training cycles")
+        if not self.wv.key_to_index:
+            raise RuntimeError("you must first build vocabulary before training the model")
+        if not len(self.wv.vectors):
+            raise RuntimeError("you must initialize vectors before training the model")
+        if total_words is None and total_examples is None:
+            raise ValueError(
+                "You must specify either total_examples or total_words, for proper learning-rate and "
+                "progress calculations. If you've just built the vocabulary using the same corpus, using the "
+                "count cached in the model is sufficient: total_examples=model.corpus_count."
+            )
+        if epochs is None or epochs <= 0:
+            raise ValueError(
+                "You must specify an explicit epochs count. The usual value is epochs=model.epochs."
+            )
+        for name in ("syn1",) * bool(self.hs) + ("syn1neg",) * bool(self.negative):
+            if len(getattr(self, name, ())) != len(self.wv.vectors):
+                raise RuntimeError(
+                    f"the model has no {name} for its {len(self.wv)} words: build its vocabulary with "
+                    "build_vocab, with update=True to keep vectors that are there"
+                )
+
+    def get_latest_training_loss(self) -> float:
+        """Return the summed loss of the last ``train(compute_loss=True)``, in nats."""
+        return self.running_training_loss
+
+    def init_sims(self, replace: bool = False) -> None:
+        """Warn: lengths of vectors are computed when they are needed; see ``KeyedVectors.init_sims``."""
+        self.wv.init_sims(replace)
+
+    # ---- probabilities ------------------------------------------------------------------------------------
+
+    def score(
+        self,
+        sentences: Iterable[Sequence[Any]],
+        total_sentences: int = int(1e6),
+        chunksize: int = 100,
+        queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> np.ndarray:
+        """Return the log-probability of sentences under hierarchical softmax (Taddy 2015).
+
+        Parameters
+        ----------
+        sentences : iterable of lists of words
+        total_sentences : int, default 1e6
+            Score no more than these.
+        chunksize, queue_factor, report_delay
+            Ignored: there is no queue.
+
+        Raises
+        ------
+        RuntimeError
+            There is no vocabulary, or the model was trained without ``hs``.
+        """
+        if not self.wv.key_to_index:
+            raise RuntimeError("you must first build vocabulary before scoring new data")
+        if not self.hs:
+            raise RuntimeError("score is only there for hierarchical softmax: train with hs=1 and negative=0")
+        index = self.wv.key_to_index
+        chosen = islice(sentences, int(total_sentences))
+        rows = ([index[word] for word in sentence if word in index] for sentence in chosen)
+        return log_likelihoods(engine_of(self), rows).astype(np.float32)
+
+    def predict_output_word(
+        self, context_words_list: Sequence[Any], topn: int = 10
+    ) -> list[tuple[Any, Any]] | None:
+        """Return the most probable words in a context, as CBOW sees it, with their probabilities.
+
+        Parameters
+        ----------
+        context_words_list : list of words or rows
+        topn : int, default 10
+            How many.
+
+        Returns
+        -------
+        list of (word, float), or None if no context word is known
+
+        Raises
+        ------
+        RuntimeError
+            The model has no output vectors of negative sampling.
+        """
+        if not self.negative:
+            raise RuntimeError(
+                "predict_output_word is only there for negative sampling: train with negative > 0"
+            )
+        if len(getattr(self, "syn1neg", ())) != len(self.wv):
+            raise RuntimeError("Parameters required for predicting the output words not found.")
+        rows = [self.wv.get_index(word) for word in context_words_list if word in self.wv]
+        if not rows:
+            logger.warning("All the input context words are out-of-vocabulary for the current model.")
+            return None
+        hidden = self.wv.vectors[rows].sum(axis=0) / (len(rows) if self.cbow_mean else 1)
+        logits = self.syn1neg @ hidden
+        shares = np.exp(logits - logits.max())
+        shares /= shares.sum()
+        return [(self.wv.index_to_key[row], shares[row]) for row in highest(shares.astype(np.float64), topn)]
+
+    # ---- files --------------------------------------------------------------------------------------------
+
+    def save(self, fname_or_handle: Any, **_: Any) -> None:
+        """Write the model to one file that ``load`` memory-maps; no pickle. Training can go on from it.
+
+        Parameters
+        ----------
+        fname_or_handle : path or binary file
+        **_ : object
+            gensim's ``separately``, ``sep_limit``, ``ignore``, ``pickle_protocol``: ignored, since arrays
+            need no files of their own and there is no pickle.
+
+        Raises
+        ------
+        DataError
+            A word is neither str nor int, or the file cannot be written.
+        """
+        stored.save(self, fname_or_handle)
+
+    def save_for_gensim(self, fname: str | os.PathLike[str]) -> None:
+        """Write a file that ``gensim.models.Word2Vec.load`` reads and trains further; needs gensim.
+
+        Parameters
+        ----------
+        fname : path
+            Large arrays go to files beside it.
+
+        Raises
+        ------
+        ImportError
+            gensim is not installed.
+        """
+        stored.save_for_gensim(self, fname)
+
+    def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, rethrow: bool = False) -> Any:
+        """Read what ``save`` wrote, or a model of gensim 1 to 4; training can go on from it.
+
+        Parameters
+        ----------
+        fname : path
+        mmap : {None, "r"}
+            "r" maps arrays from the file: nothing is read before it is used.
+        rethrow : bool
+            Ignored.
+
+        Raises
+        ------
+        AttributeError
+            It is no Word2Vec model.
+        FileNotFoundError
+            There is no such file.
+        DataError
+            It is damaged, or a pickle that names anything but a model (no pickle is run).
+        """
+        kind, state = stored.load(fname, mmap)
+        if kind != "Word2Vec" or not isinstance(state.get("wv"), dict):
+            raise AttributeError(f"Model of type {kind} can't be loaded by {cls.__name__}")  # type: ignore[attr-defined]
+        model = cls()  # type: ignore[operator]
+        model._take(state)
+        return model
+
+    load = OnClassOnly(load)  # type: ignore[assignment]
+
+    def _take(self, state: dict[str, Any]) -> None:
+        """Take over the attributes of a stored model, also of gensim 1 to 3."""
+        stored.take(self, state)

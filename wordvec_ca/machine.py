@@ -1,0 +1,38 @@
+"""What this machine has: processors and memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory that this machine has; infinity if it cannot be asked (Windows)."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def usable_cpus() -> int:
+    """Return the processors that this process may use (its affinity, where the system tells)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that this process may still take, as far as the system tells."""
+    free = 1 << 62
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    free = min(free, int(line.split()[1]) * 1024)
+        for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+            if os.path.exists(path):
+                limit = Path(path).read_text().strip()
+                free = min(free, int(limit) if limit.isdigit() else free)
+    except (OSError, ValueError):
+        pass  # another system
+    return free

@@ -1,0 +1,241 @@
+"""What a model is, said once.
+
+From this table follow the options of the command line with their defaults and help, validation, the
+table in the documentation, the shapes of parameters and the record that the training loop reads. A new
+model is an entry here and, in ``kernels/sgns_context.h`` and its readable twin
+``kernels/sgns_reference.py``, how its hidden vector is composed of input rows and how the gradient goes
+back to them. CONTRIBUTING.md shows one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+EXACT_ALPHA = 0.2
+"""Learning rate of the exact step of models that average. That step is n times smaller than word2vec's, with
+n context words in the window, and needs a higher rate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+    """One model.
+
+    Attributes
+    ----------
+    name : str
+        As in ``--model``.
+    aliases : tuple of str
+        Other names under which people know it.
+    composition : {"pair", "mean", "attention", "side by side"}
+        How the hidden vector x is made of the rows of the context words: the row of one context word at
+        a time (each pair of words is a prediction), their mean, their mean weighted by attention, or all
+        of them one after another.
+    outputs : {"one", "by place", "wide"}
+        Output vectors of a word: one; one for each place of the window; one as long as all rows of the
+        window.
+    window : int
+        Context words on each side, by default.
+    alpha : float
+        Learning rate at the start, by default; with the exact step of a model that averages, ``EXACT_ALPHA``.
+    shared_by : int or None
+        Predictions, from places far apart in the text, that share a draw of negatives, by default; None if
+        each has its own (docs/decisions/010-shared-negatives.md).
+    fasttext_number : int or None
+        How fastText's files name it; None if fastText does not have it.
+    hidden, output_shape, gradient, source : str
+        For the documentation: x, the shape of O, what reaches a row of W, and where the model comes from.
+    advice : str
+        For the documentation: when to take it.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    composition: Literal["pair", "mean", "attention", "side by side"]
+    outputs: Literal["one", "by place", "wide"] = "one"
+    window: int = 5
+    alpha: float = 0.05
+    shared_by: int | None = None
+    fasttext_number: int | None = None
+    hidden: str
+    output_shape: str = "V × d"
+    gradient: str
+    source: str
+    advice: str
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether it predicts the target from one context word at a time."""
+        return self.composition == "pair"
+
+    @property
+    def letter(self) -> int:
+        """The code of the first letter of ``composition``, by which the training loop knows it."""
+        return ord(self.composition[0])
+
+    @property
+    def attends(self) -> bool:
+        """Whether it has attention logits."""
+        return self.composition == "attention"
+
+    @property
+    def averages(self) -> bool:
+        """Whether x is a mean of context rows: then there is the choice of ``cbow_update``."""
+        return self.composition in ("mean", "attention")
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether it has hierarchical softmax: not with output rows for each place, each with a tree."""
+        return self.outputs != "by place"
+
+    @property
+    def sums(self) -> bool:
+        """Whether x can be the sum of context rows instead of their mean."""
+        return self.composition == "mean"
+
+    @property
+    def knows_places(self) -> bool:
+        """Whether it has parameters for each place of the window, which then is not shrunk by default."""
+        return self.outputs != "one" or self.attends
+
+    def bands(self, window: int) -> int:
+        """Return the output rows of a word."""
+        return 2 * window if self.outputs == "by place" else 1
+
+    def widths(self, window: int) -> int:
+        """Return how many times as long as an input row an output row is."""
+        return 2 * window if self.outputs == "wide" else 1
+
+    def default_alpha(self, cbow_update: str) -> float:
+        """Return the learning rate at the start for a kind of step."""
+        return EXACT_ALPHA if self.averages and cbow_update == "exact" else self.alpha
+
+
+SPECS = (
+    ModelSpec(
+        name="cbow",
+        composition="mean",
+        shared_by=4,
+        fasttext_number=1,
+        hidden="mean of the rows present",
+        gradient="`exact`: g / n each; `word2vec`: g each",
+        source="Mikolov et al. 2013; Irsoy et al. 2021",
+        advice="the fastest; topics and meaning; a small window for syntax",
+    ),
+    ModelSpec(
+        name="skipgram",
+        aliases=("sg", "skip-gram"),
+        composition="pair",
+        shared_by=16,
+        fasttext_number=2,
+        hidden="the row of one context word",
+        gradient="g",
+        source="Mikolov et al. 2013",
+        advice="rare words, similarity; two to three times slower",
+    ),
+    ModelSpec(
+        name="ssg",
+        aliases=("structgram", "structured-skipgram"),
+        composition="pair",
+        outputs="by place",
+        alpha=0.025,
+        hidden="the row of one context word",
+        output_shape="V × 2b × d, by slot",
+        gradient="g",
+        source="Ling et al. 2015a",
+        advice="syntax; memory × 2·window for outputs",
+    ),
+    ModelSpec(
+        name="cwindow",
+        composition="side by side",
+        outputs="wide",
+        hidden="the rows side by side, zeros where there is none",
+        output_shape="V × 2bd",
+        gradient="the part of g of each slot",
+        source="Ling et al. 2015a",
+        advice="syntax, word order; memory × 2·window for outputs",
+    ),
+    ModelSpec(
+        name="cbow-attn",
+        aliases=("attention", "cbow-attention"),
+        composition="attention",
+        window=20,
+        shared_by=4,
+        hidden="Σ aᵢ Wᵢ",
+        gradient="`exact`: aᵢ g; `word2vec`: n aᵢ g",
+        source="Ling et al. 2015",
+        advice="large windows without losing word order, at nearly the cost of CBOW",
+    ),
+)
+"""All models, in the order in which the training loop numbers them."""
+
+MODELS = tuple(spec.name for spec in SPECS)
+MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
+"""Other names under which people know the models."""
+
+ATTENTION_KINDS = ("full", "position", "word")
+"""Attention logits by word and place, by place alone, by word alone."""
+
+
+def spec_of(model: str) -> ModelSpec:
+    """Return the entry of a model, by its name or another that people know.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    name = MODEL_ALIASES.get(model, model)
+    for spec in SPECS:
+        if spec.name == name:
+            return spec
+    raise ValueError(f"model is {model!r}; it must be one of {', '.join(MODELS)}")
+
+
+def models_with(trait: str) -> tuple[str, ...]:
+    """Return the names of the models for which an attribute of `ModelSpec` is true."""
+    return tuple(spec.name for spec in SPECS if getattr(spec, trait))
+
+
+OPTION_TRAITS = {
+    "attention": "attends",
+    "attention_alpha": "attends",
+    "attention_warmup": "attends",
+    "attention_clip": "attends",
+    "cbow_mean": "sums",
+    "cbow_update": "averages",
+    "hs": "has_tree",
+    "parts": "averages",
+    "negatives": "shared_by",
+    "shared_by": "shared_by",
+}
+"""Options that only some models have, and the attribute of `ModelSpec` that tells."""
+
+
+def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
+    """Return for people what each model has by default: the most common value first.
+
+    Parameters
+    ----------
+    value : callable
+        Takes a `ModelSpec`, returns its default, or None if it has none.
+
+    Examples
+    --------
+    >>> defaults_by_model(lambda spec: spec.window)
+    '5; 20 for cbow-attn'
+    """
+    values = [(value(spec), spec.name) for spec in SPECS if value(spec) is not None]
+    (common, _), *others = Counter(shown for shown, _ in values).most_common()
+    parts = [str(common)]
+    for other, _ in others:
+        names = [name for shown, name in values if shown == other]
+        parts.append(f"{other} for {', '.join(names[:-1])}{' and ' if names[1:] else ''}{names[-1]}")
+    return "; ".join(parts)
+
+
+def logit_columns(attention: str, places: int, parts: int = 1) -> int:
+    """Return the columns of K, the attention logits of a word: one a place, none, or one a part."""
+    return {"full": places, "position": 0, "word": parts}[attention]

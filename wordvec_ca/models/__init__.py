@@ -1,0 +1,48 @@
+"""What is trained: the options of a model, its parameters, its directory on disk and its history.
+
+Comes in: a `TrainConfig` and a vocabulary. Goes out: an `EmbeddingModel` with parameter arrays that the
+training loop updates in place, saved to and loaded from a model directory.
+"""
+
+from wordvec_ca.models.attention import attention_weights, weights_by_place, weights_by_word
+from wordvec_ca.models.config import TrainConfig, check_type
+from wordvec_ca.models.directory import read_attention, read_config, read_record
+from wordvec_ca.models.fasttext import fasttext_config, fasttext_vocab, is_fasttext, model_of_fasttext
+from wordvec_ca.models.history import Callback, History, Point, Progress
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.models.paths import word_paths
+from wordvec_ca.models.sizes import (
+    check_memory,
+    check_room,
+    memory_bytes,
+    n_parameters,
+    saved_bytes,
+)
+from wordvec_ca.models.subwords import Subwords
+
+__all__ = [
+    "Callback",
+    "EmbeddingModel",
+    "History",
+    "Point",
+    "Progress",
+    "Subwords",
+    "TrainConfig",
+    "attention_weights",
+    "check_memory",
+    "check_room",
+    "check_type",
+    "fasttext_config",
+    "fasttext_vocab",
+    "is_fasttext",
+    "memory_bytes",
+    "model_of_fasttext",
+    "n_parameters",
+    "read_attention",
+    "read_config",
+    "read_record",
+    "saved_bytes",
+    "weights_by_place",
+    "weights_by_word",
+    "word_paths",
+]

@@ -1,0 +1,176 @@
+"""What a trained attention model looks at: in one window (Ling et al. 2015, figure 1), and on average."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.model_specs import models_with
+from wordvec_ca.models.directory import read_attention, read_config
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.vectors import KeyedVectors, Part, logits_by_part
+
+
+@dataclass(frozen=True)
+class ContextWeight:
+    """The attention that one context word gets.
+
+    Attributes
+    ----------
+    word : str
+    offset : int
+        Its place relative to the target: -1 is the word before.
+    weight : float or None
+        Share of the window, they add up to 1; None for a word without a vector, which has no place.
+    part : str
+        The part of the vector for which this holds; each has shares that add up to 1. ``''`` for a vector in
+        one part.
+    """
+
+    word: str
+    offset: int
+    weight: float | None
+    part: str = ""
+
+
+def attention_weights(
+    directory: str | os.PathLike[str], sentence: Sequence[str], target: int
+) -> list[ContextWeight]:
+    """Return the attention of each word around a target.
+
+    As in training, words outside the vocabulary are left out before the window is formed.
+
+    Parameters
+    ----------
+    directory : path
+        Model directory of a cbow-attn model.
+    sentence : sequence of str
+        Tokens.
+    target : int
+        Index of the word to be predicted.
+
+    Returns
+    -------
+    list of ContextWeight
+        One for each other word of the sentence within the window, and each unknown word, in order; for a
+        vector in parts, one part after the other.
+
+    Raises
+    ------
+    DataError
+        If the model has no attention, or no context word is known.
+    """
+    folder = Path(directory)
+    word_logits, slot_logits = read_attention(folder)
+    config = read_config(folder)
+    index = Vocab.load(folder / "vocab.tsv").index
+    if len(index) != len(word_logits):
+        raise DataError(
+            f"{str(folder)!r}: vocab.tsv has {len(index)} words, but the record says {len(word_logits)}; "
+            "the files are not of the same model"
+        )
+    known = [i for i, word in enumerate(sentence) if i != target and word in index]
+    before = [i for i in known if i < target][::-1]
+    after = [i for i in known if i > target]
+    places = {i: -k - 1 for k, i in enumerate(before)} | {i: k + 1 for k, i in enumerate(after)}
+    found = []
+    for part, of_words, of_slots in logits_by_part(
+        word_logits, slot_logits, config.attention, config.rings()
+    ):
+        slot_of = {offset: slot for slot, offset in enumerate(part.offsets)}
+        offsets = {i: places[i] for i in sorted(places) if places[i] in slot_of}
+        logits = []
+        for i, offset in offsets.items():
+            slot = slot_of[offset]
+            logit = float(of_slots[slot])
+            if of_words.shape[1]:
+                logit += float(of_words[index[sentence[i]], slot if config.attention == "full" else 0])
+            logits.append(np.clip(logit, -config.attention_clip, config.attention_clip))
+        shares = np.exp(np.array(logits) - max(logits, default=0.0))
+        weights = dict(zip(offsets, (shares / shares.sum()).tolist(), strict=True))
+        for i, word in enumerate(sentence):
+            unknown = i != target and word not in index and (not part.name or i - target in slot_of)
+            if i in weights or unknown:
+                found.append(ContextWeight(word, offsets.get(i, i - target), weights.get(i), part.name))
+    if all(one.weight is None for one in found):
+        raise DataError("no word around the target is in the vocabulary: there is nothing to attend to")
+    return found
+
+
+def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarray:
+    """Return how much attention each word draws, relative to an average token in the same place.
+
+    The mean over the places i of ``exp(K[w,i] + s[i]) / sum_v p(v) exp(K[v,i] + s[i])``, with p(v) the
+    relative frequency of v. Whoever averages the vectors of an attention model should weigh them so
+    (`wordvec_ca.sentences.SentenceVectorizer` does): in training a word counts with its attention, never
+    with its vector alone.
+
+    Parameters
+    ----------
+    model : EmbeddingModel or path
+        A cbow-attn model, or its directory.
+
+    Returns
+    -------
+    ndarray of shape (n_words,), float32
+
+    Raises
+    ------
+    DataError
+        The model has no attention, or files are missing or damaged.
+    """
+    if isinstance(model, EmbeddingModel):
+        return model.word_attention()
+    weights = KeyedVectors.load(model).attention
+    if weights is None:
+        raise DataError(
+            f"{str(model)!r} is not the directory of a model with attention; these have attention: "
+            f"{', '.join(models_with('attends'))}"
+        )
+    return weights
+
+
+def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Part, np.ndarray]]:
+    """Return how much attention each place of the window gets on average, in equal shares.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        A cbow-attn model.
+    tokens : ndarray of shape (n_tokens,), int32
+        Encoded text, -1 after each line.
+
+    Returns
+    -------
+    list of (Part, ndarray of shape (n_places,), float64)
+        For each part of the vectors its places, ``Part.offsets``. 1 is what each of the words of the part
+        around a target would get if all got the same; nan for a place that no line is long enough for.
+    """
+    config = model.config
+    n_slots, columns = logits_of(config)
+    words, slots = model.word_logits[:, :columns], model.slot_logits[0, :n_slots]
+    targets, line = np.flatnonzero(tokens >= 0), np.cumsum(tokens < 0)
+    found = []
+    for part, of_words, of_slots in logits_by_part(words, slots, config.attention, config.rings()):
+        shape = len(targets), len(part.offsets)
+        logits, present = np.zeros(shape) + of_slots, np.zeros(shape, dtype=bool)
+        for slot, offset in enumerate(part.offsets):
+            at = targets + offset
+            inside = (at >= 0) & (at < len(tokens))
+            at[~inside] = 0
+            present[:, slot] = inside & (line[at] == line[targets]) & (tokens[at] >= 0)
+            if of_words.shape[1]:
+                logits[:, slot] += of_words[tokens[at], slot if config.attention == "full" else 0]
+        shares = np.exp(np.clip(logits, -config.attention_clip, config.attention_clip)) * present
+        n_present = present.sum(axis=1, keepdims=True)
+        shares *= n_present / np.where(n_present, shares.sum(axis=1, keepdims=True), 1.0)
+        with np.errstate(invalid="ignore"):
+            found.append((part, np.asarray(shares.sum(axis=0) / present.sum(axis=0))))
+    return found

@@ -1,0 +1,82 @@
+"""The model directory: its record, its configuration and its attention logits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import map_npy
+from wordvec_ca.model_specs import models_with
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.vectors import read_metadata
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read ``config.json`` of a model directory and check that this version can use it."""
+    record = read_metadata(folder)
+    if not isinstance(record.get("config"), dict):
+        raise DataError(f"{str(folder / 'config.json')!r} is not the record of a model")
+    for name in ("n_words", "raw_tokens", "raw_types"):
+        if type(record.get(name, 0)) is not int or record.get(name, 0) < 0:
+            raise DataError(f"{str(folder / 'config.json')!r}: {name} is {record[name]!r:.80}, not a count")
+    return record
+
+
+def read_config(folder: Path) -> TrainConfig:
+    """Return the resolved configuration of a model directory.
+
+    Raises
+    ------
+    DataError
+        As ``read_record``, or an option is unknown or outside its limits.
+    """
+    try:
+        return TrainConfig.from_dict(read_record(folder)["config"]).resolved()
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{str(folder / 'config.json')!r}: {error}") from error
+
+
+def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the attention logits of a saved cbow-attn model, memory-mapped.
+
+    Returns
+    -------
+    words : ndarray of shape (n_words, columns), float32
+        K; columns is 2 * window, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
+        those of each part in turn, see ``wordvec_ca.vectors.logits_by_part``.
+    slots : ndarray of shape (2 * window,), float32
+        s; with parts, the places of each part in turn.
+    """
+    folder = Path(directory)
+    record, config = read_record(folder), read_config(folder)
+    if not config.spec.attends:
+        raise DataError(
+            f"{str(folder)!r} is a {config.model} model; only "
+            f"{', '.join(models_with('attends'))} has attention"
+        )
+    slots, columns = logits_of(config)
+    n_words = record.get("n_words", 0)
+    words = np.zeros((n_words, 0), np.float32)
+    if columns:
+        words = read_array(folder / "attention_words.npy", (n_words, columns))
+    return words, read_array(folder / "attention_slots.npy", (slots,))
+
+
+def read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
+    """Memory-map an .npy and check its shape and type."""
+    try:
+        array = map_npy(path)
+    except FileNotFoundError:
+        raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
+    if array.shape != shape or array.dtype != np.float32:
+        raise DataError(
+            f"{str(path)!r} has shape {array.shape} and type {array.dtype}; expected {shape}, float32"
+        )
+    return array

@@ -1,0 +1,118 @@
+"""A fastText ``.bin`` as a model of ours, so that it can be trained further."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.model_specs import SPECS
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.vectors import FastTextModel, read_fasttext_model
+
+END_OF_LINE = b"</s>"
+
+MODELS_OF = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number is not None}
+"""Our models by fastText's numbers."""
+
+NEGATIVE_SAMPLING = 2
+
+NS_EXPONENT = 0.5
+"""Negatives of fastText are drawn in proportion to the root of their counts."""
+
+
+def is_fasttext(path: str | os.PathLike[str]) -> bool:
+    """Return whether a model to begin with is a file, so a fastText model, rather than a folder."""
+    return Path(path).is_file()
+
+
+def fasttext_config(path: str | os.PathLike[str]) -> TrainConfig:
+    """Return the options with which a ``.bin`` was trained.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or is a classifier or one trained with another loss than negative sampling.
+    """
+    return _config(_readable(path))
+
+
+def fasttext_vocab(path: str | os.PathLike[str]) -> Vocab:
+    """Return the words of a ``.bin`` without ``</s>``, which no text of ours has."""
+    return _vocab(_readable(path), path)[0]
+
+
+def model_of_fasttext(path: str | os.PathLike[str]) -> EmbeddingModel:
+    """Return the words, rows and outputs of a ``.bin`` as a model.
+
+    The vectors of its words are the same. N-grams that occur in the same words take their mean as one row
+    (fastText gave them the same steps, so that only what they began with differs), and buckets that no word
+    uses, which hold nothing but random numbers, are left out.
+
+    Raises
+    ------
+    DataError
+        As from ``fasttext_config``.
+    """
+    found = _readable(path)
+    vocab, rows = _vocab(found, path)
+    model = EmbeddingModel(_config(found), vocab)
+    size = found.options.dim
+    model.outputs[:, :size] = found.outputs[rows]
+    if model.subwords is None:
+        model.inputs[:, :size] = found.inputs[rows]
+    else:
+        keys = model.subwords.index.keys
+        assert keys is not None
+        of_buckets = np.asarray(found.inputs[found.n_words + keys.astype(np.int64)])
+        words = np.arange(len(vocab))
+        model.subwords.begin_with(words, np.asarray(found.inputs[rows]), np.arange(len(keys)), of_buckets)
+        model.compose()
+    return model
+
+
+def _readable(path: str | os.PathLike[str]) -> FastTextModel:
+    found = read_fasttext_model(path)
+    options = found.options
+    if options.model not in MODELS_OF or options.loss != NEGATIVE_SAMPLING:
+        raise DataError(
+            f"{os.fspath(path)!r} is a classifier or was trained with another loss than negative sampling "
+            "(fastText's -loss ns): it cannot be trained further"
+        )
+    return found
+
+
+def _config(found: FastTextModel) -> TrainConfig:
+    o, ngrams = found.options, found.ngrams()
+    subwords = {} if ngrams is None else {"min_n": max(1, o.minn), "max_n": o.maxn, "buckets": o.bucket}
+    try:
+        return TrainConfig(
+            model=MODELS_OF[o.model],
+            vector_size=o.dim,
+            window=o.ws,
+            negative=o.neg,
+            ns_exponent=NS_EXPONENT,
+            sample=min(o.t, 1.0),
+            min_count=max(1, o.minCount),
+            tokenizer="whitespace",
+            lowercase=False,
+            subwords=ngrams is not None,
+            **subwords,  # type: ignore[arg-type]
+        )
+    except ValueError as error:
+        raise DataError(f"the options of this fastText model cannot be used: {error}") from error
+
+
+def _vocab(found: FastTextModel, path: str | os.PathLike[str]) -> tuple[Vocab, np.ndarray]:
+    """Return the words, the most frequent first, and their rows in the file."""
+    rows = np.array([i for i in range(found.n_words) if found.words[i] != END_OF_LINE], np.int64)
+    rows = rows[np.argsort(-found.counts[rows], kind="stable")]
+    try:
+        words = [found.words[row].decode("utf-8") for row in rows.tolist()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)!r} holds words that are not UTF-8: {error}") from error
+    return Vocab(words, np.maximum(found.counts[rows], 1), raw_tokens=max(0, found.n_tokens)), rows

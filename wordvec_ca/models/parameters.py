@@ -1,0 +1,342 @@
+"""The parameters of a model: made, handed to the training loop, saved and loaded."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table, replacing, save_npy
+from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
+from wordvec_ca.model_specs import models_with
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record
+from wordvec_ca.models.history import History
+from wordvec_ca.models.paths import word_paths
+from wordvec_ca.models.settings_file import settings_file
+from wordvec_ca.models.sizes import logits_of, parameter_shapes, window_of
+from wordvec_ca.models.subwords import Subwords
+from wordvec_ca.vectors import (
+    MODEL_FILES,
+    MODEL_FORMAT,
+    KeyedVectors,
+    NgramVectors,
+    attention_of_words,
+    gensim_is_installed,
+    logits_by_part,
+    write_gensim_index,
+)
+
+if TYPE_CHECKING:
+    from wordvec_ca.kernels import Paths
+
+BLOCK_ROWS = 65_536
+"""Rows initialised at a time."""
+
+
+class EmbeddingModel:
+    """Vocabulary, configuration and parameters of one model.
+
+    Parameters
+    ----------
+    config : TrainConfig
+        Options; its defaults are resolved.
+    vocab : Vocab
+        Words and counts.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_words, width), float32
+        The vectors W, each padded with zeros to a multiple of 16 floats.
+    outputs : ndarray of shape (n_words, parts * width), float32
+        Output vectors O: ``parts`` is 1, for ssg and cwindow one per place in the window. Of shape (1, 16)
+        for a model without negative sampling.
+    word_logits : ndarray of shape (n_words, word_stride), float32
+        Attention logits K of cbow-attn by word and place; of shape (1, 16) for a model without.
+    slot_logits : ndarray of shape (1, padded(2 * window)), float32
+        Attention logits s by place. With parts, both have the places of each part in turn.
+    nodes : ndarray of shape (n_words, parts * width), float32, or None
+        With ``hs``, the inner nodes of the Huffman tree: the root first, the last row is not used.
+    subwords : Subwords or None
+        The rows of n-grams of which ``inputs`` are made, if the configuration has ``subwords``.
+    record : dict
+        What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
+    history : History
+        How the run went: loss and learning rate along the way.
+    """
+
+    def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
+        self.config = config.resolved()
+        self.vocab = vocab
+        self.record: dict[str, Any] = {}
+        self.history = History()
+        shapes = parameter_shapes(self.config, len(vocab))
+        self.inputs = aligned_zeros(shapes["inputs"])
+        self.outputs = aligned_zeros(shapes["outputs"])
+        self.word_logits = aligned_zeros(shapes["word_logits"])
+        self.slot_logits = aligned_zeros(shapes["slot_logits"])
+        self.nodes = aligned_zeros(shapes["nodes"]) if self.config.hs else None
+        self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
+
+    def __repr__(self) -> str:
+        facts = [f"{len(self.vocab)} words", f"vector_size={self.config.vector_size}"]
+        if self.record:
+            facts.append(f"{self.record.get('trained_fraction', 0.0):.0%} trained")
+        return f"EmbeddingModel({self.config.model!r}, {', '.join(facts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        rows: list[tuple[str, object]] = [
+            ("model", self.config.model),
+            ("words", len(self.vocab)),
+            ("vector_size", self.config.vector_size),
+            ("window", self.config.window),
+            ("epochs", self.config.epochs),
+            ("tokens of the corpus", self.vocab.raw_tokens),
+            ("first words", ", ".join(self.vocab.words[:10])),
+        ]
+        if self.record:
+            rows.append(("trained", f"{self.record.get('trained_fraction', 0.0):.1%}"))
+        if losses := [loss for loss in self.record.get("loss_by_epoch", []) if loss is not None]:
+            rows.append(("loss, first and last epoch", f"{losses[0]:.4f}, {losses[-1]:.4f}"))
+        return html_table("EmbeddingModel", ("", ""), rows)
+
+    @property
+    def shared(self) -> tuple[np.ndarray, ...]:
+        """The arrays in the order in which the training loop takes them."""
+        nodes = () if self.nodes is None else (self.nodes,)
+        return self.inputs, self.outputs, self.word_logits, self.slot_logits, *nodes
+
+    @property
+    def of_output(self) -> dict[str, np.ndarray]:
+        """The arrays that x is multiplied with, by name: outputs, nodes, or both."""
+        found = {"outputs": self.outputs} if self.config.negative else {}
+        return found if self.nodes is None else {**found, "nodes": self.nodes}
+
+    @cached_property
+    def paths(self) -> Paths | None:
+        """With ``hs``, the way from the root of the Huffman tree to each word."""
+        return word_paths(self.vocab.counts) if self.config.hs else None
+
+    @property
+    def learnt(self) -> dict[str, np.ndarray]:
+        """The arrays that learn, by name; with n-grams, the vectors are made of their rows."""
+        names = ("inputs", "outputs", "word_logits", "slot_logits", "nodes")
+        arrays = dict(zip(names, self.shared, strict=False))
+        return arrays if self.subwords is None else {**arrays, "inputs": self.subwords.rows}
+
+    def compose(self) -> None:
+        """With n-grams, make the vectors of all words anew from the rows that they share."""
+        if self.subwords is not None:
+            self.subwords.compose_all(self.inputs)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the parameters in bytes."""
+        rows = 0 if self.subwords is None else self.subwords.rows.nbytes
+        return rows + sum(array.nbytes for array in self.shared)
+
+    def twin(self) -> EmbeddingModel:
+        """Return a model of the same words and options, with parameters of its own, which are zero."""
+        model = copy.copy(self)
+        model.inputs, model.outputs = aligned_zeros(self.inputs.shape), aligned_zeros(self.outputs.shape)
+        model.word_logits = aligned_zeros(self.word_logits.shape)
+        model.slot_logits = aligned_zeros(self.slot_logits.shape)
+        if self.nodes is not None:
+            model.nodes = aligned_zeros(self.nodes.shape)
+        if self.subwords is not None:
+            model.subwords = copy.copy(self.subwords)
+            model.subwords.rows = aligned_zeros(self.subwords.rows.shape)
+        return model
+
+    def initialise(self) -> None:
+        """Draw W uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
+
+        With n-grams, their rows are drawn (see ``Subwords.initialise``).
+        """
+        if self.subwords is not None:
+            self.subwords.initialise(self.config.seed, self.config.vector_size)
+            self.compose()
+            return
+        rng = np.random.default_rng([self.config.seed, 0x696E6974])
+        d = self.config.vector_size
+        for start in range(0, len(self.inputs), BLOCK_ROWS):
+            rows = self.inputs[start : start + BLOCK_ROWS, :d]
+            rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(d)
+
+    def hyper(self) -> np.ndarray:
+        """Return the record that the training loop reads; learning rates and sharing are the caller's."""
+        c, hyper = self.config, np.zeros(1, HYPER_DTYPE)
+        hyper["composition"] = c.spec.letter
+        hyper["width"] = padded(c.vector_size)
+        hyper["bands"] = c.spec.bands(window_of(c))
+        hyper["out_width"] = padded(c.vector_size) * c.spec.widths(window_of(c))
+        hyper["window"] = c.window
+        hyper["shrink_windows"] = c.shrink_windows
+        if c.parts is not None:
+            parts = c.rings()
+            hyper["n_rings"] = len(parts)
+            for r, part in enumerate(parts):
+                hyper["ring_end"][0, r] = part.end
+                hyper["ring_inner"][0, r], hyper["ring_outer"][0, r] = part.nearest, part.farthest
+        hyper["drawn"] = c.negative
+        hyper["longest_path"] = 0 if self.paths is None else max(1, self.paths.longest)
+        hyper["shared_by"] = 1
+        hyper["word2vec_update"] = c.spec.averages and c.cbow_update == "word2vec"
+        hyper["sum_rows"] = not c.cbow_mean
+        if c.spec.attends:
+            hyper["word_stride"] = 0 if c.attention == "position" else self.word_logits.shape[1]
+            hyper["word_slots"] = c.attention == "full"
+            hyper["use_slots"] = c.attention != "word"
+        hyper["attention_clip"] = c.attention_clip
+        hyper["merge_every"] = 2**31 - 1
+        return hyper
+
+    @property
+    def vectors(self) -> KeyedVectors:
+        """The vectors as our own light class; shares memory with ``inputs``."""
+        view = self.inputs[:, : self.config.vector_size]
+        ngrams = None
+        if self.subwords is not None:
+            ngrams = NgramVectors(self.subwords.index, self.subwords.rows[:, : self.config.vector_size])
+        attention = self.word_attention if self.config.spec.attends else None
+        return KeyedVectors(self.vocab.words, view, self.vocab.counts, self.full_record(), ngrams, attention)
+
+    def word_attention(self, part: str | None = None) -> np.ndarray:
+        """Return how much attention each word draws, see `wordvec_ca.vectors.mean_attention`.
+
+        Parameters
+        ----------
+        part : str, optional
+            Only of this part of the vectors.
+
+        Returns
+        -------
+        ndarray of shape (n_words,), float32
+
+        Raises
+        ------
+        DataError
+            The model has no attention, or its logits are not finite.
+        """
+        if not self.config.spec.attends:
+            known = ", ".join(models_with("attends"))
+            raise DataError(f"a {self.config.model} model has no attention; these have: {known}")
+        slots, columns = logits_of(self.config)
+        words = self.word_logits[: len(self.vocab), :columns]
+        if not columns:
+            words = np.zeros((len(self.vocab), 0), np.float32)
+        by_part = logits_by_part(
+            words, self.slot_logits[0, :slots], self.config.attention, self.config.rings()
+        )
+        return attention_of_words(by_part, self.vocab.counts, self.config.attention_clip, part)
+
+    @property
+    def wv(self) -> Any:
+        """The vectors as gensim's ``KeyedVectors``, or, where gensim is not installed, our own."""
+        return self.vectors.to_gensim() if gensim_is_installed() else self.vectors
+
+    def full_record(self) -> dict[str, Any]:
+        """Return what ``config.json`` holds."""
+        return {
+            "format": MODEL_FORMAT,
+            "version": __version__,
+            "config": self.config.as_dict(),
+            "n_words": len(self.vocab),
+            "raw_tokens": self.vocab.raw_tokens,
+            "raw_types": self.vocab.raw_types,
+            **self.record,
+        }
+
+    def save(
+        self, directory: str | os.PathLike[str], *, overwrite: bool = False, mark: str | None = None
+    ) -> None:
+        """Write the model directory; it appears complete or not at all.
+
+        Parameters
+        ----------
+        directory : path
+            Where to.
+        overwrite : bool, default False
+            Replace an existing directory.
+        mark : str, optional
+            Of the temporary folder, see ``clear_scraps``.
+
+        Raises
+        ------
+        DataError
+            If the directory exists and ``overwrite`` is false, or cannot be written.
+        """
+        d = self.config.vector_size
+        with replacing(Path(directory), overwrite=overwrite, files=MODEL_FILES, mark=mark) as folder:
+            bands = self.config.spec.bands(window_of(self.config))
+            save_npy(folder / "vectors.kv.vectors.npy", self.inputs[:, :d])
+            for name, array in self.of_output.items():
+                parts = array.reshape(len(self.vocab), -1, padded(d))
+                row_shape = (bands, parts.shape[1] * d // bands)
+                save_npy(folder / f"{name}.npy", parts[:, :, :d], row_shape=row_shape)
+            if self.config.spec.attends:
+                slots, columns = logits_of(self.config)
+                if columns:
+                    save_npy(folder / "attention_words.npy", self.word_logits[:, :columns])
+                save_npy(folder / "attention_slots.npy", self.slot_logits[0, :slots])
+            self.vocab.save(folder / "vocab.tsv")
+            if self.subwords is not None:
+                save_npy(folder / "ngrams.npy", self.subwords.rows[:, :d])
+                self.subwords.save_index(folder / "ngrams.tsv")
+            if gensim_is_installed():
+                write_gensim_index(folder, self.vocab.words, self.vocab.counts)
+            if len(self.history):
+                self.history.save(folder / "history.tsv")
+            text = json.dumps(self.full_record(), indent=2, ensure_ascii=False) + "\n"
+            (folder / "config.json").write_text(text, encoding="utf-8")
+            if settings := self.record.get("settings"):
+                (folder / "run.toml").write_text(settings_file(settings), encoding="utf-8")
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> EmbeddingModel:
+        """Read a model directory with all its parameters.
+
+        Raises
+        ------
+        DataError
+            If it is not a complete model directory of a format that this version knows.
+        """
+        folder = Path(directory)
+        record = read_record(folder)
+        config = read_config(folder)
+        vocab = Vocab.load(folder / "vocab.tsv")
+        vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
+        d, n = config.vector_size, len(vocab)
+        bands, widths = config.spec.bands(window_of(config)), config.spec.widths(window_of(config))
+        # all arrays must fit before memory is taken for what the configuration promises
+        inputs = read_array(folder / "vectors.kv.vectors.npy", (n, d))
+        names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs
+        of_output = [read_array(folder / f"{name}.npy", (n, bands, widths * d)) for name in names]
+        attention = read_attention(folder) if config.spec.attends else None
+        model = cls(config, vocab)
+        model.inputs[:, :d] = inputs
+        if model.subwords is not None:
+            rows = model.subwords.rows
+            rows[:, :d] = read_array(folder / "ngrams.npy", (len(rows), d))
+        for array, stored in zip(model.of_output.values(), of_output, strict=True):
+            array.reshape(n, -1, padded(d))[:, :, :d] = stored.reshape(n, bands * widths, d)
+        if attention is not None:
+            words, slots = attention
+            if len(words) != n:
+                raise DataError(f"{str(folder)!r}: {n} words in vocab.tsv, but {len(words)} in config.json")
+            if words.shape[1]:
+                model.word_logits[:, : words.shape[1]] = words
+            model.slot_logits[0, : len(slots)] = slots
+        model.history = History.load(folder / "history.tsv")
+        fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
+        model.record = {key: value for key, value in record.items() if key not in fixed}
+        return model

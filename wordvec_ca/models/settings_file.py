@@ -1,0 +1,35 @@
+"""The settings of a run as TOML, which ``cawv train --config`` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from wordvec_ca._version import __version__
+
+
+def settings_file(settings: Mapping[str, Any]) -> str:
+    """Return the file ``run.toml`` of a model directory.
+
+    Parameters
+    ----------
+    settings : mapping
+        Option of ``cawv train``, without its dashes -> value. One that UTF-8 cannot hold, such as the name of
+        a file that is none, is left out with a comment.
+    """
+    lines = [
+        f"# Settings of a run of cawv {__version__}. To do it again: cawv train --config run.toml -o NEW",
+        "# Options that are not here have their defaults.",
+    ]
+    if "corpus" not in settings:
+        lines.append("# The corpus was not given as files: add it, or give CORPUS on the command line.")
+    kept = {}
+    for name, value in settings.items():
+        try:
+            str(value).encode()
+            kept[name] = value
+        except UnicodeEncodeError:
+            lines.append(f"# {name} was {value!a}")
+    return "\n".join(lines) + "\n\n" + tomli_w.dumps(kept)

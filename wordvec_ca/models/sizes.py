@@ -1,0 +1,109 @@
+"""What a model will take: the shapes of its parameters, memory, disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import nearest_existing
+from wordvec_ca.kernels import padded
+from wordvec_ca.machine import machine_memory
+from wordvec_ca.model_specs import logit_columns
+from wordvec_ca.models.config import TrainConfig
+
+
+def parameter_shapes(config: TrainConfig, n_words: int) -> dict[str, tuple[int, int]]:
+    """Return the shape of each parameter array of a resolved configuration, padding included."""
+    width = padded(config.vector_size)
+    parts = config.spec.bands(window_of(config)) * config.spec.widths(window_of(config))
+    slots, columns = logits_of(config)
+    stride = padded(columns) if config.attention == "full" else columns
+    has_word_logits = config.spec.attends and stride > 0
+    shapes = {
+        "inputs": (n_words, width),
+        "outputs": (n_words, parts * width) if config.negative else (1, 16),
+        "word_logits": (n_words, stride) if has_word_logits else (1, 16),
+        "slot_logits": (1, padded(slots)),
+    }
+    return {**shapes, "nodes": (n_words, parts * width)} if config.hs else shapes
+
+
+ROWS_PER_WORD = 3
+"""Rows of words and n-grams for each word, about, where there are ``subwords``; in English 2.4."""
+
+
+def check_room(directory: str | os.PathLike[str], config: TrainConfig, n_words: int) -> None:
+    """Raise a DataError if the disk has no room for a model: before training, not after."""
+    needed = saved_bytes(config, n_words)
+    free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
+    if needed > free:
+        raise DataError(
+            f"no room for the model {os.fspath(directory)!r}: it takes about {needed / 1e6:,.0f} MB and "
+            f"{free / 1e6:,.0f} MB are free there; make room or choose another output"
+        )
+
+
+def check_memory(config: TrainConfig, n_words: int) -> None:
+    """Raise a DataError if the parameters of a model cannot fit into this machine's memory."""
+    replicas = min(config.replicas or 1, config.workers or 1)
+    needed, present = memory_bytes(config, n_words, replicas), machine_memory()
+    if needed > present:
+        several = f" in {replicas} replicas" if replicas > 1 else ""
+        raise DataError(
+            f"the parameters of {n_words:,} words{several} take {needed / 1e9:,.1f} GB and this machine has "
+            f"{present / 1e9:,.1f} GB of memory: lower vector_size, window or max_final_vocab, "
+            f"or raise min_count{', or take fewer replicas' if several else ''}"
+        )
+
+
+def memory_bytes(config: TrainConfig, n_words: int, replicas: int = 1) -> int:
+    """Return the bytes of memory that the parameters of a resolved configuration take, padding included.
+
+    Parameters
+    ----------
+    config : TrainConfig
+    n_words : int
+        Vocabulary.
+    replicas : int, default 1
+        Copies of the parameters; several have their common base besides.
+    """
+    shapes = list(parameter_shapes(config, n_words).values())
+    copies = replicas + (replicas > 1)
+    rows = sum(4 * rows * columns for rows, columns in shapes) * copies
+    if config.subwords:  # and each further thread composes vectors of its own
+        composed = max(0, (config.workers or 1) - copies)
+        rows += 4 * (ROWS_PER_WORD * copies + composed) * n_words * shapes[0][1]
+    return rows
+
+
+def n_parameters(config: TrainConfig, n_words: int) -> int:
+    """Return how many numbers learn in a resolved configuration."""
+    slots, columns = logits_of(config)
+    of_output = config.spec.bands(window_of(config)) * config.spec.widths(window_of(config))
+    parts = ROWS_PER_WORD if config.subwords else 1
+    parts += of_output * (bool(config.negative) + config.hs)
+    attends = config.spec.attends
+    columns = columns if attends else 0
+    per_place = slots if attends and config.attention != "word" else 0
+    return n_words * (config.vector_size * parts + columns) + per_place
+
+
+def saved_bytes(config: TrainConfig, n_words: int) -> int:
+    """Return about how many bytes the model directory of a resolved configuration takes."""
+    composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
+    return 4 * n_parameters(config, n_words) + 60 * n_words + composed  # a word and its count stand twice
+
+
+def logits_of(config: TrainConfig) -> tuple[int, int]:
+    """Return how many attention logits a resolved configuration has by place (s), and for each word (K)."""
+    parts = config.rings()
+    places = sum(len(part.offsets) for part in parts)
+    return places, logit_columns(config.attention, places, len(parts))
+
+
+def window_of(config: TrainConfig) -> int:
+    """Return the context words on each side of a resolved configuration."""
+    assert config.window is not None, "the configuration is resolved"
+    return config.window

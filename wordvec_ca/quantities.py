@@ -1,0 +1,24 @@
+"""Quantities as text for people: durations and sizes."""
+
+from __future__ import annotations
+
+import math
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as ``12.3 s``, ``45 min`` or ``3 h 5 min``; ``-`` if it is NaN or infinite."""
+    if not math.isfinite(seconds):
+        return "-"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 120 else f"{minutes} min"
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes in powers of 1000: ``1.5 GB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"

@@ -1,0 +1,186 @@
+"""Section on attention: how much each place, word and class of words gets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import TrainConfig, read_attention
+from wordvec_ca.report.figure import Figure, chart_figure
+from wordvec_ca.report.svg import Series, heat_map
+from wordvec_ca.vectors import KeyedVectors, Part, logits_by_part
+
+BANDS = (50, 1_000, 10_000)
+"""Ranks at which the words of the heat map are divided; most of the first are function words."""
+
+MOST_PLACES = 25
+"""Places on each side that the heat map shows."""
+
+UNIT = "1 is what an average word at an average place gets; words count as often as training meets them."
+
+
+class Attention(NamedTuple):
+    """How much attention words get, as a multiple of what an average word at an average place gets.
+
+    Attributes
+    ----------
+    part : Part
+        The part of the vectors for which this holds.
+    by_word : ndarray of shape (n_words, n_places), float64
+        One place if the model does not tell places apart.
+    by_place : ndarray of shape (n_places,), float64
+        The mean over the words of the text, as training sees them.
+    weights : ndarray of shape (n_words,), float64
+        Relative frequency of each word in training, after sub-sampling.
+    """
+
+    part: Part
+    by_word: np.ndarray
+    by_place: np.ndarray
+    weights: np.ndarray
+
+
+def relative_attention(folder: Path, counts: np.ndarray | None, config: TrainConfig) -> list[Attention]:
+    """Return how much attention the words of a cbow-attn model get at each place, for each part.
+
+    The attention weights of a window are proportional to exp(K + s) and sum to 1 (docs/models.md). Here they
+    are divided by their mean over places and words; each word counts as often as training reads it.
+    """
+    words, slots = read_attention(folder)
+    n_words = len(words)
+    met = np.ones(n_words) if counts is None else np.maximum(counts.astype(np.float64), 1e-9)
+    if config.sample > 0:
+        ratio = config.sample * met.sum() / met
+        met = met * np.minimum(np.sqrt(ratio) + ratio, 1)
+    weights = met / met.sum()
+    found = []
+    for part, of_words, of_slots in logits_by_part(words, slots, config.attention, config.rings()):
+        logits = np.zeros((n_words, len(of_slots) if config.attention != "word" else 1))
+        if config.attention != "word":
+            logits += of_slots.astype(np.float64)
+        if of_words.shape[1]:
+            logits += of_words
+        strength = np.exp(np.clip(np.nan_to_num(logits), -config.attention_clip, config.attention_clip))
+        by_place = weights @ strength
+        mean = float(by_place.mean())
+        found.append(Attention(part, strength / mean, by_place / mean, weights))
+    return found
+
+
+def word_classes(words: Sequence[str]) -> list[tuple[str, np.ndarray]]:
+    """Return named groups of words, as indices: punctuation, numbers, and other words by frequency.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Most frequent first.
+    """
+    kinds = np.array(
+        [0 if not any(map(str.isalnum, w)) else 1 if not any(map(str.isalpha, w)) else 2 for w in words]
+    )
+    rank = np.arange(1, len(words) + 1)
+    groups = [("punctuation", np.flatnonzero(kinds == 0)), ("numbers", np.flatnonzero(kinds == 1))]
+    for low, high in zip((0, *BANDS), (*BANDS, len(words)), strict=True):
+        name = f"words {low + 1:,} – {min(high, len(words)):,}"
+        groups.append((name, np.flatnonzero((kinds == 2) & (rank > low) & (rank <= high))))
+    return [(name, members) for name, members in groups if len(members)]
+
+
+def attention(folder: Path, vectors: KeyedVectors, config: TrainConfig) -> dict[str, Any]:
+    """Return the content of the section for a cbow-attn model.
+
+    Returns
+    -------
+    dict
+        ``by`` (what the logits depend on), ``warmup`` (share of the run) and ``parts``: for each part of the
+        vectors ``title`` ('' if there is one), ``by_place`` (Figure or None), ``favourites`` (dict or None)
+        and ``heat`` (dict or None).
+    """
+    return {
+        "by": "by word and place" if config.attention == "full" else f"by {config.attention}",
+        "warmup": f"{config.attention_warmup:.0%}",
+        "parts": [
+            _part(folder, vectors, found, config)
+            for found in relative_attention(folder, vectors.counts, config)
+        ],
+    }
+
+
+def _part(folder: Path, vectors: KeyedVectors, found: Attention, config: TrainConfig) -> dict[str, Any]:
+    """Return what is shown of one part."""
+    if len(found.weights) != len(vectors):
+        raise DataError(f"{str(folder)!r}: {len(vectors)} words, but attention for {len(found.weights)}")
+    part, of_words = found.part, config.attention != "position"
+    title = f"{part.name}: {part.size} dimensions, places {part.nearest} to {part.farthest}"
+    return {
+        "title": title if part.name else "",
+        "by_place": None if config.attention == "word" else _by_place(found),
+        "favourites": _favourites(vectors, found) if of_words else None,
+        "heat": _heat(vectors, found, config.attention != "word") if of_words else None,
+    }
+
+
+def _near(found: Attention) -> tuple[slice, list[int]]:
+    """Return which places are shown, and how far from the target they are."""
+    half = len(found.by_place) // 2
+    near = slice(max(0, half - MOST_PLACES), half + MOST_PLACES)
+    return near, found.part.offsets[near]
+
+
+def _by_place(found: Attention) -> Figure:
+    near, offsets = _near(found)
+    n_places = len(offsets)
+    best = found.part.offsets[int(found.by_place.argmax())]
+    what = f"Attention by place, all words together; most goes to {best:+d}. {UNIT}"
+    shares = found.by_place[near].tolist()
+    offsets.insert(n_places // 2, 0)  # the target, which gets none
+    shares.insert(n_places // 2, math.nan)
+    drawn = [Series("attention", offsets, shares, dots=n_places <= 4)]
+    made = chart_figure("Attention by place", what, drawn, "place", "attention", zero=True)
+    return made._replace(title="By place")
+
+
+def _heat(vectors: KeyedVectors, found: Attention, has_places: bool) -> dict[str, Any]:
+    """Return the heat map by class of word and place, and its numbers."""
+    near, offsets = _near(found) if has_places else (slice(0, 1), [])
+    classes = word_classes(vectors.index_to_key)
+    names = [name for name, _ in classes]
+    columns = [f"{offset:+d}" for offset in offsets] if has_places else ["any place"]
+    values = [
+        np.average(found.by_word[members], axis=0, weights=found.weights[members])[near].tolist()
+        for _, members in classes
+    ]
+    half = len(found.by_place) // 2
+    what = f"Punctuation, numbers, and all other words by rank of frequency. {UNIT}"
+    if has_places and half > MOST_PLACES:
+        what += f" The {MOST_PLACES} nearest of {half} places on each side."
+    drawing = Markup(heat_map("Attention by class of word and place", what, names, columns, values))
+    title = f"By class of word{' and place' if has_places else ''}"
+    return {
+        "figure": Figure(title, what, drawing),
+        "columns": columns,
+        "rows": [(name, [f"{value:.2f}" for value in row]) for name, row in zip(names, values, strict=True)],
+    }
+
+
+def _favourites(vectors: KeyedVectors, found: Attention) -> dict[str, Any]:
+    """Return the words that get most and least attention, of the frequent ones."""
+    known = min(len(vectors), 5_000)
+    mean = found.by_word[:known].mean(axis=1)
+    order = np.argsort(mean, kind="stable")
+
+    def listed(rows: Iterable[int]) -> list[tuple[str, str]]:
+        return [(vectors.index_to_key[row], f"{mean[row]:.2g}") for row in rows]
+
+    n = min(24, known // 2)
+    return {
+        "most": listed(order[::-1][:n].tolist()),
+        "least": listed(order[:n].tolist()),
+        "known": f"{known:,}",
+    }

@@ -1,0 +1,32 @@
+"""A figure of the page: a drawing with a heading and a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from wordvec_ca.report.svg import Series, chart
+
+
+class Figure(NamedTuple):
+    """A drawing with its title and caption.
+
+    Attributes
+    ----------
+    title, caption : str
+    drawing : Markup
+        An ``svg`` element; empty if there is nothing to draw.
+    """
+
+    title: str
+    caption: str
+    drawing: Markup
+
+
+def chart_figure(
+    title: str, caption: str, series: Sequence[Series], x_label: str, y_label: str, **axes: Any
+) -> Figure:
+    """Return a figure of a chart; parameters as in :func:`wordvec_ca.report.svg.chart`."""
+    return Figure(title, caption, Markup(chart(title, caption, series, x_label, y_label, **axes)))

@@ -1,0 +1,62 @@
+"""Section on neighbours: the nearest words of some frequent, medium and rare ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors
+
+NEAREST = 6
+"""Neighbours of each word."""
+
+
+def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
+    """Return rows of some frequent, medium and rare words, always the same ones.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Most frequent first. Words of three letters or more are preferred; those of the very front, which say
+        little, are left out.
+    """
+    long = [row for row, word in enumerate(words) if len(word) > 2 and word.isalpha()]
+    usable = long if len(long) >= 30 else list(range(len(words)))
+    n = len(usable)
+    begin = min(100, n // 20)
+    spans = {
+        "frequent": (begin, max(begin + 5, n // 50)),
+        "medium": (n // 5, n // 2),
+        "rare": (max(0, n - max(5, n // 10)), n),
+    }
+    found = {}
+    for name, (low, high) in spans.items():
+        places = np.linspace(low, max(low, high - 1), 5).astype(int).tolist()
+        found[name] = sorted({usable[min(place, n - 1)] for place in places})
+    return found
+
+
+def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
+    """Return tables of neighbours.
+
+    Returns
+    -------
+    list of dict
+        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)).
+    """
+    tables = []
+    for name, rows in chosen_words(vectors.index_to_key).items():
+        lines = []
+        for row in rows:
+            word = vectors.index_to_key[row]
+            try:
+                nearest = list(vectors.most_similar(word, topn=NEAREST))
+            except DataError:  # its vector is zero or not finite
+                nearest = []
+            count = "" if vectors.counts is None else f"{int(vectors.counts[row]):,}"
+            lines.append((word, count, [(other, f"{score:.2f}") for other, score in nearest]))
+        tables.append({"title": f"{name.capitalize()} words", "rows": lines})
+    return tables

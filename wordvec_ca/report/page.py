@@ -1,0 +1,80 @@
+"""The report of a run: one HTML page that explains a model directory and loads nothing from elsewhere.
+
+Each section is a function that returns its content as plain data; ``page.html`` turns that into HTML, and
+``style.css`` sets colours and layout. Words and names can be hostile: Jinja escapes every string that is not
+``Markup``, and control characters are made visible first.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from wordvec_ca._version import __version__
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import History, read_config, read_record
+from wordvec_ca.report.attention import attention
+from wordvec_ca.report.facts import details, reproduction
+from wordvec_ca.report.neighbours import neighbour_tables
+from wordvec_ca.report.run import summary, training_figures
+from wordvec_ca.report.vocabulary import vocabulary
+from wordvec_ca.report.wording import visible
+from wordvec_ca.vectors import KeyedVectors
+
+
+def render(directory: str | os.PathLike[str]) -> str:
+    """Return an HTML page about a model directory: how it was trained, its vocabulary and what it learnt.
+
+    The page is complete: it has no script and loads nothing.
+
+    Parameters
+    ----------
+    directory : path
+        Model directory.
+
+    Returns
+    -------
+    str
+        HTML, to be written in UTF-8.
+
+    Raises
+    ------
+    DataError
+        It is no complete model directory.
+    """
+    folder = Path(directory)
+    record, config = read_record(folder), read_config(folder)
+    vectors = KeyedVectors.load(folder, format="model")
+    if len(vectors) == 0:
+        raise DataError(f"{str(folder)!r} has no words: there is nothing to report")
+    templates = Environment(
+        loader=PackageLoader("wordvec_ca.report", ""),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    source, _, _ = templates.loader.get_source(templates, "style.css")  # type: ignore[union-attr]
+    return templates.get_template("page.html").render(
+        name=folder.resolve().name,
+        version=__version__,
+        style=Markup(source),
+        config=config,
+        summary=summary(record, config, len(vectors)),
+        training=training_figures(History.load(folder / "history.tsv")),
+        vocabulary=vocabulary(vectors, record, config),
+        attention=attention(folder, vectors, config) if config.spec.attends else None,
+        neighbours=neighbour_tables(vectors),
+        reproduction=reproduction(record, config),
+        details=details(record, config),
+    )
+
+
+def _visible(value: Any) -> Any:
+    """Make text that is not markup visible, before it is escaped."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,100 @@
+"""Sections on the run: its summary, and charts of loss, learning rate, speed and attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.models import History, TrainConfig
+from wordvec_ca.quantities import duration
+from wordvec_ca.report.figure import Figure, chart_figure
+from wordvec_ca.report.svg import Series, short
+from wordvec_ca.report.wording import finite_numbers, shown
+
+
+def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[str, Any]:
+    """Return the content of the page's head.
+
+    Returns
+    -------
+    dict
+        ``began`` (str, may be empty), ``interrupted`` (bool), ``trained`` (str, may be empty) and ``tiles``
+        (list of (label, value)).
+    """
+    timings = record.get("timings")
+    timings = timings if isinstance(timings, dict) else {}
+    began = record.get("started")
+    tiles = [("model", config.model), ("words", f"{n_words:,}"), ("dimensions", str(config.vector_size))]
+    tiles.append(("window", f"± {config.window}"))
+    if record.get("raw_tokens"):
+        tiles.append(("tokens of text", short(record["raw_tokens"])))
+    for label, key in (("loss, last epoch", "loss_by_epoch"), ("held-out loss", "valid_loss_by_epoch")):
+        losses = finite_numbers(record.get(key))
+        if losses:
+            tiles.append((label, f"{losses[-1]:.4f}"))
+    seconds, speed = timings.get("training_seconds"), timings.get("words_per_second")
+    if isinstance(seconds, int | float):
+        tiles.append(("training time", duration(seconds)))
+    if isinstance(speed, int | float):
+        tiles.append(("words a second", short(speed)))
+    done = record.get("trained_fraction")
+    return {
+        "began": shown(began).replace("T", " ").removesuffix("+00:00") if began else "",
+        "interrupted": bool(record.get("interrupted")),
+        "trained": f"{done:.1%}" if isinstance(done, int | float) else "",
+        "tiles": tiles,
+    }
+
+
+def training_figures(history: History) -> list[Figure]:
+    """Return charts of loss, learning rate, speed and concentration of attention, as far as known."""
+    points = history.points
+    if not points:
+        return []
+    figures = []
+    words = [float(point.words) for point in points]
+    valid = [(point.words, point.valid_loss) for point in points if not math.isnan(point.valid_loss)]
+    loss = [Series("training", words, [point.loss for point in points])]
+    if valid:
+        ends, held_out = zip(*valid, strict=True)
+        loss.append(Series("held out, after each epoch", ends, held_out, dots=True))
+    losses = [point.loss for point in points if not math.isnan(point.loss)]
+    if losses:
+        what = f"Mean loss per prediction: {losses[0]:.3f} at first, {losses[-1]:.3f} at the end, in nats."
+        if valid:
+            what += f" Held-out loss: {valid[-1][1]:.3f}."
+        figures.append(chart_figure("Loss", what, loss, "words of text read", "nats"))
+    what = f"Learning rate: {points[0].alpha:.4g} at first, {points[-1].alpha:.4g} at the end."
+    rates = [Series("learning rate", words, [point.alpha for point in points])]
+    figures.append(chart_figure("Learning rate", what, rates, "words of text read", "alpha", zero=True))
+    speeds = _speeds(history)
+    known = [speed for speed in speeds if not math.isnan(speed)]
+    if known:
+        seconds = [point.seconds for point in points]
+        median = short(float(np.median(known)))
+        what = f"Words of text a second, all workers together: {median} in the median."
+        speed = [Series("words a second", seconds, speeds)]
+        figures.append(chart_figure("Speed", what, speed, "seconds", "words/s", zero=True))
+    concentration = [point.attention_concentration for point in points]
+    if any(not math.isnan(value) for value in concentration):
+        last = next(value for value in reversed(concentration) if not math.isnan(value))
+        title = "Concentration of attention"
+        what = (
+            f"Mean sum of squared attention weights of a window, {last:.3f} at the end: 1 / n if n words "
+            "share it evenly, 1 if a single word has it all."
+        )
+        attention = [Series("concentration", words, concentration)]
+        figures.append(chart_figure(title, what, attention, "words of text read", "concentration", zero=True))
+    return figures
+
+
+def _speeds(history: History) -> list[float]:
+    """Return the words per second from each point to the next, NaN where no time has passed."""
+    words = [0, *(point.words for point in history.points)]
+    seconds = [0.0, *(point.seconds for point in history.points)]
+    return [
+        (words[i] - words[i - 1]) / (seconds[i] - seconds[i - 1]) if seconds[i] > seconds[i - 1] else math.nan
+        for i in range(1, len(words))
+    ]

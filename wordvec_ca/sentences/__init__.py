@@ -1,0 +1,29 @@
+"""Vectors of sentences from vectors of words: averages, SIF, uSIF, CA-SEM, and search among them.
+
+Comes in: `KeyedVectors` and sentences. Goes out: an array with a row for each sentence, re-embedded word
+vectors, or the nearest sentences of an index.
+"""
+
+from wordvec_ca.sentences.ca_sem import reembed
+from wordvec_ca.sentences.counts import WordCounts, count_text, text_words
+from wordvec_ca.sentences.coverage import Coverage
+from wordvec_ca.sentences.index import SearchIndex, read_index_record
+from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES, save_reembedded
+from wordvec_ca.sentences.text_lines import TextLines
+from wordvec_ca.sentences.unknown_words import with_rows_for
+from wordvec_ca.sentences.vectorizer import SentenceVectorizer
+
+__all__ = [
+    "REEMBEDDING_FILES",
+    "Coverage",
+    "SearchIndex",
+    "SentenceVectorizer",
+    "TextLines",
+    "WordCounts",
+    "count_text",
+    "read_index_record",
+    "reembed",
+    "save_reembedded",
+    "text_words",
+    "with_rows_for",
+]

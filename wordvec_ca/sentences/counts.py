@@ -1,0 +1,200 @@
+"""How often each known word occurs in a text: the statistics that CA-SEM and the frequency factors need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """How often each known word occurs in a text: all that Algorithm 1 needs.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_words,), int64
+        Occurrences of each word, in the row order of the vectors.
+    n_oov : int
+        Tokens that are not among the words.
+    n_sentences : int
+        Sentences read, empty ones included.
+    """
+
+    counts: NDArray[np.int64]
+    n_oov: int = 0
+    n_sentences: int = 0
+
+    @property
+    def n_tokens(self) -> int:
+        """All tokens, known or not."""
+        return int(self.counts.sum()) + self.n_oov
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        """Return the counts of both texts: the "reduce" over shards."""
+        if self.counts.shape != other.counts.shape:
+            raise DataError(
+                f"cannot add counts of {len(self.counts)} and of {len(other.counts)} words: "
+                "count every shard against the same word vectors"
+            )
+        return WordCounts(
+            self.counts + other.counts, self.n_oov + other.n_oov, self.n_sentences + other.n_sentences
+        )
+
+    def save(self, path: str | Path, *, follow_links: bool = True) -> None:
+        """Write the counts to one ``.npz`` file (plain arrays, no pickle), through a symbolic link or not."""
+        with atomic_file(path, follow_links=follow_links) as file:
+            np.savez(file, counts=self.counts, n_oov=self.n_oov, n_sentences=self.n_sentences)
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordCounts:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        DataError
+            If the file is not such a file.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(
+                    arrays["counts"].astype(np.int64), int(arrays["n_oov"]), int(arrays["n_sentences"])
+                )
+        except OSError:
+            raise
+        except Exception as error:  # damaged arrays raise nearly anything
+            raise DataError(f"{path} is not a file of word counts (WordCounts.save): {error}") from error
+
+    @classmethod
+    def from_ids(cls, ids: NDArray[np.integer[Any]], n_words: int, n_sentences: int) -> WordCounts:
+        """Count encoded tokens.
+
+        Parameters
+        ----------
+        ids : ndarray of integers
+            Row of each token; a negative number marks an unknown token.
+        n_words : int
+            Rows of the vectors.
+        n_sentences : int
+            Sentences that the tokens came from.
+        """
+        known = ids[ids >= 0]
+        counts = np.bincount(known, minlength=n_words).astype(np.int64)
+        return cls(counts, len(ids) - len(known), n_sentences)
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, int], key_to_index: Mapping[str, int]) -> WordCounts:
+        """Take the counts from a table word -> count.
+
+        Words of the vectors that the table lacks count 0; words of the table that have no vector are
+        out-of-vocabulary tokens.
+
+        Raises
+        ------
+        DataError
+            If a count is negative or not a whole number.
+        """
+        counts = np.zeros(len(key_to_index), np.int64)
+        n_oov = 0
+        for word, count in mapping.items():
+            if count < 0 or int(count) != count:
+                raise DataError(f"the count of {word!r} is {count!r}: counts must be whole numbers >= 0")
+            row = key_to_index.get(word, -1)
+            if row >= 0:
+                counts[row] += int(count)
+            else:
+                n_oov += int(count)
+        return cls(counts, n_oov)
+
+
+def count_sentences(sentences: Iterable[Iterable[str]], key_to_index: Mapping[str, int]) -> WordCounts:
+    """Count the words of tokenised sentences in one pass.
+
+    Parameters
+    ----------
+    sentences : iterable of token lists
+        Read once.
+    key_to_index : mapping word -> row
+        The known words.
+
+    Raises
+    ------
+    DataError
+        If a sentence is a string rather than a list of tokens.
+    """
+    tally: dict[str, int] = {}
+    n_sentences = 0
+    for sentence in sentences:
+        if isinstance(sentence, str | bytes):
+            raise DataError(f"sentence {n_sentences} is a string, {sentence[:40]!r}: give lists of tokens")
+        n_sentences += 1
+        for token in sentence:
+            tally[token] = tally.get(token, 0) + 1
+    return replace(WordCounts.from_mapping(tally, key_to_index), n_sentences=n_sentences)
+
+
+def count_text(
+    corpus: Any,
+    key_to_index: Mapping[str, int],
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    workers: int | None = None,
+    progress: Any = None,
+) -> WordCounts:
+    """Count the words of text files, tokenised as in training, on all cores.
+
+    The counts of several calls add up: a corpus in shards may be counted anywhere, in any order, and the sum
+    is that of one pass.
+
+    Parameters
+    ----------
+    corpus : path, list of paths, binary stream or iterable of lines
+        What :func:`wordvec_ca.corpus.count_corpus` reads: one sentence a line, plain or compressed.
+    key_to_index : mapping word -> row
+        The known words.
+    tokenizer, lowercase, workers, progress
+        As there.
+
+    Returns
+    -------
+    WordCounts
+
+    Raises
+    ------
+    DataError
+        If the text cannot be read.
+    """
+    table, n_lines = text_words(
+        corpus, tokenizer=tokenizer, lowercase=lowercase, workers=workers, progress=progress
+    )
+    return replace(WordCounts.from_mapping(table, key_to_index), n_sentences=n_lines)
+
+
+def text_words(
+    corpus: Any,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+    workers: int | None = None,
+    progress: Any = None,
+) -> tuple[dict[str, int], int]:
+    """Return how often each word stands in text files, the most frequent first, and how many lines there are.
+
+    Parameters and errors are those of `count_text`.
+    """
+    from wordvec_ca.corpus import TextOptions, count_corpus
+
+    vocab, stats = count_corpus(
+        corpus,
+        TextOptions(min_count=1, tokenizer=tokenizer, lowercase=lowercase, workers=workers),
+        progress=progress,
+    )
+    return dict(zip(vocab.words, vocab.counts.tolist(), strict=True)), stats.lines

@@ -1,0 +1,316 @@
+"""Find the sentences of a collection that are nearest to a query.
+
+The vectors of all sentences, of length one, lie in one memory-mapped file; a query is one exact product with
+it, so that nothing is missed and the memory needed beyond the map is a score per sentence.
+
+An index is a directory::
+
+    config.json                     sizes, what was indexed, with which version
+    vectors.npy                     float32 or float16 (n_sentences, vector_size), rows of length one or zero
+    text.bin, offsets.npy           the sentences in UTF-8, and where each begins: int64 (n_sentences + 1,)
+    blank.npy                       int64, rows of sentences without a known word, never found
+    sentences.json, sentences.npz   the fitted SentenceVectorizer (v0.npy and others for ca-sem)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca._version import __version__
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table, map_npy, replacing, save_npy, write_npy_stream
+from wordvec_ca.kernels import row_products
+from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
+from wordvec_ca.sentences.vectorizer import SentenceVectorizer
+from wordvec_ca.sentences.word_vectors import WordVectors
+from wordvec_ca.vectors import ApproximateNeighbours, highest
+
+FILES = REEMBEDDING_FILES | {
+    "config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "sentences.json", "sentences.npz",
+}  # fmt: skip
+"""Files of an index; a directory with any other file is never replaced."""
+
+BLOCK_ROWS = 16384
+"""Lengths of sentences collected in a list before they become an array."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A sentence found.
+
+    Parameters
+    ----------
+    score : float
+        Cosine with the query.
+    row : int
+        Number of the sentence in the collection, from 0.
+    text : str
+        The sentence.
+    """
+
+    score: float
+    row: int
+    text: str
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows of length one; zero stays zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+class SearchIndex:
+    """Sentences that can be searched; made by :meth:`build`, opened by :meth:`load`.
+
+    Attributes
+    ----------
+    vectors : memory map of shape (n_sentences, vector_size), float32 or float16
+    vectorizer : SentenceVectorizer
+        Turns a query into a vector.
+    record : dict
+        ``config.json``.
+    """
+
+    def __init__(self, directory: str | Path, vectorizer: SentenceVectorizer, record: dict[str, Any]) -> None:
+        directory = Path(directory)
+        self.vectorizer = vectorizer
+        self.record = record
+        try:
+            self.vectors: NDArray[Any] = map_npy(directory / "vectors.npy")
+            self._offsets: NDArray[np.int64] = map_npy(directory / "offsets.npy")
+            self._blank: NDArray[np.int64] = np.array(map_npy(directory / "blank.npy"))
+            size = (directory / "text.bin").stat().st_size
+            self._text: NDArray[np.uint8] = (
+                np.memmap(directory / "text.bin", np.uint8, "r") if size else np.zeros(0, np.uint8)
+            )
+        except (OSError, ValueError) as error:
+            raise DataError(f"{directory} is damaged: {error}; build the index again") from error
+        lists = all(array.ndim == 1 and array.dtype == np.int64 for array in (self._offsets, self._blank))
+        table = self.vectors.ndim == 2 and self.vectors.dtype.kind == "f"
+        if not lists or not table or len(self._offsets) != len(self.vectors) + 1 or self._offsets[-1] != size:
+            raise DataError(f"{directory} is damaged: its files do not fit together; build the index again")
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.vectors)
+
+    def __repr__(self) -> str:
+        shape = f"vector_size={self.vectors.shape[1]}, {self.vectors.dtype}"
+        return f"SearchIndex({len(self)} sentences, {shape}, method={self.vectorizer.method_!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the first sentences."""
+        rows = [(row, self.text(row)) for row in range(min(5, len(self)))]
+        return html_table(f"SearchIndex: {len(self):,} sentences", ("row", "sentence"), rows)
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Iterable[str],
+        vectorizer: SentenceVectorizer,
+        directory: str | Path,
+        *,
+        dtype: Literal["float32", "float16"] = "float32",
+        source: dict[str, Any] | None = None,
+    ) -> Self:
+        """Index sentences, read once and never held.
+
+        Parameters
+        ----------
+        sentences : iterable of str
+            The collection; also the texts that are shown.
+        vectorizer : SentenceVectorizer
+            Fitted, for instance on the same sentences.
+        directory : path
+            Is created; an older index there is replaced when the new one is complete.
+        dtype : {"float32", "float16"}
+            float16 takes half the disk and memory; cosines are then right to about 0.001.
+        source : dict, optional
+            Description of the collection, for ``config.json``.
+
+        Returns
+        -------
+        SearchIndex
+
+        Raises
+        ------
+        DataError
+            If there are no sentences, or ``directory`` holds something that is not an index.
+        """
+        if dtype not in ("float32", "float16"):
+            raise ValueError(f"dtype={dtype!r}: it must be 'float32' or 'float16'")
+        with replacing(directory, overwrite=True, files=FILES) as folder:
+            record = _write(sentences, vectorizer, folder, dtype)
+            record["source"] = source or {}
+            (folder / "config.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        return cls(directory, vectorizer, record)
+
+    @classmethod
+    def load(cls, directory: str | Path, vectors: WordVectors | str | Path) -> Self:
+        """Open an index; nothing is read until it is searched.
+
+        Parameters
+        ----------
+        directory : path
+            What :meth:`build` made.
+        vectors : KeyedVectors or path
+            The word vectors that it was built with.
+
+        Raises
+        ------
+        DataError
+            If there is no index, it is damaged, or the word vectors are others.
+        """
+        record = read_index_record(directory)
+        return cls(directory, SentenceVectorizer.load(directory, vectors), record)
+
+    def search(
+        self, query: str, topn: int = 10, *, indexer: ApproximateNeighbours | None = None
+    ) -> list[Hit]:
+        """Return the sentences nearest to a query, best first; of equal ones the earlier.
+
+        Parameters
+        ----------
+        query : str
+            A sentence.
+        topn : int
+            How many at most.
+        indexer : ApproximateNeighbours, optional
+            Over ``vectors``: finds most of the nearest sentences without looking at every one.
+
+        Raises
+        ------
+        DataError
+            If no word of the query has a vector.
+        """
+        return self.search_many([query], topn, indexer=indexer)[0]
+
+    def search_many(
+        self, queries: list[str], topn: int = 10, *, indexer: ApproximateNeighbours | None = None
+    ) -> list[list[Hit]]:
+        """Search for several queries in one pass over the index.
+
+        Parameters
+        ----------
+        queries : list of str
+            Sentences.
+        topn : int
+            How many hits for each.
+        indexer : ApproximateNeighbours, optional
+            See `search`.
+
+        Returns
+        -------
+        list of list of Hit
+        """
+        if topn < 1:
+            raise ValueError(f"topn={topn}: it must be >= 1")
+        targets = _unit(self.vectorizer.transform(queries))
+        for query, target in zip(queries, targets, strict=True):
+            if not target.any():
+                raise DataError(
+                    f"no word of the query {query[:80]!r} has a vector other than zero: use other words"
+                )
+        if indexer is not None:
+            found = [indexer.nearest(target, topn) for target in targets]
+            return [
+                [
+                    Hit(score, row, self.text(row))
+                    for row, score in zip(rows.tolist(), cosines.tolist(), strict=True)
+                ]
+                for rows, cosines in found
+            ]
+        scores = row_products(self.vectors, targets, np.empty((len(queries), len(self)), np.float32))
+        scores[:, self._blank] = -np.inf
+        return [self._hits(row, topn) for row in scores]
+
+    def _hits(self, scores: NDArray[np.float32], topn: int) -> list[Hit]:
+        return [Hit(float(scores[row]), row, self.text(row)) for row in highest(scores, topn)]
+
+    def text(self, row: int) -> str:
+        """Return a sentence of the collection."""
+        return bytes(self._text[self._offsets[row] : self._offsets[row + 1]]).decode("utf-8", "replace")
+
+
+def read_index_record(directory: str | Path) -> dict[str, Any]:
+    """Return ``config.json``.
+
+    Raises
+    ------
+    DataError
+        If there is none, or it is of a newer format.
+    """
+    path = Path(directory) / "config.json"
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{directory} is not a search index: it has no {path.name}; choose another"
+        ) from error
+    except (OSError, RecursionError, ValueError) as error:
+        raise DataError(
+            f"{directory} is not a search index ({error}): build one with 'cawv search'"
+        ) from error
+    if not isinstance(record, dict) or record.get("kind") != "search index":
+        raise DataError(f"{directory} is not a search index: build one with 'cawv search'")
+    if record.get("format") != 1:
+        raise DataError(
+            f"{path} has format {record.get('format')!r}; this program knows format 1: build again"
+        )
+    return record
+
+
+def _write(
+    sentences: Iterable[str], vectorizer: SentenceVectorizer, directory: Path, dtype: str
+) -> dict[str, Any]:
+    """Write all files except ``config.json``, and return the content of that file."""
+    offsets: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+    blank: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    n_rows = 0
+
+    with open(directory / "text.bin", "wb") as file:
+
+        def kept() -> Iterator[str]:
+            lengths: list[int] = []
+            for sentence in sentences:
+                encoded = sentence.encode("utf-8", "replace")
+                file.write(encoded)
+                lengths.append(len(encoded))
+                if len(lengths) == BLOCK_ROWS:
+                    offsets.append(offsets[-1][-1] + np.cumsum(lengths))
+                    lengths.clear()
+                yield sentence
+            if lengths:
+                offsets.append(offsets[-1][-1] + np.cumsum(lengths))
+
+        def rows() -> Iterator[NDArray[np.float32]]:
+            nonlocal n_rows
+            for block, _ in vectorizer.stream(kept()):
+                blank.append(np.flatnonzero(~block.any(axis=1)) + n_rows)
+                n_rows += len(block)
+                yield _unit(block)
+
+        size = vectorizer.vectors_.vectors.shape[1]
+        write_npy_stream(directory / "vectors.npy", rows(), size, dtype)
+    if n_rows == 0:
+        raise DataError("there are no sentences to index: give at least one")
+    save_npy(directory / "offsets.npy", np.concatenate(offsets))
+    save_npy(directory / "blank.npy", np.concatenate(blank))
+    vectorizer.save(directory)
+    n_blank = sum(map(len, blank))
+    return {
+        "format": 1,
+        "kind": "search index",
+        "version": __version__,
+        "n_sentences": n_rows,
+        "n_blank": n_blank,
+        "vector_size": size,
+        "dtype": dtype,
+    }

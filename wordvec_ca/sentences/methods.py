@@ -1,0 +1,89 @@
+"""The methods of sentence vectors: their names, what goes with them, and which one is the default."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.sentences.word_vectors import WordVectors
+from wordvec_ca.text import check_tokenizer
+
+Method = Literal["auto", "attention", "mean", "idf", "sif", "usif", "ca-sem"]
+Readout = Literal["full", "full-no-oov", "sensitive"]
+
+METHODS: tuple[Method, ...] = ("mean", "idf", "sif", "usif", "ca-sem")
+"""Those that need nothing but vectors."""
+
+READOUTS: tuple[Readout, ...] = ("full", "full-no-oov", "sensitive")
+
+ALLOWED: dict[str, tuple[Any, ...]] = {
+    "method": ("auto", "attention", *METHODS),
+    "readout": READOUTS,
+    "frequency": (None, "idf", "sif", "usif"),
+    "attention": (None, True, False),
+    "pooling": ("mean", "sum"),
+}
+"""Parameters that have one of a few values."""
+
+N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem": 1, "sif": 1, "usif": 5}
+"""Common directions that a method removes by default; the others none."""
+
+
+def check_parameters(params: dict[str, Any]) -> None:
+    """Raise ValueError if a parameter of a SentenceVectorizer has a value that is not allowed."""
+    for name, values in ALLOWED.items():
+        if params[name] not in values:
+            raise ValueError(f"{name}={params[name]!r}: it must be one of {values}")
+    if not params["a"] > 0:
+        raise ValueError(f"a={params['a']}: it must be > 0")
+    if params["n_components"] is not None and params["n_components"] < 0:
+        raise ValueError(f"n_components={params['n_components']}: it must be >= 0 or None")
+    if isinstance(params["tokenizer"], str):
+        check_tokenizer(params["tokenizer"])
+    if isinstance(params["counts"], str) and params["counts"] not in ("auto", "fit"):
+        raise ValueError(f"counts={params['counts']!r}: it must be 'auto', 'fit', a mapping or an array")
+
+
+def choose(
+    method: Method, attention: bool | None, vectors: WordVectors
+) -> tuple[Method, NDArray[np.float32] | None]:
+    """Return the method that "auto" stands for, and the attention weights of words, if they are used.
+
+    The default of attention models was chosen on training pairs (docs/measurements/attention-weights.md).
+
+    Raises
+    ------
+    DataError
+        Attention weights are wanted, but the vectors have none.
+    ValueError
+        ``method="attention"`` without attention.
+
+    Warns
+    -----
+    UserWarning
+        Vectors of an attention model are averaged plainly, though nobody said ``attention=False``.
+    """
+    if attention is False:
+        if method == "attention":
+            raise ValueError("method='attention' with attention=False: take method='mean' for a plain mean")
+        return ("ca-sem" if method == "auto" else method), None
+    weights: NDArray[np.float32] | None = getattr(vectors, "attention", None)
+    if weights is None:
+        if attention or method == "attention":
+            raise DataError(
+                "these vectors carry no attention weights: only the model directory of an attention model "
+                "has them (cawv train --model cbow-attn); take another method for these vectors"
+            )
+        return ("ca-sem" if method == "auto" else method), None
+    if method == "mean" and attention is None:
+        warnings.warn(
+            "the vectors of an attention model are averaged without their attention, so 'the' counts as much "
+            "as any word; method='attention' weighs them as they were trained",
+            stacklevel=4,
+        )
+        return method, None
+    return ("usif" if method == "auto" else method), weights

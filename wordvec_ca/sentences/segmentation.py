@@ -1,0 +1,95 @@
+"""Split sentences into the words and multi-word phrases of a vocabulary.
+
+A vocabulary may hold phrases ("united_states"). Among the segmentations of a sentence the best one has the
+fewest unknown tokens and then the fewest segments; dynamic programming over the sentence finds it in time
+linear in the sentence's length (Zeng 2019, section 4.1.1).
+
+The paper's "least number of phrases and OOV tokens" can also be read as a sum. Then it may be cheaper to
+leave a token unknown than to break two long phrases for a phrase that covers it; we count unknown tokens
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class PhraseDictionary:
+    """The words and phrases of a vocabulary, ready to segment sentences.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Entries of the vocabulary; those that contain ``joiner`` between two non-empty parts are phrases.
+    joiner : str
+        The text between the words of a phrase.
+
+    Attributes
+    ----------
+    longest : int
+        Number of words of the longest phrase.
+
+    Raises
+    ------
+    ValueError
+        If ``joiner`` is empty.
+    """
+
+    def __init__(self, words: Iterable[str], joiner: str = "_") -> None:
+        if not joiner:
+            raise ValueError("joiner is empty: give the text between the words of a phrase, such as '_'")
+        self.joiner = joiner
+        self._words = words if isinstance(words, dict | set | frozenset) else frozenset(words)
+        self._prefixes: set[str] = (
+            set()
+        )  # every prefix of a phrase: the search for a phrase ends where none matches
+        self.longest = 1
+        for word in self._words:
+            at = word.find(joiner, 1)
+            n_parts = 1
+            while 0 < at < len(word) - len(joiner):
+                self._prefixes.add(word[:at])
+                n_parts += 1
+                at = word.find(joiner, at + len(joiner))
+            self.longest = max(self.longest, n_parts)
+
+    def segment(self, tokens: Sequence[str]) -> list[str]:
+        """Return the best segmentation, phrases joined.
+
+        Among equally good ones the one whose first segment is longest, then whose second is, and so on.
+
+        Parameters
+        ----------
+        tokens : sequence of str
+            A tokenised sentence.
+
+        Returns
+        -------
+        list of str
+            Known words, phrases, and unknown tokens as they are.
+        """
+        n = len(tokens)
+        # cost[i], of the best segmentation of tokens[i:]: unknown tokens and segments as one number that
+        # orders like the pair, since there are at most n segments
+        per_oov = n + 1
+        cost = [0] * (n + 1)
+        end = [0] * n
+        piece = list(tokens)
+        for i in range(n - 1, -1, -1):
+            text = tokens[i]
+            best = cost[i + 1] + 1 + (0 if text in self._words else per_oov)
+            stop = i + 1
+            j = i + 1
+            while j < n and text in self._prefixes:
+                text = f"{text}{self.joiner}{tokens[j]}"
+                j += 1
+                if text in self._words and cost[j] + 1 <= best:
+                    best, stop = cost[j] + 1, j
+                    piece[i] = text
+            cost[i], end[i] = best, stop
+        out = []
+        i = 0
+        while i < n:
+            out.append(piece[i])
+            i = end[i]
+        return out

@@ -1,0 +1,43 @@
+"""The lines of text files, as strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+
+class TextLines:
+    """The lines of text files, as strings; can be read again, unless standard input is among them.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        What :func:`wordvec_ca.text.find_files` takes: files, also compressed, directories, patterns, ``-``.
+
+    Attributes
+    ----------
+    repaired : int
+        Lines, in the last reading, that were not UTF-8 and were read with U+FFFD in place of the bad bytes.
+    """
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        from wordvec_ca.text import find_files
+
+        self.files = find_files(paths)
+        self.repaired = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each line without its end, empty ones too."""
+        from wordvec_ca.text import TextFiles
+
+        self.repaired = 0
+        rest = b""
+        for piece in TextFiles(self.files).pieces():
+            lines = (rest + piece).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                try:
+                    yield line.decode("utf-8").removesuffix("\r")
+                except UnicodeDecodeError:
+                    self.repaired += 1
+                    yield line.decode("utf-8", "replace").removesuffix("\r")

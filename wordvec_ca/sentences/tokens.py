@@ -1,0 +1,240 @@
+"""Sentences as rows of the word vectors: tokenised, phrases joined, each token looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import LINE_END, Lexicon
+from wordvec_ca.sentences.coverage import Coverage
+from wordvec_ca.sentences.segmentation import PhraseDictionary
+from wordvec_ca.sentences.unknown_words import (
+    FIRST,
+    NO_VECTOR,
+    ngrams_in_use,
+    number_unknown,
+    renumbered,
+)
+from wordvec_ca.sentences.word_vectors import WordVectors
+from wordvec_ca.text import TOKENIZERS
+from wordvec_ca.vectors import NgramVectors
+
+Sentence = str | Sequence[str]
+Tokenizer = str | Callable[[str], list[str]]
+
+BATCH = 8192
+"""Sentences per batch: a few MB of memory, little compared with the vectors."""
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """Tokenised sentences as rows of the word vectors.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_tokens,), int32
+        Row of each token, -1 for one without a vector; -2, -3, ... for ``others``.
+    offsets : ndarray of shape (n_sentences + 1,), int64
+        Where each sentence starts in ``ids``.
+    others : sequence of str
+        Words without a row, whose vectors are made of n-grams.
+    """
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    others: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.offsets) - 1
+
+    def batches(self) -> Iterator[TokenIds]:
+        """Yield the sentences ``BATCH`` at a time."""
+        for start in range(0, len(self), BATCH):
+            offsets = self.offsets[start : start + BATCH + 1]
+            yield TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0], self.others)
+
+    def coverage(self) -> Coverage:
+        """Return how much of the text is known."""
+        lengths = np.diff(self.offsets)
+        known = sums(self.ids != NO_VECTOR, self.offsets)
+        return Coverage(
+            n_sentences=len(lengths),
+            n_empty=int((lengths == 0).sum()),
+            n_all_oov=int(((lengths > 0) & (known == 0)).sum()),
+            n_tokens=len(self.ids),
+            n_oov=int((self.ids == NO_VECTOR).sum()),
+            n_from_ngrams=int((self.ids <= FIRST).sum()),
+        )
+
+
+def sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Add up ``values`` of shape (n_tokens,) within each sentence; 0 for an empty one."""
+    running = np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
+    return running[offsets[1:]] - running[offsets[:-1]]
+
+
+def look_up(
+    sentences: Sequence[Sequence[str]],
+    key_to_index: Mapping[str, int],
+    ngrams: NgramVectors | None = None,
+) -> TokenIds:
+    """Look up the tokens of sentences.
+
+    Parameters
+    ----------
+    sentences : list of lists of str
+        Tokenised sentences.
+    key_to_index : mapping word -> row
+        The known words.
+    ngrams : NgramVectors, optional
+        Give unknown words a vector.
+
+    Raises
+    ------
+    DataError
+        If a token is not a string.
+    """
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    tokens = chain.from_iterable(sentences)
+    try:
+        ids = np.fromiter(map(key_to_index.get, tokens, repeat(-1)), np.int32, int(offsets[-1]))  # type: ignore[arg-type]
+    except TypeError as error:
+        raise DataError(f"a token is not a string: {error}; give strings or lists of strings") from error
+    if ids.size and ids.min() < 0:  # a token that is not a string is unknown
+        odd = [kind for kind in set(map(type, chain.from_iterable(sentences))) if not issubclass(kind, str)]
+        if odd:
+            raise DataError(f"a token is a {odd[0].__name__}: give strings or lists of strings")
+        if ngrams is not None:
+            places = np.flatnonzero(ids < 0)
+            every = list(chain.from_iterable(sentences))
+            return TokenIds(
+                ids, offsets, number_unknown(ids, places, [every[i] for i in places.tolist()], ngrams)
+            )
+    return TokenIds(ids, offsets)
+
+
+def joined(parts: Sequence[TokenIds]) -> TokenIds:
+    """Put batches of encoded sentences one after the other."""
+    starts = np.cumsum([0, *(len(part.ids) for part in parts)])
+    offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    places: dict[str, int] = {}
+    ids = [renumbered(part.ids, part.others, places) for part in parts]
+    return TokenIds(
+        np.concatenate([np.empty(0, np.int32), *ids]),
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        tuple(places),
+    )
+
+
+class SentenceReader:
+    """Turns sentences into rows of the word vectors.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        The known words.
+    tokenizer : {"words", "whitespace", "icu", "jieba"}, "module:function" or callable str -> list of str
+        For sentences given as strings.
+    lowercase : bool
+        For sentences given as strings and tokenised as in training.
+    phrases : str, optional
+        The character that joins the words of a multi-word entry of the vocabulary. None: no phrases.
+    """
+
+    def __init__(
+        self, vectors: WordVectors, tokenizer: Tokenizer, lowercase: bool, phrases: str | None
+    ) -> None:
+        self._vectors = vectors
+        self._tokenizer = tokenizer
+        self._lowercase = lowercase
+        self._phrases = None if phrases is None else PhraseDictionary(vectors.key_to_index, phrases)
+        self._lexicon: Lexicon | None = None
+        self._ngrams = ngrams_in_use(vectors)
+
+    def read(self, sentences: Iterable[Sentence]) -> Iterator[TokenIds]:
+        """Yield sentences as rows of the vectors, ``BATCH`` at a time.
+
+        Raises
+        ------
+        DataError
+            If something is neither a string nor a list of strings.
+        """
+        if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
+            raise DataError(
+                f"sentences is a {type(sentences).__name__}, {str(sentences)[:40]!r}: give a list"
+            )
+        source = iter(sentences)
+        done = 0
+        while batch := list(islice(source, BATCH)):
+            kinds = set(map(type, batch))
+            for kind in kinds:
+                if not issubclass(kind, str | list | tuple):
+                    where = next(i for i, sentence in enumerate(batch) if type(sentence) is kind)
+                    raise DataError(
+                        f"sentence {done + where} is a {kind.__name__}: give strings or lists of strings"
+                    )
+            if kinds == {str} and self._tokenizer in TOKENIZERS and self._phrases is None:
+                yield self._read_strings(batch)
+            else:
+                tokens = [self._tokens(sentence) for sentence in batch]
+                yield look_up(tokens, self._vectors.key_to_index, self._ngrams)
+            done += len(batch)
+
+    def _read_strings(self, batch: list[Any]) -> TokenIds:
+        """Tokenise and look up strings in C, without an object for each token."""
+        if self._lexicon is None:
+            self._lexicon = Lexicon(self._vectors.index_to_key)
+        # Each line starts with a mark: without it, several empty lines in a row would be read as one.
+        lines = "".join(f"0 {line}\n" for line in map(_one_line, batch))
+        raw, _ = self._lexicon.read_text(
+            lines.encode("utf-8", "replace"), self._tokenizer == "words", self._lowercase
+        )
+        ends = np.flatnonzero(raw == LINE_END)
+        if len(ends) != len(batch):
+            raise AssertionError(f"{len(batch)} sentences were read as {len(ends)}")
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        keep = np.ones(len(raw), bool)
+        keep[ends] = keep[starts] = False
+        lengths = ends - starts - 1
+        ids = np.where(raw >= 0, raw, np.int32(NO_VECTOR))[keep]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        if self._ngrams is None or ids.min(initial=0) >= 0:
+            return TokenIds(ids, offsets)
+        places = np.flatnonzero(ids < 0)
+        words: list[str] = []  # only sentences with unknown tokens are tokenised again, for their words
+        for sentence, begin, end in _groups(np.searchsorted(offsets, places, side="right") - 1):
+            tokens = self._tokenize(_one_line(batch[sentence]))
+            words += [tokens[place] for place in (places[begin:end] - offsets[sentence]).tolist()]
+        return TokenIds(ids, offsets, number_unknown(ids, places, words, self._ngrams))
+
+    def _tokens(self, sentence: Any) -> Sequence[str]:
+        """Return the tokens of a string or list, phrases joined."""
+        tokens: Sequence[str] = self._tokenize(sentence) if isinstance(sentence, str) else sentence
+        return tokens if self._phrases is None else self._phrases.segment(tokens)
+
+    def _tokenize(self, text: str) -> list[str]:
+        if callable(self._tokenizer):
+            return self._tokenizer(text)
+        from wordvec_ca.text import tokenize
+
+        return tokenize(text.encode("utf-8", "replace").decode("utf-8"), self._tokenizer, self._lowercase)
+
+
+def _groups(rising: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
+    """Yield each number of a rising array with where its run begins and ends."""
+    begins = np.flatnonzero(np.diff(rising, prepend=-1))
+    ends = np.append(begins[1:], len(rising))
+    yield from zip(rising[begins].tolist(), begins.tolist(), ends.tolist(), strict=True)
+
+
+def _one_line(text: str) -> str:
+    """Return a sentence without line ends."""
+    return text.replace("\n", " ").replace("\r", " ")

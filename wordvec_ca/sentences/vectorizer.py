@@ -1,0 +1,493 @@
+"""Sentence vectors from word vectors, as a scikit-learn transformer.
+
+All methods are one formula with different factors. The vector of a sentence is
+
+    s = 1/m ( sum_t  f(t) a(t) g_t w_t  +  v sum_t f(t) b(t) )        t over its tokens
+
+followed, for some methods, by the removal of common directions. With ``f`` the frequency factor:
+
+=========  =======================  ==================  ===================  =======================
+method     f(t)                     a(t)                b(t)                 directions removed
+=========  =======================  ==================  ===================  =======================
+mean       1                        1                   0                    0
+attention  1                        1                   0                    1
+idf        ln((1+N)/(1+df)) + 1     1                   0                    0
+sif        a / (a + p(t))           1                   0                    1
+usif       a / (a/2 + p(t))         1 / length          0                    5, each in part
+ca-sem     one of the above         1 - chi             see ``readout``      1
+=========  =======================  ==================  ===================  =======================
+
+``g`` is 1 or, in an attention model, the mean attention of the word (`wordvec_ca.vectors.mean_attention`):
+training counts with ``g w``, never with ``w`` alone, so that every method, ``length`` and ``chi`` too, takes
+``g w`` for the vector.
+
+A batch of sentences is one product of a sparse matrix of tokens with the word vectors. No re-embedded
+copy of the vectors is made, and memory-mapped vectors are not loaded.
+
+References
+----------
+Arora, Liang, Ma 2017 (sif); Ethayarajh 2018 (usif); Zeng 2019, section 3.1 (ca-sem).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file, save_json, withdraw
+from wordvec_ca.sentences.ca_sem import Reembedding, Start, reembed_counts
+from wordvec_ca.sentences.components import principal_directions, remove_directions
+from wordvec_ca.sentences.counts import WordCounts
+from wordvec_ca.sentences.coverage import Coverage
+from wordvec_ca.sentences.frequency import Counts, Frequency, frequency_factor
+from wordvec_ca.sentences.methods import N_COMPONENTS, Method, Readout, check_parameters, choose
+from wordvec_ca.sentences.tokens import Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
+from wordvec_ca.sentences.unknown_words import NO_VECTOR, ngrams_in_use
+from wordvec_ca.sentences.usif import divided_by_length
+from wordvec_ca.sentences.word_factors import Words, context_factors, words_of_ngrams
+from wordvec_ca.sentences.word_vectors import WordVectors, fingerprint
+from wordvec_ca.text import trusted_tokenizer
+
+
+class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn sentences into vectors.
+
+    ``fit`` reads sentences and computes what the method needs of them (word counts, document frequencies,
+    the context-free vector, common directions); ``transform`` embeds any sentences with it. Arora et al. 2017
+    take the common direction of the evaluated sentences: to do the same, ``fit`` on those.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors or path
+        Word vectors, ours or gensim's, or where to load ours from. Shared, not copied, by ``sklearn.clone``.
+        With n-grams (``oov='ngrams'``), unknown words take part as words that occur nowhere else.
+    method : {"auto", "attention", "mean", "idf", "sif", "usif", "ca-sem"}
+        See the table of this module. "auto" is usif if attention weights are used, else ca-sem.
+    attention : bool, optional
+        Whether words are weighted by their mean attention, which the directory of an attention model has.
+        None: if the vectors carry such weights and the method is not "mean", which then warns.
+    readout : {"sensitive", "full", "full-no-oov"}
+        For ca-sem. "full" is eq. 18, ``chi v0 + (1 - chi) w'``, where an unknown token counts as ``v0``;
+        "full-no-oov" the same without unknown tokens; "sensitive" is ``(1 - chi) w'`` alone.
+    frequency : {None, "idf", "sif", "usif"}
+        For ca-sem: an additional frequency factor; the other methods have a fixed one.
+    counts : {"auto", "fit"} or mapping word -> count or array of shape (n_words,)
+        Where p(w) comes from: a table; "fit": the sentences that ``fit`` reads; "auto": the counts that the
+        vectors carry, or else "fit". A word that the counts lack has p = 0, which is factor 1 in sif.
+    a : float
+        Constant of sif.
+    n_components : int, optional
+        Common directions to remove. None: as in the table of this module.
+    pooling : {"mean", "sum"}
+        Divide by the number of tokens that took part, or not (eq. 18 does not).
+    max_iter, tol, start, scale, count_power
+        Of :func:`wordvec_ca.sentences.ca_sem.reembed_counts`, for ca-sem.
+    tokenizer : {"words", "whitespace", "icu", "jieba"}, "module:function" or callable str -> list of str
+        For sentences given as strings: as in training (:func:`wordvec_ca.text.tokenize`), or a function.
+    lowercase : bool
+        For sentences given as strings and tokenised as in training.
+    phrases : str, optional
+        The character that joins the words of a multi-word entry of the vocabulary (``"_"``); sentences are
+        then segmented by :mod:`wordvec_ca.sentences.segmentation`. None: no phrases.
+
+    Attributes
+    ----------
+    coverage_ : Coverage
+        Of the sentences that ``fit`` read.
+    reembedding_ : Reembedding
+        For ca-sem: the context-free vector and how it was found.
+    n_uncounted_ : int
+        Words of the vocabulary without a count (0 if the method needs no counts).
+    method_ : str
+        What "auto" stands for.
+    attention_weights_ : ndarray of shape (n_words,), float32
+        ``g``; of shape (0,) if it is 1.
+    token_weights_, shift_weights_ : ndarray of shape (n_words,), float32
+        ``f a g`` and ``f b``.
+    components_ : ndarray of shape (n_components, vector_size), float32
+        Directions removed; ``component_shares_`` holds the part of each that is removed.
+
+    Notes
+    -----
+    The defaults of ca-sem performed best on training pairs (docs/results.md). The paper's are
+    ``frequency=None, n_components=0, scale=None, max_iter=100``, and its eq. 18 is ``readout="full"``.
+
+    Empty sentences, and those of unknown words only, become zero vectors; with ``readout="full"`` the latter
+    become ``v0`` (``m v0`` with ``pooling="sum"``).
+    """
+
+    def __init__(
+        self,
+        vectors: WordVectors | str | Path | None = None,
+        *,
+        method: Method = "auto",
+        attention: bool | None = None,
+        readout: Readout = "sensitive",
+        frequency: Frequency | None = "sif",
+        counts: Counts = "auto",
+        a: float = 1e-3,
+        n_components: int | None = None,
+        pooling: Literal["mean", "sum"] = "mean",
+        max_iter: int = 20,
+        tol: float = 0.0,
+        start: Start = "unit",
+        scale: float | None = 2.0,
+        count_power: float = 1.0,
+        tokenizer: Tokenizer = "words",
+        lowercase: bool = True,
+        phrases: str | None = None,
+    ) -> None:
+        self.vectors = vectors
+        self.method = method
+        self.attention = attention
+        self.readout = readout
+        self.frequency = frequency
+        self.counts = counts
+        self.a = a
+        self.n_components = n_components
+        self.pooling = pooling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.start = start
+        self.scale = scale
+        self.count_power = count_power
+        self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.phrases = phrases
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone without copying the word vectors."""
+        shared = {"vectors", "counts"}
+        params = self.get_params(deep=False)
+        return type(self)(
+            **{name: value if name in shared else clone(value, safe=False) for name, value in params.items()}
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that the input is text."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def fit(self, X: Iterable[Sentence], y: Any = None) -> Self:
+        """Compute from sentences what the method needs.
+
+        Parameters
+        ----------
+        X : iterable of str or of lists of str
+            Sentences; read once.
+        y : ignored
+
+        Returns
+        -------
+        SentenceVectorizer
+
+        Raises
+        ------
+        DataError
+            If there is no sentence, a sentence is neither a string nor a list of strings, no token is known,
+            or a vector is not finite.
+        ValueError
+            If a parameter has a value that is not allowed.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Iterable[Sentence], y: Any = None) -> NDArray[np.float32]:
+        """Fit on sentences and embed the same sentences, reading them once.
+
+        Parameters
+        ----------
+        X : iterable of str or of lists of str
+            Sentences.
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n_sentences, vector_size), float32
+        """
+        return np.concatenate([self._embed(batch) for batch in self._fit(X).batches()])
+
+    def _fit(self, X: Iterable[Sentence]) -> TokenIds:
+        check_parameters(self.get_params(deep=False))
+        self.vectors_ = self._load_vectors()
+        self.method_, weights = choose(self.method, self.attention, self.vectors_)
+        self.attention_weights_ = np.zeros(0, np.float32) if weights is None else weights
+        self._reader = self._new_reader()
+        text = joined(list(self._read(X)))
+        self.coverage_ = text.coverage()
+        if self.coverage_.n_sentences == 0:
+            raise DataError("there are no sentences to fit on: give at least one")
+        if self.coverage_.n_tokens == self.coverage_.n_oov:
+            raise DataError(
+                f"none of the {self.coverage_.n_tokens} tokens in {self.coverage_.n_sentences} sentences has "
+                "a vector: check that text and vectors agree in language, letter case and tokenisation"
+            )
+        n_words, size = self.vectors_.vectors.shape
+        kind = self.frequency if self.method_ == "ca-sem" else self.method_
+        of_counts = frequency_factor(kind, text, self.vectors_, self.counts, self.a)
+        factor, self.n_uncounted_, self.unknown_factor_ = of_counts
+        shift = np.zeros(n_words)
+        self.oov_weight_ = 0.0
+        self.direction_ = np.zeros(size, np.float32)
+        if self.method_ == "ca-sem":
+            factor, shift = self._fit_context(text, factor)
+        if weights is not None:
+            factor = factor * weights
+        self.token_weights_ = factor.astype(np.float32)
+        self.shift_weights_ = shift.astype(np.float32)
+        self._n_features_out = size
+        self._fit_components(text, size)
+        return text
+
+    def _load_vectors(self) -> WordVectors:
+        if self.vectors is None:
+            raise ValueError("vectors is None: give word vectors or the path of a model")
+        if isinstance(self.vectors, str | Path):
+            from wordvec_ca.vectors import KeyedVectors
+
+            return KeyedVectors.load(self.vectors)
+        return self.vectors
+
+    def _fit_context(
+        self, text: TokenIds, factor: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Run Algorithm 1 and return f a and f b."""
+        matrix, weights = self.vectors_.vectors, self._weights()
+        self.reembedding_: Reembedding = reembed_counts(
+            matrix,
+            WordCounts.from_ids(text.ids, len(matrix), self.coverage_.n_sentences),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            start=self.start,
+            scale=self.scale,
+            count_power=self.count_power,
+            weights=weights,
+            words=self.vectors_.index_to_key,
+        )
+        v0 = self.reembedding_.v0
+        own, shift = context_factors(matrix, v0, weights, self.readout)
+        if self.readout == "full":
+            self.oov_weight_ = 1.0
+        self.direction_ = v0.astype(np.float32)
+        return factor * own, factor * shift
+
+    def _fit_components(self, text: TokenIds, size: int) -> None:
+        """Find the common directions of the sentences."""
+        wanted = self.n_components
+        if wanted is None:
+            wanted = N_COMPONENTS.get(self.method_, 0)
+        self.components_ = np.zeros((0, size), np.float32)
+        self.component_shares_ = np.zeros(0, np.float32)
+        if wanted:
+            rows = (self._embed(batch) for batch in text.batches())
+            components, shares = principal_directions(rows, min(wanted, size))
+            self.components_ = components
+            self.component_shares_ = shares if self.method_ == "usif" else np.ones_like(shares)
+
+    def transform(self, X: Iterable[Sentence]) -> NDArray[np.float32]:
+        """Embed sentences.
+
+        Parameters
+        ----------
+        X : iterable of str or of lists of str
+            Sentences.
+
+        Returns
+        -------
+        ndarray of shape (n_sentences, vector_size), float32
+
+        Raises
+        ------
+        DataError
+            If a sentence is neither a string nor a list of strings, or a vector it needs is not finite.
+        """
+        check_is_fitted(self, "token_weights_")
+        batches = [self._embed(encoded) for encoded in self._read(X)]
+        return np.concatenate([np.empty((0, self._n_features_out), np.float32), *batches])
+
+    def stream(self, sentences: Iterable[Sentence]) -> Iterator[tuple[NDArray[np.float32], Coverage]]:
+        """Embed any number of sentences, a batch at a time.
+
+        Yields
+        ------
+        vectors : ndarray of shape (batch, vector_size), float32
+        coverage : Coverage
+            Of that batch.
+        """
+        check_is_fitted(self, "token_weights_")
+        for encoded in self._read(sentences):
+            yield self._embed(encoded), encoded.coverage()
+
+    def coverage(self, X: Iterable[Sentence]) -> Coverage:
+        """Return how much of some sentences the vocabulary knows."""
+        check_is_fitted(self, "token_weights_")
+        return sum((encoded.coverage() for encoded in self._read(X)), Coverage())
+
+    def _weights(self) -> NDArray[np.float32] | None:
+        return self.attention_weights_ if len(self.attention_weights_) else None
+
+    def _new_reader(self) -> SentenceReader:
+        return SentenceReader(self.vectors_, self.tokenizer, self.lowercase, self.phrases)
+
+    def _read(self, sentences: Iterable[Sentence]) -> Iterator[TokenIds]:
+        """Yield sentences as rows of the vectors, a batch at a time."""
+        if not hasattr(self, "_reader"):  # unpickled or loaded
+            self._reader = self._new_reader()
+        return self._reader.read(sentences)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the reader: its lexicon cannot be pickled, and it is made again when needed."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_reader", None)
+        return state
+
+    def _embed(self, text: TokenIds) -> NDArray[np.float32]:
+        """Apply the formula of this module to encoded sentences."""
+        known = text.ids != NO_VECTOR
+        ids = text.ids[known]
+        ends = np.concatenate(([0], np.cumsum(known)))
+        offsets = ends[text.offsets]
+        words = Words(
+            self.vectors_.vectors,
+            self.token_weights_,
+            self.shift_weights_,
+            self._weights(),
+            self.vectors_.index_to_key,
+        )
+        if text.others:
+            ids, words = words.of_batch(
+                ids, lambda places: self._made_of_ngrams([text.others[place] for place in places])
+            )
+        out = words.weighted_sums(ids, offsets)
+        if self.method_ == "usif":
+            out = divided_by_length(out, ids, offsets, words.matrix, words.attention)
+        n_taking_part = np.diff(offsets).astype(np.float64)
+        n_oov = np.diff(text.offsets) - np.diff(offsets)
+        if self.method_ == "ca-sem":
+            along = sums(words.shifts[ids], offsets) + self.oov_weight_ * n_oov
+            out += np.outer(along.astype(np.float32), self.direction_)
+            n_taking_part += self.oov_weight_ * n_oov
+        if self.pooling == "mean":
+            out /= np.maximum(n_taking_part, 1.0).astype(np.float32)[:, None]
+        remove_directions(out, self.components_, self.component_shares_)
+        return out
+
+    def _made_of_ngrams(self, names: list[str]) -> Words:
+        """Return words without a row."""
+        ngrams = ngrams_in_use(self.vectors_)
+        assert ngrams is not None
+        v0 = self.reembedding_.v0 if self.method_ == "ca-sem" else None
+        return words_of_ngrams(ngrams, names, self.unknown_factor_, self._weights(), v0, self.readout)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the fitted state, without the word vectors and without pickle.
+
+        Writes ``sentences.json`` (parameters, coverage, sizes) and ``sentences.npz`` (arrays). A tokenizer
+        that is a function is not stored, nor are ``counts``.
+
+        Parameters
+        ----------
+        directory : path
+            Created if missing. Older files of these names are replaced, and symbolic links not followed.
+        """
+        check_is_fitted(self, "token_weights_")
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        given = self.get_params(deep=False).items()
+        kept = [item for item in given if item[0] not in ("vectors", "counts") and not callable(item[1])]
+        record = {
+            "format": 1,
+            "params": dict(kept),
+            "method": self.method_,
+            "own_tokenizer": callable(self.tokenizer),
+            "coverage": asdict(self.coverage_),
+            "oov_weight": self.oov_weight_,
+            "n_uncounted": self.n_uncounted_,
+            "unknown_factor": self.unknown_factor_,
+            "vocabulary": fingerprint(self.vectors_),
+        }
+        withdraw(directory / "sentences.json")
+        with atomic_file(directory / "sentences.npz", follow_links=False) as file:
+            np.savez(file, **{name: getattr(self, name + "_") for name in _ARRAYS})
+        if self.method_ == "ca-sem":
+            self.reembedding_.save(directory)
+        save_json(directory / "sentences.json", record)
+
+    @classmethod
+    def load(
+        cls,
+        directory: str | Path,
+        vectors: WordVectors | str | Path,
+        *,
+        tokenizer: Tokenizer | None = None,
+    ) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        directory : path
+            Where it is.
+        vectors : KeyedVectors or path
+            The word vectors that it was fitted with.
+        tokenizer : str or callable, optional
+            The tokenizer that it was fitted with, if it had one of its own: a name in a file runs no code.
+
+        Raises
+        ------
+        DataError
+            If files are missing, or the word vectors are others.
+        """
+        directory = Path(directory)
+        try:
+            record = json.loads((directory / "sentences.json").read_text(encoding="utf-8"))
+            with np.load(directory / "sentences.npz", allow_pickle=False) as arrays:
+                fitted = {name: arrays[name] for name in _ARRAYS if name in arrays or name != _NEWEST}
+            made = cls(vectors, **record["params"])
+            if tokenizer is not None:
+                made.tokenizer = tokenizer
+            made.vectors_ = made._load_vectors()
+            made.method_ = record.get("method", made.method)
+            made.attention_weights_ = np.zeros(0, np.float32)
+            for name, array in fitted.items():
+                setattr(made, name + "_", array)
+            made.coverage_ = Coverage(**record["coverage"])
+            made.oov_weight_ = float(record["oov_weight"])
+            made.n_uncounted_ = int(record["n_uncounted"])
+            made.unknown_factor_ = float(record.get("unknown_factor", 1.0))
+            made._n_features_out = fitted["direction"].shape[0]
+            other = record["vocabulary"] != fingerprint(made.vectors_)
+            own_tokenizer = record["own_tokenizer"]
+        except OSError as error:
+            raise DataError(
+                f"{directory} does not hold a SentenceVectorizer: {error.filename}: {error.strerror}"
+            ) from error
+        except Exception as error:  # damaged arrays and records raise nearly anything
+            raise DataError(f"{directory} does not hold a SentenceVectorizer: {error!r}") from error
+        if other:
+            raise DataError(
+                f"{directory} was fitted with other word vectors than those given: give the same ones"
+            )
+        if tokenizer is None and isinstance(made.tokenizer, str):
+            made.tokenizer = trusted_tokenizer(made.tokenizer, None, str(directory))
+        if own_tokenizer and tokenizer is None:
+            raise DataError(f"{directory} was fitted with a tokenizer function: give it as tokenizer=")
+        if made.method_ == "ca-sem":
+            made.reembedding_ = Reembedding.load(directory)
+        return made
+
+
+_NEWEST = "attention_weights"
+"""An array that files of earlier versions lack."""
+
+_ARRAYS = ("token_weights", "shift_weights", "direction", "components", "component_shares", _NEWEST)

@@ -1,0 +1,51 @@
+"""Raw text as a stream of lines and tokens.
+
+Comes in: paths, patterns, URLs, open streams; plain or compressed text in any encoding, JSON lines, tables,
+Wikipedia dumps. Goes out: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. Nothing here
+knows words or ids.
+"""
+
+from wordvec_ca.text.blocks import BLOCK_BYTES, cut_into_blocks, line_pieces
+from wordvec_ca.text.embedded import docstrings
+from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
+from wordvec_ca.text.markup_library import markup_version
+from wordvec_ca.text.parallel import in_order, prompt_exit
+from wordvec_ca.text.reader import TextFiles
+from wordvec_ca.text.records import field_names, object_texts
+from wordvec_ca.text.remote import absolute_name, is_url, url_identity
+from wordvec_ca.text.scripts import watched
+from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
+from wordvec_ca.text.segmenting_processes import SegmentingProcesses
+from wordvec_ca.text.sources import find_files, is_stream
+from wordvec_ca.text.tokenizer import TOKENIZERS, check_tokenizer, is_words, tokenize
+
+__all__ = [
+    "BLOCK_BYTES",
+    "TOKENIZERS",
+    "SegmentingProcesses",
+    "TextFiles",
+    "absolute_name",
+    "check_encoding",
+    "check_tokenizer",
+    "cut_into_blocks",
+    "docstrings",
+    "field_names",
+    "find_files",
+    "in_order",
+    "is_segmenter",
+    "is_stream",
+    "is_url",
+    "is_words",
+    "line_pieces",
+    "markup_version",
+    "object_texts",
+    "prompt_exit",
+    "segmenter_version",
+    "tokenize",
+    "too_many_undecodable",
+    "trusted_tokenizer",
+    "url_identity",
+    "watched",
+    "words_in",
+    "wrong_encoding",
+]

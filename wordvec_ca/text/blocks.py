@@ -1,0 +1,83 @@
+"""Text cut into blocks at line ends; nothing holds more than a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import cut_point
+
+BLOCK_BYTES = 1 << 20
+
+
+LONGEST_RUN = 1 << 24
+"""Bytes without any white space that are read as one; longer runs are cut so that memory stays bounded."""
+
+
+def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
+    """Yield str lines as UTF-8, each with a line end; DataError names a line that is not Unicode text."""
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise DataError(
+                f"line {number} of the corpus is a {type(line).__name__}; it began with str, and all must be"
+            )
+        try:
+            piece = line.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"line {number} of the corpus holds a lone surrogate at character {error.start}"
+            ) from error
+        yield piece if piece.endswith(b"\n") else piece + b"\n"
+
+
+def cut_into_blocks(
+    pieces: Iterable[bytes], size: int = BLOCK_BYTES, *, whole_lines: bool = False
+) -> Iterator[bytes]:
+    """Join pieces of text and cut them into blocks of about ``size`` bytes.
+
+    A block ends behind a line end; in a line longer than a block, behind white space; in a run of more than
+    ``LONGEST_RUN`` bytes without white space, after so many bytes. Hence tokens do not depend on ``size``.
+    With ``whole_lines`` no line of less than ``LONGEST_RUN`` bytes is cut, and a longer one at places that do
+    not depend on ``size`` either.
+    """
+    size = min(size, LONGEST_RUN)
+    waiting: list[bytes] = []
+    length = 0
+    wanted = size
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        while length >= wanted:
+            text = b"".join(waiting)
+            cut = (_cut_line if whole_lines else _cut)(text, min(length, LONGEST_RUN))
+            if cut:
+                yield text if cut == length else text[:cut]
+                text = text[cut:]
+            length = len(text)
+            waiting = [text]
+            wanted = size if cut else length + size
+    text = b"".join(waiting)
+    while text:
+        cut = len(text)
+        if cut > LONGEST_RUN:
+            cut = (_cut_line if whole_lines else _cut)(text, LONGEST_RUN) or cut
+        yield text[:cut]
+        text = text[cut:]
+
+
+def _cut_line(text: bytes, n: int) -> int:
+    """Return the place behind the last line end in text[:n]; if there is none, 0 until n is LONGEST_RUN."""
+    cut = max(text.rfind(b"\n", 0, n), text.rfind(b"\r", 0, min(n, len(text) - 1))) + 1
+    if cut and text[cut - 1 : cut + 1] == b"\r\n":
+        cut += 1
+    return cut if cut or n < LONGEST_RUN else _cut(text, n)
+
+
+def _cut(text: bytes, n: int) -> int:
+    cut = cut_point(text, n)
+    if cut or len(text) <= LONGEST_RUN:
+        return cut
+    while n > LONGEST_RUN - 3 and text[n] & 0xC0 == 0x80:  # not inside a character
+        n -= 1
+    return n

@@ -1,0 +1,153 @@
+"""Tables in text files, CSV and TSV: columns with names, of which some are the text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.text.encodings import KEEP, from_utf8
+from wordvec_ca.text.records import RecordTexts
+
+LONGEST_CELL = 1 << 26
+"""Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
+
+_BY_SUFFIX = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
+_ALL = "\t,;|"
+
+
+def table_suffix(path: str) -> str | None:
+    """Return .csv, .tsv or .tab if a file has that name, compressed or not; else None."""
+    name = path.lower()
+    for packed in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(packed)
+    suffix = os.path.splitext(name)[1]
+    return suffix if suffix in _BY_SUFFIX else None
+
+
+def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
+    """Return what separates the cells of a file that begins so, or None if it is no such table.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file.
+    fields : sequence of str
+        Of these columns at least one must be in the header.
+    suffix : str or None
+        As `table_suffix` gives it.
+    """
+    return next((mark for mark in _BY_SUFFIX.get(suffix or "", _ALL) if _has(head, fields, mark)), None)
+
+
+def columns(head: bytes, suffix: str) -> list[str]:
+    """Return the names of the columns of a file that begins so."""
+    return max((_rows(head, mark, 1)[0] for mark in _BY_SUFFIX[suffix]), key=len)
+
+
+def likely_text(head: bytes, suffix: str) -> str | None:
+    """Return the name of the column with the longest cells in a file that begins so; None if it has none."""
+    rows = max((_rows(head, mark, 50) for mark in _BY_SUFFIX[suffix]), key=lambda rows: len(rows[0]))
+    header = rows[0]
+    whole = [row for row in rows[1:] if len(row) == len(header)]
+    lengths = [sum(len(row[place]) for row in whole) for place in range(len(header))]
+    return header[lengths.index(max(lengths))] if header else None
+
+
+def _has(head: bytes, fields: Sequence[str], mark: str) -> bool:
+    header = _rows(head, mark, 1)[0]
+    return any(field in header for field in fields)
+
+
+def _rows(head: bytes, mark: str, most: int) -> list[list[str]]:
+    """Return the first rows; at least one, perhaps empty."""
+    lines = io.StringIO(from_utf8(head), newline=None)
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(islice(csv.reader(lines, delimiter=mark), most))
+    return rows or [[]]
+
+
+def cell_texts(
+    pieces: Iterable[bytes], fields: Sequence[str], delimiter: str, name: str, records: Counter[str]
+) -> Iterator[bytes]:
+    """Yield the text of some columns of every row, each cell a line; line ends within it end lines.
+
+    Cells are quoted as in RFC 4180 (``"`` doubled within quotes), also those of TSV.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The file, cut anywhere; its first row names the columns.
+    fields : sequence of str
+        Names of the columns.
+    delimiter : str
+        Between cells.
+    name : str
+        The file, for messages.
+    records : Counter
+        As in `RecordTexts`: a row with too few or too many cells is malformed, one with an empty cell is
+        without text. Blank lines do not count.
+
+    Raises
+    ------
+    DataError
+        A column is missing or named twice, no row has a text, or a cell never ends.
+    """
+    longest = csv.field_size_limit()
+    csv.field_size_limit(max(longest, LONGEST_CELL))
+    rows = csv.reader(_lines(pieces), delimiter=delimiter)
+    texts = RecordTexts(fields, name, records)
+    try:
+        header = next(rows)
+        for field in fields:
+            if header.count(field) != 1:
+                raise DataError(
+                    f"{name} has {header.count(field) or 'no'} column(s) {field!r}; its header has "
+                    f"{', '.join(map(repr, header[:20]))}; give the name of one (--field)"
+                )
+        places = [(field, header.index(field)) for field in fields]
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(header):
+                texts.malformed(f"line {rows.line_num} has {len(row)} cells, the header {len(header)}")
+                continue
+            text = texts.of({field: row[place] or None for field, place in places}, f"line {rows.line_num}")
+            if text is not None:
+                yield text
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, line {rows.line_num}: {error}; if a quotation mark is not closed there, "
+            "close or double it"
+        ) from error
+    finally:
+        csv.field_size_limit(longest)
+    texts.end("no row has a text")
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    r"""Yield lines, each with ``\n`` at its end."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(KEEP), translate=True)
+    waiting: list[str] = []
+    length = 0
+    for piece in pieces:
+        first, *others = decoder.decode(piece).split("\n")
+        waiting.append(first)
+        length += len(first)
+        if others:
+            yield "".join(waiting) + "\n"
+            for line in others[:-1]:
+                yield line + "\n"
+            waiting, length = [others[-1]], len(others[-1])
+        if length > LONGEST_CELL:  # the reader refuses it
+            yield "".join(waiting)
+            waiting, length = [], 0
+    if last := "".join(waiting) + decoder.decode(b"", final=True):
+        yield last

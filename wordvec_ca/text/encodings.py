@@ -1,0 +1,235 @@
+"""Text that is not UTF-8: decoded as it streams by, and named when nobody said what it is."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+
+from wordvec_ca.errors import DataError
+
+MOST_UNDECODABLE = 0.01
+"""Undecodable sequences per token above which a text is taken to be in another encoding."""
+
+FEW = 16
+"""So many undecodable sequences are never too many: a short text may hold some."""
+
+_NOT_OF_TEXT_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
+
+_GUESSED = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp1258",
+    "cp437",
+    "cp850",
+    "cp852",
+    "cp866",
+    "cp874",
+    "koi8_r",
+    "koi8_u",
+    "iso8859_2",
+    "iso8859_5",
+    "iso8859_6",
+    "iso8859_7",
+    "iso8859_8",
+    "iso8859_9",
+    "mac_roman",
+    "mac_cyrillic",
+    "cp932",
+    "euc_jp",
+    "iso2022_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "euc_kr",
+    "johab",
+    "utf_16",
+    "utf_32",
+]
+"""Encodings that people's files are in; of several that give the same text, the first is named."""
+
+_GUESSED_FROM = 1 << 14
+KEEP = "wordvec_ca.undecodable"
+"""The error handler of codecs that keeps undecodable sequences undecodable."""
+
+
+def check_encoding(encoding: str) -> str:
+    """Return Python's name of an encoding.
+
+    Parameters
+    ----------
+    encoding : str
+        Any spelling: ``latin-1``, ``windows-1252``, ``UTF-16``.
+
+    Raises
+    ------
+    ValueError
+        Python has no such encoding of text, or it cannot be decoded piece by piece.
+    """
+    try:
+        info = codecs.lookup(encoding)
+    except (LookupError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"encoding {encoding!r} is unknown; give one that Python knows, such as cp1252, koi8_r, gb18030, "
+            "shift_jis or utf-16 (docs.python.org/3/library/codecs.html#standard-encodings)"
+        ) from error
+    of_text = getattr(info, "_is_text_encoding", True)
+    if not of_text or info.incrementaldecoder is None or info.name in _NOT_OF_TEXT_FILES:
+        raise ValueError(
+            f"encoding {encoding!r} is no encoding of text files; give one such as cp1252, koi8_r, gb18030, "
+            "shift_jis or utf-16"
+        )
+    return info.name
+
+
+def is_utf8(encoding: str) -> bool:
+    """Return whether an encoding is what is read without decoding: UTF-8, with or without a mark."""
+    return check_encoding(encoding) in ("utf-8", "utf-8-sig")
+
+
+def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Yield text of another encoding as UTF-8, piece by piece.
+
+    A sequence that cannot be decoded becomes one byte that is not UTF-8. Hence whatever reads the
+    result counts and places it as it does in UTF-8 text.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The file, cut anywhere, also within a character.
+    encoding : str
+        One that `check_encoding` accepts.
+    name : str
+        The file, for messages.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(errors=KEEP)
+    try:
+        for piece in pieces:
+            if text := decoder.decode(piece):
+                yield in_utf8(text)
+        if text := decoder.decode(b"", True):
+            yield in_utf8(text)
+    except UnicodeError as error:  # the decoder of UTF-16 and UTF-32 wants a byte order mark
+        raise DataError(
+            f"{name} is not {encoding}: {error}; give its encoding (without a byte order mark: utf-16-le or "
+            "utf-16-be)"
+        ) from error
+
+
+def in_utf8(text: str) -> bytes:
+    """Return text as UTF-8; what could not be decoded, and halves of surrogate pairs, are not UTF-8."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", KEEP)
+
+
+def from_utf8(data: bytes) -> str:
+    """Return the text; each undecodable sequence becomes a surrogate, which `in_utf8` makes undecodable."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", KEEP)
+
+
+def _keep(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return "\udc80", error.end
+    if isinstance(error, UnicodeEncodeError):
+        halves = error.object[error.start : error.end]
+        kept = [b"\x80" if half == "\udc80" else half.encode("utf-8", "surrogatepass") for half in halves]
+        return b"".join(kept), error.end
+    raise error
+
+
+codecs.register_error(KEEP, _keep)
+
+
+def undecodable(text: bytes) -> tuple[int, int]:
+    """Return how many undecodable sequences a text has (it may end within a character), and its words."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        bad = from_utf8(text[: max(0, len(text) - 3)]).count("\udc80")
+        return bad, words_in(len(text.split()), len(text))
+    return 0, 0
+
+
+def words_in(tokens: int, size: int) -> int:
+    """Return the words of a text of ``size`` bytes: tokens, but one in ten bytes where few spaces are."""
+    return max(tokens, size // 10)
+
+
+def too_many_undecodable(bad: int, words: int) -> bool:
+    """Return whether a text with so many undecodable sequences and words is in another encoding."""
+    return bad >= FEW and bad > MOST_UNDECODABLE * words
+
+
+def wrong_encoding(what: str, bad: int, words: int, sample: bytes, encoding: str | None) -> DataError:
+    """Return the error for a text that is not in its encoding.
+
+    Parameters
+    ----------
+    what : str
+        The text, as the subject of a sentence.
+    bad, words : int
+        Undecodable sequences and words.
+    sample : bytes
+        A part of the text with such sequences.
+    encoding : str or None
+        What was given.
+    """
+    given = encoding or "UTF-8"
+    return DataError(
+        f"{what} is not {given}: {bad:,} sequences among {words:,} words cannot be decoded, more than "
+        f"{MOST_UNDECODABLE:.0%}; {encoding_advice(sample, encoding)}. If it is damaged {given}, "
+        f"leave out what is damaged: iconv -c -f {iconv_name(given)} -t UTF-8 FILE"
+    )
+
+
+def likely_encoding(sample: bytes) -> str | None:
+    """Return Python's name of the encoding that a text most likely has, or None if nothing is likely.
+
+    Parameters
+    ----------
+    sample : bytes
+        Its beginning, cut anywhere; some kilobytes suffice.
+    """
+    try:
+        from charset_normalizer import from_bytes
+    except ImportError:
+        return None
+    import logging
+
+    logging.getLogger("charset_normalizer").setLevel(logging.ERROR)
+    end = sample.rfind(b"\n", 0, _GUESSED_FROM) + 1  # not within a character of several bytes
+    sample = sample[: end or _GUESSED_FROM]
+    guess = from_bytes(sample, cp_isolation=_GUESSED).best()
+    if guess is None:
+        return None
+    text = sample.decode(guess.encoding, "replace")
+    return next(name for name in _GUESSED if sample.decode(name, "replace") == text)
+
+
+def encoding_advice(sample: bytes, encoding: str | None) -> str:
+    """Return what to do about a text that begins so and is not in the encoding that was given or assumed."""
+    guess = likely_encoding(sample)
+    if guess is not None and guess != (check_encoding(encoding) if encoding else None):
+        return (
+            f"if it is text in another encoding, most likely {guess}, give --encoding {guess}, or convert "
+            f"it: iconv -f {iconv_name(guess)} -t UTF-8 FILE"
+        )
+    return (
+        "if it is text in another encoding, give --encoding NAME, or convert it: iconv -f NAME -t UTF-8 FILE"
+    )
+
+
+def iconv_name(encoding: str) -> str:
+    """Return the name that iconv has for one of Python's encodings."""
+    name = encoding.upper().replace("_", "-")
+    return name.replace("ISO8859", "ISO-8859").replace("MAC-ROMAN", "MACINTOSH")

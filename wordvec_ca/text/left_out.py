@@ -1,0 +1,93 @@
+"""What a folder holds beside text, and what is therefore left out when the folder is read.
+
+A file that the user names is read, and refused with the reason if it is no text. In a folder, one document or
+an earlier model beside the texts must not end the run: they are left out, and a warning counts them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Collection
+
+OURS = ({"vectors.kv.vectors.npy"}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
+"""Files by which cawv knows its folders: models, encoded texts, search indexes, unfinished runs."""
+
+HEAD = 4096
+"""Bytes that are looked at."""
+
+NO_TEXT = (
+    b"PK\x03\x04",  # zip: .docx, .xlsx, .odt, .epub
+    b"\xd0\xcf\x11\xe0",  # .doc, .xls
+    b"%PDF",
+    b"{\\rtf1",
+    b"\x7fELF",
+    b"\x89PNG",
+    b"\xff\xd8\xff",  # JPEG
+    b"\x93NUMPY",
+    b"SQLite format 3\0",
+    b"7z\xbc\xaf",
+)
+"""How files begin that are no text."""
+
+READABLE = (
+    b"\x1f\x8b",  # gzip
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",  # zstd
+    b"PAR1",
+    b"ARROW1",
+    b"\xff\xff\xff\xff",  # a stream of Arrow
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",  # UTF-16, UTF-32
+    b"\xfe\xff",
+    b"\0\0\xfe\xff",
+)
+"""How files begin that hold zero bytes and yet are for the reader to judge."""
+
+
+def is_ours(names: Collection[str]) -> bool:
+    """Return whether a folder with files of these names was made by cawv."""
+    return any(marks <= set(names) for marks in OURS)
+
+
+def is_no_text(path: str) -> bool:
+    """Return whether a file is surely no text; one that cannot be opened is left to the reader's message."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return True  # a pipe or a device would be read for ever
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return head.startswith(NO_TEXT) or (b"\0" in head and not head.startswith(READABLE))
+
+
+def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
+    """Return the files of a folder that may be text, with a warning that counts the others.
+
+    Parameters
+    ----------
+    directory : str
+        The folder, for the message.
+    files : list of str
+        All files in it and below.
+    n_ours : int
+        How many folders of cawv's were left out.
+
+    Returns
+    -------
+    list of str
+        All, if none of them may be text: then the reader says what is wrong with the first.
+    """
+    foreign = [file for file in files if is_no_text(file)]
+    others = set(foreign)
+    kept = [file for file in files if file not in others]
+    if not kept:
+        foreign, kept = [], files
+    told = [f"{len(foreign):,} files that are no text, the first {foreign[0]!r}"] if foreign else []
+    told += [f"{n_ours:,} folders that cawv made"] if n_ours else []
+    if told:
+        warnings.warn(f"{directory!r}: left out {' and '.join(told)}", stacklevel=2)
+    return kept

@@ -1,0 +1,310 @@
+"""Dumps of Wikipedia and other MediaWiki sites: the running text of the articles, straight from the XML."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.text.markup_library import markup_version
+from wordvec_ca.text.parallel import in_order, prompt_exit
+from wordvec_ca.text.wikitext import LENGTH, NO_ANSWER
+
+LARGEST_PAGE = 1 << 21
+"""Bytes of a page above which it is left out: MediaWiki's own default limit."""
+
+PAGE_SECONDS = 5.0
+"""Processor time that removing the markup of one page may take; most need some milliseconds."""
+
+HIDDEN_KEYS = {"6", "14", "-2"}
+"""Namespaces of files, categories and media: links to them do not show."""
+
+_BEGINNING = re.compile(rb"\s*(<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
+_REDIRECT = re.compile(r"\s*#\s?\w+:?\s*\[\[")
+_PARSED_AT_ONCE = 1 << 16
+
+
+def is_dump(head: bytes) -> bool:
+    """Return whether a file that begins so is a MediaWiki dump."""
+    return _BEGINNING.match(head) is not None
+
+
+class Page(NamedTuple):
+    """An article: its title and its source."""
+
+    title: str
+    wikitext: str
+
+
+def article_texts(
+    pieces: Iterable[bytes], name: str, workers: int, records: Counter[str]
+) -> Generator[bytes]:
+    r"""Yield the text of each article of a dump, one paragraph a line, in order.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The XML, cut anywhere.
+    name : str
+        The file, for messages.
+    workers : int
+        Processes that remove the markup.
+    records : Counter
+        What is counted: "articles", "redirects", "pages outside the main namespace", "pages that are not
+        wikitext", "empty pages" (also those that are nothing but markup), "pages over 2 MiB" and "pages that
+        could not be parsed in 5 s". A warning names the first of the last two kinds.
+
+    Raises
+    ------
+    DataError
+        The XML is damaged or ends early, or the library that removes markup is not installed.
+    """
+    if markup_version() is None:
+        raise DataError(
+            f"{name} is a dump of a wiki, and mwparserfromhell, which removes its markup, is not installed: "
+            "pip install mwparserfromhell (it has wheels up to Python 3.13, and needs a C compiler for later)"
+        )
+    pages = Pages(name, records)
+    stream = pages.read(pieces)
+    first = next(stream, None)
+    if first is None:
+        return
+    removers = MarkupRemovers(workers, pages.hidden)
+
+    def work(page: Page) -> tuple[str, bytes | None]:
+        return page.title, removers.remove(page.wikitext)
+
+    def everything() -> Iterator[Page]:
+        assert first is not None
+        yield first
+        yield from stream
+
+    try:
+        with ThreadPoolExecutor(workers) as pool, prompt_exit(pool):
+            for title, text in in_order(pool, work, everything(), 8 * workers):
+                if text is None:
+                    what = f"pages that could not be parsed in {PAGE_SECONDS:g} s"
+                    if not records[what]:
+                        warnings.warn(f"{name}: the page {title!r} could not be parsed", stacklevel=2)
+                    records[what] += 1
+                elif not text:
+                    records["empty pages"] += 1
+                else:
+                    records["articles"] += 1
+                    yield text
+    finally:
+        removers.close()
+
+
+class Pages:
+    """Finds the articles in the XML of a dump.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    records : Counter
+        See `article_texts`.
+
+    Attributes
+    ----------
+    hidden : set of str
+        Names of the namespaces of which links do not show, in lower case, as far as the dump has told.
+    """
+
+    def __init__(self, name: str, records: Counter[str]) -> None:
+        self.name = name
+        self.records = records
+        self.hidden = {"file", "image", "category", "media"}
+        self._path: list[str] = []
+        self._ready: list[Page] = []
+        self._text: list[str] = []
+        self._about: dict[str, str] = {}
+        self._bytes = 0
+        self._key = ""
+        self._seen = 0
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Page]:
+        """Yield the articles; at most a page and a piece are in memory.
+
+        Raises
+        ------
+        DataError
+            The XML is damaged or ends early.
+        """
+        parser = expat.ParserCreate("UTF-8")
+        parser.buffer_text = True
+        parser.buffer_size = 1 << 16
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        try:
+            for piece in pieces:
+                for start in range(0, len(piece), _PARSED_AT_ONCE):
+                    parser.Parse(piece[start : start + _PARSED_AT_ONCE], False)
+                    ready, self._ready = self._ready, []
+                    yield from ready
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise DataError(
+                f"{self.name}: the XML of the dump is damaged or ends early ({error}), "
+                f"after {self._seen:,} pages; "
+                "fetch it again"
+            ) from error
+        yield from self._ready
+
+    def _refuse(self, *_: Any) -> None:
+        raise DataError(f"{self.name}: a MediaWiki dump has no DOCTYPE; this one could expand without bounds")
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        self._path.append(name)
+        if len(self._path) > 50:
+            raise DataError(f"{self.name}: the XML is nested too deep for a MediaWiki dump")
+        if name == "page":
+            self._about = {}
+        elif name == "redirect":
+            self._about["redirect"] = "yes"
+        elif name == "namespace":
+            self._key = attributes.get("key", "")
+        if name in ("title", "ns", "model", "text", "namespace"):
+            self._text, self._bytes = [], 0
+
+    def _characters(self, data: str) -> None:
+        if self._path[-1] in ("title", "ns", "model", "text", "namespace"):
+            self._bytes += len(data)
+            if self._bytes <= LARGEST_PAGE:
+                self._text.append(data)
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        if name in ("title", "ns", "model", "text"):  # of several revisions the last one counts
+            self._about[name] = "".join(self._text)
+            if name == "text":
+                self._about["size"] = str(self._bytes)
+            self._text = []
+        elif name == "namespace" and self._key in HIDDEN_KEYS:
+            self.hidden.add("".join(self._text).strip().lower())
+        elif name == "page":
+            self._sort()
+
+    def _sort(self) -> None:
+        """Count a page, and keep it if it is an article."""
+        self._seen += 1
+        about = self._about
+        text = about.get("text", "")
+        if about.get("ns", "0").strip() != "0":
+            self.records["pages outside the main namespace"] += 1
+        elif "redirect" in about or _REDIRECT.match(text[:200]):
+            self.records["redirects"] += 1
+        elif about.get("model", "wikitext") != "wikitext":
+            self.records["pages that are not wikitext"] += 1
+        elif int(about.get("size", "0")) > LARGEST_PAGE or len(text.encode()) > LARGEST_PAGE:
+            what = f"pages over {LARGEST_PAGE >> 20} MiB"
+            if not self.records[what]:
+                title = about.get("title", "")[:100]
+                warnings.warn(f"{self.name}: the page {title!r} is over 2 MiB and is left out", stacklevel=2)
+            self.records[what] += 1
+        elif not text.strip():
+            self.records["empty pages"] += 1
+        else:
+            self._ready.append(Page(about.get("title", ""), text))
+
+
+class MarkupRemovers:
+    """Processes that turn wikitext into text; one that dies of a page is replaced.
+
+    Parameters
+    ----------
+    workers : int
+        How many.
+    hidden : iterable of str
+        See ``plain_text``.
+    """
+
+    def __init__(self, workers: int, hidden: Iterable[str]) -> None:
+        self._hidden = sorted(hidden)
+        self._free: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
+        self._all: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+        for _ in range(workers):
+            self._free.put(None)
+
+    def remove(self, wikitext: str) -> bytes | None:
+        """Return the text of a page; None if it took too much time or memory."""
+        process = self._free.get()
+        try:
+            if process is None:
+                process = self._start()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            data = wikitext.encode("utf-8", "replace")
+            try:
+                process.stdin.write(LENGTH.pack(len(data)) + data)
+                process.stdin.flush()
+                head = process.stdout.read(LENGTH.size)
+                size = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else None
+                if size == NO_ANSWER:
+                    return None
+                answer = b"" if size is None else process.stdout.read(size)
+            except OSError:
+                size, answer = None, b""
+            if size is None or len(answer) < size:
+                self._end(process)
+                process = None
+                return None
+            return answer
+        finally:
+            self._free.put(process)
+
+    def close(self) -> None:
+        """End all processes."""
+        self._closed = True
+        for process in list(self._all):
+            self._end(process)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "wordvec_ca.text.wikitext",
+            str(PAGE_SECONDS),
+            *self._hidden,
+        ]
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise DataError(f"cannot start a process to remove markup: {error.strerror or error}") from error
+        self._all.add(process)
+        if self._closed:
+            self._end(process)
+        assert process.stdout is not None
+        if len(process.stdout.read(LENGTH.size)) < LENGTH.size:
+            self._end(process)
+            raise DataError(
+                f"the process that removes the markup of dumps does not start; try: {' '.join(command)}"
+            )
+        return process
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:  # what was not yet written to it
+                    pass
+        self._all.discard(process)

@@ -1,0 +1,392 @@
+"""Text as a stream: files are found, decompressed, looked at and cut into blocks at line ends.
+
+Nothing here knows words or ids, and nothing holds more than a block of text.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import re
+import sys
+import warnings
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
+from itertools import chain
+from typing import IO, Any, Protocol
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import bzip2_pieces
+from wordvec_ca.kernels import count_strange
+from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, likely_text, table_suffix
+from wordvec_ca.text.encodings import (
+    decoded,
+    encoding_advice,
+    is_utf8,
+    too_many_undecodable,
+    undecodable,
+    wrong_encoding,
+)
+from wordvec_ca.text.json_lines import field_texts, looks_like_json_lines
+from wordvec_ca.text.mediawiki import article_texts, is_dump
+from wordvec_ca.text.records import field_names
+from wordvec_ca.text.remote import RemoteFile, is_url, url_size
+from wordvec_ca.text.tables import column_texts, is_table
+from wordvec_ca.text.wrapped_lines import width_of_wrapped
+
+try:  # three times as fast; comes with xopen where there are wheels for it
+    from isal.isal_zlib import decompressobj as gzip_decompressor
+except ImportError:
+    from zlib import decompressobj as gzip_decompressor  # type: ignore[assignment]
+
+
+_SAMPLE = 1 << 16
+_LONG_SAMPLE = 1 << 20  # where a file has damage at its beginning, this tells whether all is so
+_READ_PLAIN = 1 << 20
+_READ_COMPRESSED = 1 << 15  # small: one such piece of a well-compressed file may be 100 MB of text
+_BOM = b"\xef\xbb\xbf"
+
+_NOT_TEXT: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a zip archive (or a docx, xlsx, epub)", "extract the text first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "extract the text first"),
+    (b"\x04\x22\x4d\x18", "an lz4 file", "pipe it in: lz4 -dc FILE | cawv ... -"),
+    (b"LZIP", "an lzip file", "pipe it in: lzip -dc FILE | cawv ... -"),
+    (b"\x1f\x9d", "a compress (.Z) file", "pipe it in: zcat FILE | cawv ... -"),
+    (b"%PDF", "a PDF", "extract the text first, for instance with pdftotext"),
+    (b"SQLite format 3\0", "an SQLite database", "export the text first"),
+    (b"\xff\xfe", "UTF-16 text", "give --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE"),
+    (b"\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE"),
+)
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class TextFiles:
+    """Files read one after another as UTF-8 text.
+
+    Parameters
+    ----------
+    files : sequence of str or binary stream
+        Paths (``-`` is standard input), URLs or open binary streams.
+    field : str or sequence of str, optional
+        The files are JSON lines or tables (CSV, TSV, Parquet, Arrow); these fields of each record are
+        the text.
+    workers : int, default 1
+        Threads that decompress bzip2, processes that remove markup.
+    encoding : str, optional
+        Of plain text, JSON lines, CSV and TSV; by default UTF-8.
+
+    Attributes
+    ----------
+    bytes_read : int
+        Bytes read so far, before decompression.
+    bytes_total : int or None
+        Bytes of all files, if all are regular files or remote ones of known size.
+    starts : list of int
+        Offset in the text of each file begun so far.
+    records : Counter
+        What was met in files that are not plain text, and how often.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str | IO[bytes]],
+        field: str | Sequence[str] | None = None,
+        workers: int = 1,
+        encoding: str | None = None,
+    ) -> None:
+        self.files = files
+        self.workers = workers
+        self.fields = field_names(field)
+        self.encoding = encoding
+        self.records: Counter[str] = Counter()
+        self.bytes_read = 0
+        self.starts: list[int] = []
+        self._told_of_lines = False
+        sizes = [_size(file) for file in files]
+        self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the text of all files; each begins without byte order mark and ends with a line end.
+
+        Raises
+        ------
+        DataError
+            A file cannot be read, does not look like text, or its compressed data is damaged or ends early.
+        """
+        offset = 0
+        for file in self.files:
+            self.starts.append(offset)
+            last = b"\n"
+            with closing(self._text(file)) as text:
+                for piece in text:
+                    yield piece
+                    offset += len(piece)
+                    last = piece[-1:]
+            if last != b"\n":
+                yield b"\n"
+                offset += 1
+
+    def place(self, offset: int) -> tuple[str, int]:
+        """Return the name of the file that holds an offset of the text, and the offset at which it starts."""
+        number = bisect_right(self.starts, offset) - 1
+        return _name(self.files[number]), self.starts[number]
+
+    def _text(self, file: str | IO[bytes]) -> Generator[bytes]:
+        """Yield the text of one file, having looked at its beginning."""
+        name = _name(file)
+        with ExitStack() as stack:
+            stream = self._open(file, stack)
+            start = self._read(stream, 16, name)
+            if is_table(start):
+                yield from stack.enter_context(closing(self._table(stream, start, file)))
+                return
+            pieces = self._decompressed(stream, name, file, start)
+            if self.encoding is not None and not is_utf8(self.encoding):
+                pieces = decoded(pieces, self.encoding, name)
+            head, pieces = self._beginning(pieces, name)
+            everything = chain([head] if head else [], pieces)
+            if self.fields is not None:
+                yield from self._records(everything, head, file)
+            elif is_dump(head):
+                yield from stack.enter_context(
+                    closing(article_texts(everything, name, self.workers, self.records))
+                )
+            else:
+                _warn_of_records(head, name)
+                self._told_of_lines = self._told_of_lines or _warn_of_wrapped_lines(head, name)
+                yield from everything
+
+    def _beginning(self, pieces: Iterator[bytes], name: str) -> tuple[bytes, Iterator[bytes]]:
+        """Return the beginning of a text, having looked at it, and the rest."""
+        head = b""
+        for enough in (_SAMPLE, _LONG_SAMPLE):
+            while len(head) < enough and (piece := next(pieces, None)):
+                head += piece
+            bad, words = undecodable(head)
+            if not too_many_undecodable(bad, words):
+                break
+        _look(head, name, self.encoding)
+        return head.removeprefix(_BOM), pieces
+
+    def _table(self, stream: IO[bytes], start: bytes, file: str | IO[bytes]) -> Generator[bytes]:
+        """Yield the text of a Parquet table or Arrow data."""
+        before = self.bytes_read - len(start)
+        size = _size(file) or 0
+
+        def done(share: float) -> None:
+            self.bytes_read = before + int(share * size)
+
+        if stream.seekable():
+            stream.seek(0)
+        else:
+            stream = io.BufferedReader(_Again(start, stream))
+        yield from column_texts(stream, start, self.fields, _name(file), self.records, done)
+
+    def _records(self, pieces: Iterator[bytes], head: bytes, file: str | IO[bytes]) -> Iterator[bytes]:
+        """Yield the text of JSON lines, CSV or TSV."""
+        assert self.fields is not None
+        name = _name(file)
+        path = file if isinstance(file, str) else str(getattr(file, "name", ""))
+        suffix = table_suffix(path)
+        if suffix is not None or not head.lstrip().startswith(b"{"):
+            mark = delimiter_of(head, self.fields, suffix)
+            if mark is not None:
+                return cell_texts(pieces, self.fields, mark, name, self.records)
+            if suffix is not None:
+                raise DataError(
+                    f"{name} has no column {' or '.join(map(repr, self.fields))}; its header has "
+                    f"{', '.join(map(repr, columns(head, suffix)[:20]))}; give the name of one (--field), or "
+                    "no --field for plain text"
+                )
+        return field_texts(pieces, self.fields, name, self.records)
+
+    def _open(self, file: str | IO[bytes], stack: ExitStack) -> IO[bytes]:
+        if not isinstance(file, str):
+            return file
+        if file == "-":
+            return sys.stdin.buffer
+        if is_url(file) and not os.path.exists(file):
+            return stack.enter_context(RemoteFile(file))  # type: ignore[arg-type]
+        try:
+            return stack.enter_context(open(file, "rb", buffering=0))
+        except OSError as error:
+            raise DataError(f"cannot read {file!r}: {error.strerror or error}") from error
+
+    def _read(self, stream: IO[bytes], size: int, name: str) -> bytes:
+        try:
+            data = stream.read(size) or b""
+        except OSError as error:
+            raise DataError(
+                f"cannot read {name} after {self.bytes_read:,} bytes: {error.strerror or error}"
+            ) from error
+        self.bytes_read += len(data)
+        return data
+
+    def _decompressed(
+        self, stream: IO[bytes], name: str, file: str | IO[bytes], data: bytes
+    ) -> Iterator[bytes]:
+        """Yield the bytes of a stream that begins with ``data``, which says how it is compressed."""
+        before = self.bytes_read - len(data)
+        while len(data) < 16 and (more := self._read(stream, _READ_COMPRESSED, name)):
+            data += more
+        kind, open_decompressor = _compression(data)
+        if open_decompressor is None:
+            while data:
+                yield data
+                data = self._read(stream, _READ_PLAIN, name)
+            return
+        decompressor: _Decompressor | None = None
+        decoded = known = 0
+        if kind == "bzip2" and self.workers > 1 and isinstance(file, str) and os.path.isfile(file):
+            threads = bzip2_pieces(file, self.workers)
+            for piece, place in threads:
+                self.bytes_read = before + place
+                known += len(piece)
+                if piece:
+                    yield piece
+                else:  # the data ends here, but perhaps not the file
+                    stream.seek(place)
+                    decoded, known = known, 0
+                    data = self._read(stream, _READ_COMPRESSED, name).lstrip(b"\0")
+            if known:  # they met damage: read again in one thread, which says what it is
+                stream.seek(0)
+                self.bytes_read = before
+                data = self._read(stream, _READ_COMPRESSED, name)
+        while data:
+            if decompressor is None:
+                if decoded and _compression(data)[0] != kind:
+                    raise DataError(
+                        f"{name}: {len(data):,} bytes or more follow the end of the {kind} data; "
+                        "cut them off, or decompress the file by hand to see what they are"
+                    )
+                decompressor = open_decompressor()
+            try:
+                piece = decompressor.decompress(data)
+            except Exception as error:  # every library has an exception of its own
+                raise DataError(
+                    f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
+                    f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
+                ) from error
+            decoded += len(piece)
+            if decoded > known and piece:
+                yield piece[max(0, len(piece) - (decoded - known)) :]
+            if decompressor.eof:  # another stream may follow; zero bytes are padding
+                data = decompressor.unused_data.lstrip(b"\0")
+                decompressor = None
+                while len(data) < 16 and (more := self._read(stream, _READ_COMPRESSED, name)):
+                    data = (data + more).lstrip(b"\0")
+            else:
+                data = self._read(stream, _READ_COMPRESSED, name)
+        if decompressor is not None:
+            raise DataError(
+                f"{name} is truncated: its {kind} data ends early, after {self.bytes_read - before:,} bytes "
+                f"of the file and {decoded:,} of text; fetch it again, or use what can be decompressed"
+            )
+
+
+def _name(file: str | IO[bytes]) -> str:
+    if isinstance(file, str):
+        return "standard input" if file == "-" else repr(file)
+    return f"stream {getattr(file, 'name', None) or type(file).__name__!r}"
+
+
+def _compression(head: bytes) -> tuple[str, Callable[[], _Decompressor] | None]:
+    """Return the name and the decompressor of data that begins so."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gzip", lambda: gzip_decompressor(31)
+    if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", head):
+        return "bzip2", bz2.BZ2Decompressor
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)
+    if head.startswith(b"\x28\xb5\x2f\xfd") or re.match(rb"[\x50-\x5f]\x2a\x4d\x18", head):
+        import zstandard
+
+        return "zstd", lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj()
+    return "", None
+
+
+def _size(file: str | IO[bytes]) -> int | None:
+    if not isinstance(file, str) or file == "-":
+        return None
+    if os.path.isfile(file):
+        return os.path.getsize(file)
+    return url_size(file) if is_url(file) else None
+
+
+class _Again(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, start: bytes, rest: IO[bytes]) -> None:
+        super().__init__()
+        self._start = start
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._start[: len(buffer)] or self._rest.read(len(buffer)) or b""
+        self._start = self._start[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _warn_of_records(head: bytes, name: str) -> None:
+    """Warn that records are read as plain text."""
+    field = looks_like_json_lines(head)
+    what = "JSON lines"
+    suffix = table_suffix(name.strip("'\""))
+    if field is None and suffix is not None:
+        what = suffix[1:].upper()
+        field = likely_text(head, suffix)
+    if field is not None:
+        warnings.warn(
+            f"{name} looks like {what} and is read as plain text, with names and brackets; "
+            f"--field {field} reads one field",
+            stacklevel=3,
+        )
+
+
+def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
+    """Warn that lines are no sentences; return whether they are none."""
+    width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
+    if width is not None:
+        warnings.warn(
+            f"the lines of {name} are broken at {width} characters, and no window crosses a line: better "
+            """join the lines of each paragraph, as awk -v RS= '{gsub("\\n", " "); print}' OLD > NEW does""",
+            stacklevel=3,
+        )
+    return width is not None
+
+
+def _look(head: bytes, name: str, encoding: str | None) -> None:
+    """Refuse what is not text."""
+    for magic, what, advice in _NOT_TEXT:
+        if head.startswith(magic):
+            raise DataError(f"{name} is {what}, not UTF-8 text; {advice}")
+    nul = head.find(b"\0")
+    if nul >= 0:
+        raise DataError(
+            f"{name} looks binary: there is a NUL byte at offset {nul:,} of its content; give UTF-8 text "
+            "(plain or .gz, .bz2, .xz, .zst); of UTF-16 or UTF-32 give the --encoding, or use iconv"
+        )
+    strange = count_strange(head)
+    if strange >= 16 and strange * 10 > len(head):
+        raise DataError(
+            f"{name} looks binary: {strange:,} of its first {len(head):,} bytes are control characters or "
+            f"not {encoding or 'UTF-8'}; {encoding_advice(head, encoding)}"
+        )
+    bad, words = undecodable(head)
+    if too_many_undecodable(bad, words):
+        raise wrong_encoding(f"the beginning of {name}", bad, words, head, encoding)

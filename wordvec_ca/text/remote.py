@@ -1,0 +1,270 @@
+"""Files in other places: URLs that fsspec knows (``s3://``, ``gs://``, ``hdfs://``, ``https://``)."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from wordvec_ca.errors import DataError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+_BLOCK = 4 << 20
+
+PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
+"""Seconds for which a server that does not answer is tried again."""
+
+_FIRST_PATIENCE = 5.0
+_MARKS = (
+    "etag",
+    "md5hash",
+    "contentmd5",
+    "crc32c",
+    "versionid",
+    "lastmodified",
+    "mtime",
+    "updated",
+    "modified",
+)
+_OF_CONNECTIONS = (
+    "connect",
+    "timeout",
+    "payload",
+    "endpoint",
+    "clienterror",
+    "ssl",
+    "incompleteread",
+    "slowdown",
+)
+"""Parts of the names of errors that may pass."""
+
+T = TypeVar("T")
+
+
+def is_url(path: str) -> bool:
+    """Return whether a path is a URL (``s3://bucket/key``), not a file of this machine."""
+    return _URL.match(path) is not None
+
+
+def absolute_name(name: str) -> str:
+    """Return the absolute name of a file; ``-`` and URLs as they are."""
+    remote = is_url(name) and not os.path.exists(name)
+    return name if name == "-" or remote else os.path.abspath(name)
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise DataError(
+            f"{url!r} is a URL, and fsspec is not installed: pip install wordvec-ca[remote]"
+        ) from error
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:  # the message names the package
+        raise DataError(f"cannot open {url!r}: {error}; pip install it") from error
+    except ValueError as error:
+        raise DataError(
+            f"cannot open {url!r}: {error}; give a file of this machine, or a URL such as s3://bucket/key"
+        ) from error
+    return system, path
+
+
+def expand_url(url: str) -> list[str]:
+    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory stands for.
+
+    Raises
+    ------
+    DataError
+        There is none, it cannot be reached, or what it takes is not installed.
+    """
+    system, path = _system(url)
+
+    def look() -> list[str]:
+        system.invalidate_cache()
+        if "*" in path or "[" in path:
+            return [found for found in sorted(system.glob(path)) if not system.isdir(found)]
+        if system.isdir(path):
+            below = sorted(system.find(path))
+            return [file for file in below if "/." not in file.removeprefix(path)]
+        system.info(path)
+        return [path]
+
+    found = _patiently(look, url, _FIRST_PATIENCE)  # perhaps the name of the server is wrong
+    if not found:
+        raise DataError(f"there is no file {url!r}; check the URL, and a pattern's * and [")
+    if found == [path]:
+        return [url]
+    return [system.unstrip_protocol(file) for file in found]
+
+
+@lru_cache(maxsize=4096)
+def url_size(url: str) -> int | None:
+    """Return the bytes of a remote file, or None if its server does not say."""
+    size = _information(url).get("size")
+    return None if size is None else int(size)
+
+
+def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
+    """Return what changes when a remote file changes: its size, and what its server says of its content.
+
+    That is its ETag or a digest, else the time of its last change. A server that does not answer is tried
+    again for ``patience`` seconds, by default ``PATIENCE``.
+    """
+    information = _information(url, patience)
+    told = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
+    mark = next((f"{name} {told[name]}" for name in _MARKS if told.get(name) is not None), None)
+    return {"path": url, "size": information.get("size"), "mark": mark}
+
+
+def _information(url: str, patience: float | None = None) -> dict[str, Any]:
+    system, path = _system(url)
+
+    def look() -> dict[str, Any]:
+        system.invalidate_cache()
+        return dict(system.info(path))
+
+    return _patiently(look, url, patience)
+
+
+class RemoteFile(io.RawIOBase):
+    """A remote file as a stream; when the connection breaks, it is tried again from where it was.
+
+    Parameters
+    ----------
+    url : str
+        As fsspec takes it.
+    patience : float, optional
+        Seconds for which the server is tried again after it has failed; by default ``PATIENCE``.
+    """
+
+    def __init__(self, url: str, patience: float | None = None) -> None:
+        super().__init__()
+        self.name = url
+        self._patience = patience
+        self._identity = url_identity(url, patience)
+        self._place = 0
+        self._stream: Any = None
+        self._connect()
+
+    def _connect(self) -> None:
+        system, path = _system(self.name)
+
+        def connect() -> Any:
+            return system.open(path, "rb", block_size=_BLOCK, cache_type="readahead")
+
+        self._stream = _patiently(connect, self.name, self._patience)
+        if self._place:
+            if self._stream.seekable():
+                self._stream.seek(self._place)
+            else:
+                left = self._place
+                while left and (piece := self._stream.read(min(left, _BLOCK))):
+                    left -= len(piece)
+
+    def _again(self) -> None:
+        """Connect again, to the same file."""
+        if (now := url_identity(self.name, self._patience)) != self._identity:
+            raise DataError(
+                f"{self.name!r} has changed while it was read (it was {self._identity}, and is {now}); "
+                "leave it as it is while the run lasts"
+            )
+        self._stream = None
+        self._connect()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes: at most ``size``, all if it is negative; none at the end."""
+
+        def read() -> bytes:
+            if self._stream is None:
+                self._again()
+            try:
+                return self._stream.read(size)
+            except DataError:
+                raise
+            except Exception:
+                self._stream = None
+                raise
+
+        data = _patiently(read, self.name, self._patience)
+        self._place += len(data)
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; return how many bytes there were."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return whether the server can give a part of the file."""
+        return bool(self._stream is None or self._stream.seekable())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place in the file; return it."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._identity["size"] or 0}[whence]
+        self._place = start + offset
+        if self._stream is not None:
+            self._stream.seek(self._place)
+        return self._place
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return self._place
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._stream is not None and not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _patiently(action: Callable[[], T], url: str, patience: float | None = None) -> T:
+    """Return action(), tried again while the server does not answer; a DataError tells what failed."""
+    limit = time.monotonic() + (PATIENCE if patience is None else patience)
+    wait = 0.25
+    told = False
+    while True:
+        try:
+            return action()
+        except DataError:
+            raise
+        except FileNotFoundError as error:
+            raise DataError(f"there is no file {url!r}; check the URL") from error
+        except PermissionError as error:
+            raise DataError(
+                f"cannot read {url!r}: permission denied ({error}); give credentials as for other programs "
+                "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...)"
+            ) from error
+        except Exception as error:  # each file system has errors of its own
+            if not _may_pass(error) or time.monotonic() + wait > limit:
+                raise DataError(f"cannot read {url!r}: {type(error).__name__}: {error}") from error
+            if not told:
+                warnings.warn(f"{url!r} does not answer ({error}); it is tried again", stacklevel=3)
+                told = True
+        time.sleep(wait)
+        wait = min(2 * wait, 5.0)
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Return whether an error is one of the connection, not of what was wanted."""
+    while error is not None:
+        if isinstance(error, TimeoutError | ConnectionError | EOFError):
+            return True
+        kind = type(error).__name__.lower()
+        if any(name in kind for name in _OF_CONNECTIONS) and "nocredentials" not in kind:
+            return True
+        if getattr(error, "errno", None) in (5, 11, 32, 104, 110, 111, 112, 113):
+            return True
+        error = error.__cause__
+    return False

@@ -1,0 +1,205 @@
+"""Segmenters: what finds words where no spaces are. ICU, jieba, or a function of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from typing import Any
+
+from wordvec_ca.errors import DataError
+
+Segmenter = Callable[[str], Iterable[str]]
+
+SEGMENTERS = ("icu", "jieba")
+"""Names of the segmenters of others; those of users are ``module:function``."""
+
+TRUSTED = "CAWV_TOKENIZER"
+"""Environment variable: this ``module:function`` may run where a model names it."""
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_INVISIBLE = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_ASCII_SPACE = re.compile(r"[ \t\n\v\f\r]+")
+
+
+def is_function(tokenizer: str) -> bool:
+    """Return whether a tokenizer is a function of the user, ``module:function``."""
+    return _FUNCTION.fullmatch(tokenizer) is not None
+
+
+def is_segmenter(tokenizer: str) -> bool:
+    """Return whether a tokenizer is ``icu``, ``jieba`` or a function of the user."""
+    return tokenizer in SEGMENTERS or is_function(tokenizer)
+
+
+def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
+    """Return the tokenizer to use with a model: the given one, else that of the model.
+
+    A model may come from anyone, and so may the name of a function in it. Such a function runs only if the
+    user names it too.
+
+    Parameters
+    ----------
+    model : str
+        What the model says.
+    given : str or None
+        What the user said.
+    where : str
+        The model, for messages.
+
+    Raises
+    ------
+    DataError
+        The model says a function that the user did not name.
+    """
+    if given is not None:
+        return given
+    if is_function(model) and os.environ.get(TRUSTED) != model:
+        raise DataError(
+            f"{where} was made with the tokenizer {model!r}, a function of its author; a name in a file runs "
+            f"no code: give --tokenizer {model} to run it (or set {TRUSTED}={model})"
+        )
+    return model
+
+
+@lru_cache(maxsize=8)
+def load_segmenter(name: str) -> Segmenter:
+    """Return the function that splits a line into words.
+
+    Parameters
+    ----------
+    name : str
+        ``icu``: the word breaker of ICU, by icu4py or PyICU, with its dictionaries for Chinese, Japanese,
+        Thai, Lao, Khmer and Burmese; ``jieba``: for Chinese; ``module:function``: of the user, imported from
+        Python's path or the working directory, str -> iterable of str.
+
+    Raises
+    ------
+    DataError
+        What it takes is not installed, or there is no such function.
+    """
+    if name == "icu":
+        return _icu()
+    if name == "jieba":
+        return _jieba()
+    return _function(name)
+
+
+def segmenter_version(name: str) -> str:
+    """Return what changes when a segmenter gives other words: its version, or a digest of its source."""
+    if name == "jieba":
+        return f"jieba {version('jieba')}"
+    if name == "icu":
+        for package in ("icu4py", "PyICU"):
+            try:
+                return f"{package} {version(package)}"
+            except PackageNotFoundError:
+                pass
+        return "unknown"
+    function = load_segmenter(name)
+    try:
+        source = inspect.getsourcefile(function) or ""  # type: ignore[arg-type]
+        with open(source, "rb") as file:
+            return f"{name} {hashlib.blake2b(file.read(), digest_size=16).hexdigest()}"
+    except (OSError, TypeError):
+        return name
+
+
+def _icu() -> Segmenter:
+    try:
+        from icu4py.breakers import WordBreaker
+    except ImportError:
+        try:
+            import icu
+        except ImportError as error:
+            raise DataError("the tokenizer icu needs ICU: pip install icu4py (or PyICU)") from error
+        breaker = icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
+
+        def by_pyicu(line: str) -> list[str]:
+            text = icu.UnicodeString(line)  # its places are those of UTF-16
+            breaker.setText(text)
+            return [str(text[begin:end]) for begin, end in pairwise([0, *breaker])]
+
+        return by_pyicu
+
+    def by_icu4py(line: str) -> list[str]:
+        return list(WordBreaker(line, "en"))
+
+    return by_icu4py
+
+
+def _jieba() -> Segmenter:
+    try:
+        import jieba
+    except ImportError as error:
+        raise DataError("the tokenizer jieba needs jieba: pip install jieba") from error
+    import logging
+
+    jieba.setLogLevel(logging.WARNING)
+    return jieba.lcut  # type: ignore[no-any-return]
+
+
+def _function(name: str) -> Segmenter:
+    module, _, path = name.partition(":")
+    try:
+        try:
+            found: Any = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module.partition(".")[0] or os.getcwd() in sys.path:
+                raise
+            sys.path.insert(0, os.getcwd())
+            found = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise DataError(
+            f"the tokenizer {name!r} cannot be loaded: {error}; it must be MODULE:FUNCTION, and the module "
+            "in the working directory or on Python's path"
+        ) from error
+    if not callable(found):
+        raise DataError(
+            f"the tokenizer {name!r} is a {type(found).__name__}; it must be a function: str -> list of str"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def segment(text: str, name: str) -> str:
+    r"""Return text with a space between any two words of a line, as a segmenter finds them.
+
+    Words that are nothing but white space and invisible characters are left out; ASCII white space within a
+    word becomes ``_``. Lines stay lines; they end with ``\n``, perhaps with spaces around it.
+
+    Raises
+    ------
+    DataError
+        The segmenter fails, or does not give words.
+    """
+    function = load_segmenter(name)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if name == "icu":  # which breaks at line ends too, and takes half the time for all lines at once
+        return " ".join([word for word in function(text) if word == "\n" or word.strip(_INVISIBLE)])
+    return "\n".join([_segment_line(line, function, name) for line in text.split("\n")])
+
+
+def _segment_line(line: str, function: Segmenter, name: str) -> str:
+    if not line.strip(_INVISIBLE):
+        return ""
+    try:
+        words = [word for word in function(line) if word.strip(_INVISIBLE)]
+        return " ".join(
+            [_ASCII_SPACE.sub("_", word) if _ASCII_SPACE.search(word) else word for word in words]
+        )
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise DataError(
+            f"the tokenizer {name!r} fails on the line {line[:60]!r}: {type(error).__name__}: {error} "
+            f"({os.path.basename(where.filename)}, line {where.lineno}); give it a str -> list of str"
+        ) from error

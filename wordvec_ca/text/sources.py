@@ -1,0 +1,161 @@
+"""Which files a corpus consists of: paths, directories, patterns, URLs and saved datasets."""
+
+from __future__ import annotations
+
+import glob
+import io
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.text.left_out import is_ours, without_foreign
+from wordvec_ca.text.remote import expand_url, is_url
+
+
+def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that paths, globs and directories stand for.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        Files as they are; directories: all files below in sorted order, hidden ones skipped, and, with a
+        warning, what is no text and what cawv made (see ``left_out``); patterns with
+        ``* ? [`` (``**`` for any depth) if no file has that very name; ``-`` for standard input, once; URLs
+        (``s3://bucket/key``), also of directories and patterns. Of a directory in which Hugging Face
+        ``datasets`` saved a dataset, the files with its rows; if it has several splits, one must be named.
+        A warning tells if a file is among them twice.
+
+    Returns
+    -------
+    list of str
+        At least one.
+
+    Raises
+    ------
+    DataError
+        A path does not exist or cannot be reached, a directory has no files, or a pattern matches nothing.
+    """
+    given = [os.fspath(path) for path in paths]
+    if not given:
+        raise DataError("no corpus: give one or more files, directories or patterns, or - for standard input")
+    if given.count("-") > 1:
+        raise ValueError("standard input (-) can be read only once")
+    files = [file for path in given for file in _expand(path)]
+    seen: set[str] = set()
+    for file in files:
+        if (whole := file if is_url(file) else os.path.realpath(file)) in seen:
+            warnings.warn(
+                f"{file!r} is given twice: it is read twice, and its words count twice", stacklevel=2
+            )
+            break
+        seen.add(whole)
+    return files
+
+
+def _expand(path: str) -> list[str]:
+    if path == "-":
+        return [path]
+    if is_url(path) and not os.path.exists(path):
+        return expand_url(path)
+    try:
+        os.stat(path)
+    except FileNotFoundError as error:
+        if glob.has_magic(path):
+            found = sorted(glob.glob(path, recursive=True))
+            below = (_files_below(match) if os.path.isdir(match) else [match] for match in found)
+            files = list(
+                dict.fromkeys(chain.from_iterable(below))
+            )  # ** gives both a folder and what is in it
+            if files:
+                return files
+            raise DataError(f"no file matches the pattern {path!r}") from error
+        hint = (
+            "; a list of str is a list of paths: to train on lines of text, pass iter(lines)"
+            if any(character.isspace() for character in path)
+            else ""
+        )
+        raise DataError(f"there is no file {path!r}{hint}") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+    if not os.path.isdir(path):
+        return [path]
+    files = _files_below(path)
+    if not files:
+        raise DataError(
+            f"the directory {path!r} has no files (hidden ones, and models and caches of cawv, are not read)"
+        )
+    return files
+
+
+def _files_below(directory: str) -> list[str]:
+    """Return all files in a directory and those below it, sorted; links are followed, but not in circles."""
+
+    def unreadable(error: OSError) -> None:
+        raise DataError(f"cannot read the directory {error.filename!r}: {error.strerror}") from error
+
+    files = []
+    seen = set()
+    n_ours = 0
+    for folder, folders, names in os.walk(directory, onerror=unreadable, followlinks=True):
+        seen.add(os.path.realpath(folder))
+        if is_ours(names):
+            n_ours += 1
+            folders.clear()
+            continue
+        if "dataset_dict.json" in names:
+            folders[:] = _splits(folder, names)
+            continue
+        if {"state.json", "dataset_info.json"} <= set(names) and (rows := _rows_of_dataset(folder)):
+            folders.clear()
+            files += rows
+            continue
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) not in seen
+        ]
+        files += [os.path.join(folder, name) for name in names if not name.startswith(".")]
+    return without_foreign(directory, sorted(files, key=lambda file: file.split(os.sep)), n_ours)
+
+
+def _splits(folder: str, names: list[str]) -> list[str]:
+    """Return the split of a saved ``DatasetDict``, if it has but one."""
+    record = _read_json(os.path.join(folder, "dataset_dict.json"))
+    splits = [str(split) for split in record.get("splits", [])]
+    if len(splits) != 1:
+        raise DataError(
+            f"{folder!r} is a DatasetDict with the splits {', '.join(splits)}; give those to read: "
+            f"{os.path.join(folder, splits[0] if splits else 'train')}"
+        )
+    return splits
+
+
+def _rows_of_dataset(folder: str) -> list[str]:
+    """Return the files with the rows of a dataset that ``datasets`` saved, in their order."""
+    record = _read_json(os.path.join(folder, "state.json"))
+    found = [file.get("filename") for file in record.get("_data_files") or [] if isinstance(file, dict)]
+    rows = [os.path.join(folder, os.path.basename(name)) for name in found if isinstance(name, str)]
+    for file in rows:
+        if not os.path.exists(file):
+            raise DataError(
+                f"the dataset {folder!r} has no file {file!r}, which its state.json names; save it again"
+            )
+    return rows
+
+
+def _read_json(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            record = json.load(file)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path!r}: {error}") from error
+    return record if isinstance(record, dict) else {}
+
+
+def is_stream(corpus: object) -> bool:
+    """Return True for an open binary file."""
+    return isinstance(corpus, (io.RawIOBase, io.BufferedIOBase))

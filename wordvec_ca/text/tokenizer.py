@@ -1,0 +1,62 @@
+"""How a text becomes tokens."""
+
+from __future__ import annotations
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import Lexicon
+from wordvec_ca.text.segmenters import SEGMENTERS, is_segmenter, segment
+
+TOKENIZERS = ("words", "whitespace")
+
+
+def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> list[str]:
+    """Return the tokens of a text exactly as training sees them (docs/tokenising.md).
+
+    Parameters
+    ----------
+    text : str
+        Any text; line ends are white space here.
+    tokenizer : str, default "words"
+        ``words`` splits Unicode words, numbers, punctuation; ``whitespace`` at ASCII white space only;
+        ``icu`` and ``jieba`` segment scripts without spaces, and so does ``module:function``, a function of
+        the user (see `load_segmenter`).
+    lowercase : bool, default True
+        Map characters to lower case (simple case mapping).
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DataError
+        The text holds a lone surrogate, or the segmenter is not installed or fails.
+    """
+    check_tokenizer(tokenizer)
+    lexicon = Lexicon()
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"the text holds a lone surrogate (character {error.start}), which is not Unicode text"
+        ) from error
+    if is_segmenter(tokenizer):
+        data = segment(text, tokenizer).encode("utf-8")
+    ids, _ = lexicon.read_text(data, tokenizer == "words", lowercase)
+    types = lexicon.words()
+    return [types[i] for i in ids.tolist() if i >= 0]
+
+
+def check_tokenizer(tokenizer: str) -> str:
+    """Return a tokenizer's name; ValueError if there is none of that name (nothing is loaded yet)."""
+    if not isinstance(tokenizer, str) or not (tokenizer in TOKENIZERS or is_segmenter(tokenizer)):
+        raise ValueError(
+            f"tokenizer must be {', '.join(SEGMENTERS)}, MODULE:FUNCTION or one of {', '.join(TOKENIZERS)}; "
+            f"got {tokenizer!r}"
+        )
+    return tokenizer
+
+
+def is_words(tokenizer: str) -> bool:
+    """Return True for tokenizer "words", False for others; ValueError if there is none of that name."""
+    return check_tokenizer(tokenizer) == "words"

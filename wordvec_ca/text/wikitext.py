@@ -1,0 +1,210 @@
+"""Wikitext to plain text, one paragraph a line; and the process that does it within limits.
+
+mwparserfromhell's tokeniser finds the markup; what is to be read is picked from its tokens, since the tree
+that the library can build of them takes longer than finding them. Some pages of a few kilobytes keep it busy
+for minutes, and nothing but ending its process can stop it: hence
+``python -m wordvec_ca.text.wikitext``, which answers pages on its standard input, one after another, and dies
+of one that takes too long.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import struct
+import sys
+from collections.abc import Collection
+from typing import IO, Any
+
+LENGTH = struct.Struct("<I")
+"""Before each page and each answer: its bytes."""
+
+NO_ANSWER = 0xFFFFFFFF
+"""Instead of a length: the page cannot be parsed."""
+
+LARGEST_MEMORY = 1 << 30
+"""Bytes of address space of the process."""
+
+DROPPED = frozenset(
+    {
+        "ref", "references", "table", "math", "chem", "ce", "gallery", "imagemap", "timeline", "score",
+        "graph", "hiero", "inputbox", "categorytree", "section", "templatedata", "mapframe",
+        "maplink", "source", "syntaxhighlight", "style", "script", "pre", "code",
+    }
+)  # fmt: skip
+"""Tags whose content is not running text."""
+
+BREAKS = frozenset(
+    {
+        "br", "p", "div", "hr", "blockquote", "center", "li", "dt", "dd", "ul", "ol", "dl", "tr", "td", "th",
+        "h1", "h2", "h3", "h4", "h5", "h6",
+    }
+)  # fmt: skip
+"""Tags that begin a new line."""
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]{2,12})?", re.ASCII)
+_QUOTES = re.compile("'{2,}")
+_SCRAPS = re.compile(r"__[A-Z]+__|</?[A-Za-z][^<>]{0,300}>|\{\{|\}\}|\[\[|\]\]")
+_TABLE_LINE = ("{|", "|", "!")
+
+
+def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "category")) -> str:
+    r"""Return the running text of a page: paragraphs, headings and list items, one a line.
+
+    Templates, tables, references, comments, files, categories and links to other languages are left out; of
+    other links the text that shows is kept. Broken markup is read as text, without its brackets.
+
+    Parameters
+    ----------
+    wikitext : str
+        The source of a page.
+    hidden : collection of str
+        Namespaces, in lower case, of which links do not show.
+
+    Returns
+    -------
+    str
+        Lines that end with ``\n``; none is blank.
+    """
+    from mwparserfromhell.parser import tokens
+
+    T: Any = tokens
+    out: list[str] = []
+    stack: list[
+        tuple[list[str], list[str]]
+    ] = []  # what was being written; what the open element knows so far
+    for token in _tokenizer().tokenize(wikitext, 0, False):
+        kind = type(token)
+        if kind is T.Text:
+            out.append(token.text)
+        elif kind in (
+            T.TemplateOpen, T.ArgumentOpen, T.CommentStart, T.WikilinkOpen, T.ExternalLinkOpen,
+            T.HTMLEntityStart, T.TagOpenOpen,
+        ):  # fmt: skip
+            bare = kind is T.ExternalLinkOpen and not token.brackets
+            stack.append((out, ["", "bare"] if bare else []))
+            out = []
+        elif kind in (T.WikilinkSeparator, T.ExternalLinkSeparator):
+            stack[-1][1].append("".join(out))
+            out = []
+        elif kind in (T.TagAttrStart, T.TagCloseOpen, T.TagOpenClose):
+            if not stack[-1][1]:
+                stack[-1][1].append("".join(out).strip().lower())
+            if kind is T.TagOpenClose:
+                stack[-1][1].append("".join(out))
+            out = []
+        elif kind in (T.HeadingStart, T.HeadingEnd):
+            out.append("\n")
+        elif kind in (T.TemplateClose, T.ArgumentClose, T.CommentEnd):
+            out, _ = stack.pop()
+        elif kind is T.WikilinkClose:
+            inside = "".join(out)
+            out, title = stack.pop()
+            out.append(_shown(title[0] if title else inside, inside, bool(title), hidden))
+        elif kind is T.ExternalLinkClose:
+            inside = "".join(out)
+            out, title = stack.pop()
+            if len(title) == 1:
+                out.append(inside)
+        elif kind is T.HTMLEntityNumeric:
+            out.append("#")
+        elif kind is T.HTMLEntityHex:
+            out.append(token.char)
+        elif kind is T.HTMLEntityEnd:
+            inside = "".join(out)
+            out, _ = stack.pop()
+            out.append(html.unescape(f"&{inside};"))
+        elif kind is T.TagCloseSelfclose:
+            name = "".join(out).strip().lower()
+            out, known = stack.pop()
+            out.append("\n" if (known[0] if known else name) in BREAKS else "")
+        elif kind is T.TagCloseClose:
+            out, known = stack.pop()
+            if known[0] not in DROPPED:
+                out.append(f"\n{known[1]}\n" if known[0] in BREAKS else known[1])
+    lines = []
+    for line in "".join(out).splitlines():
+        line = line.strip()
+        if line.startswith(_TABLE_LINE):
+            continue
+        line = " ".join(_SCRAPS.sub(" ", _QUOTES.sub("", line)).split())
+        if any(map(str.isalnum, line)):
+            lines.append(line + "\n")
+    return "".join(lines)
+
+
+def _tokenizer() -> Any:
+    try:
+        from mwparserfromhell.parser._tokenizer import CTokenizer
+    except ImportError:  # compiled without
+        from mwparserfromhell.parser.tokenizer import Tokenizer
+
+        return Tokenizer()
+    return CTokenizer()
+
+
+def _shown(title: str, inside: str, has_text: bool, hidden: Collection[str]) -> str:
+    """Return what a link shows."""
+    title = title.strip()
+    if ":" in title and not title.startswith(":"):
+        namespace = title.partition(":")[0].strip().lower().replace("_", " ")
+        if namespace in hidden or (not has_text and _LANGUAGE.fullmatch(namespace)):
+            return ""
+    if has_text:
+        return inside
+    return title.removeprefix(":").partition("#")[0] or title.partition("#")[2]
+
+
+def serve(pages: IO[bytes], answers: IO[bytes], seconds: float, hidden: Collection[str]) -> None:
+    """Answer pages until there are no more.
+
+    Parameters
+    ----------
+    pages, answers : binary stream
+        Each page and each answer has its length before it.
+    seconds : float
+        Processor time for a page; the system ends the process if one needs more.
+    hidden : collection of str
+        See `plain_text`.
+    """
+    answers.write(LENGTH.pack(0))  # here we are
+    answers.flush()
+    while len(head := pages.read(LENGTH.size)) == LENGTH.size:
+        page = pages.read(LENGTH.unpack(head)[0]).decode("utf-8", "replace")
+        _limit_time(seconds)
+        try:
+            text = plain_text(page, hidden).encode("utf-8", "replace")
+            answers.write(LENGTH.pack(len(text)) + text)
+        except (MemoryError, RecursionError, LookupError, ValueError, TypeError):
+            # the last three: the library has lost its way in broken markup
+            answers.write(LENGTH.pack(NO_ANSWER))
+        _limit_time(0)
+        answers.flush()
+
+
+def _limit_time(seconds: float) -> None:
+    import signal
+
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or most > LARGEST_MEMORY:
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY, most))
+        except (OSError, ValueError):  # macOS refuses this limit
+            pass
+
+
+if __name__ == "__main__":
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
+    _limit_memory()
+    serve(sys.stdin.buffer, sys.stdout.buffer, float(sys.argv[1]), frozenset(sys.argv[2:]))

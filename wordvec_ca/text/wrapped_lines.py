@@ -1,0 +1,38 @@
+"""Text whose lines were broken at a fixed width, as in e-books: each line would be a sentence of its own."""
+
+from __future__ import annotations
+
+import re
+
+NARROWEST, WIDEST = 40, 120
+"""Characters at which people and programs break lines."""
+
+FEWEST = 30
+"""Lines to judge by."""
+
+MOST_UNLIKE = 0.05
+"""Share of the lines within paragraphs that may be shorter than ``SHORTEST`` times the width, or longer."""
+
+SHORTEST = 0.7
+
+
+def width_of_wrapped(text: str) -> int | None:
+    """Return the width at which the lines of a text are broken, or None if they are not.
+
+    Parameters
+    ----------
+    text : str
+        The beginning of a text. Blank lines separate its paragraphs; within a paragraph all lines but the
+        last are about equally long.
+    """
+    within: list[int] = []
+    n_paragraphs = 0
+    for paragraph in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n"))[:-1]:
+        lines = [len(line) for line in paragraph.strip("\n").split("\n")]
+        n_paragraphs += len(lines) > 1
+        within += lines[:-1]
+    if len(within) < FEWEST or n_paragraphs < 5:
+        return None
+    width = sorted(within)[int(0.98 * len(within))]
+    unlike = sum(not SHORTEST * width <= length <= width + 2 for length in within)
+    return width if NARROWEST <= width <= WIDEST and unlike <= MOST_UNLIKE * len(within) else None

@@ -1,0 +1,50 @@
+"""How a model is trained: schedule, threads, checkpoints, resuming, estimates.
+
+Comes in: a corpus and a `TrainConfig`. Goes out: a trained model, in memory and in its directory. `train`
+reads from top to bottom: prepare, encode, fit, save.
+"""
+
+from wordvec_ca.training.checkpoint import parse_interval
+from wordvec_ca.training.checkpointing import isa_in_use
+from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display
+from wordvec_ca.training.divergence import TrainingDiverged
+from wordvec_ca.training.divergence import divergence as sign_of_divergence
+from wordvec_ca.training.estimate import describe, measured_speed, plan
+from wordvec_ca.training.held_out import held_out_loss
+from wordvec_ca.training.interrupts import ended_by_signals
+from wordvec_ca.training.likelihood import log_likelihoods
+from wordvec_ca.training.merge_plan import MergePlan
+from wordvec_ca.training.merge_rule import expected_touches
+from wordvec_ca.training.replica import Replica, TokenRange
+from wordvec_ca.training.run import resume, train
+from wordvec_ca.training.run_directory import run_folder
+from wordvec_ca.training.schedule import Schedule
+from wordvec_ca.training.trainer import Trainer
+from wordvec_ca.training.warm_start import continued_config
+
+__all__ = [
+    "Bar",
+    "JsonLog",
+    "Lines",
+    "MergePlan",
+    "Replica",
+    "Schedule",
+    "TokenRange",
+    "Trainer",
+    "TrainingDiverged",
+    "continued_config",
+    "describe",
+    "ended_by_signals",
+    "expected_touches",
+    "held_out_loss",
+    "isa_in_use",
+    "log_likelihoods",
+    "measured_speed",
+    "parse_interval",
+    "plan",
+    "progress_display",
+    "resume",
+    "run_folder",
+    "sign_of_divergence",
+    "train",
+]

@@ -1,0 +1,99 @@
+"""When checkpoints of a run are written, and with which state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from wordvec_ca import kernels
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import EncodedCorpus
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.training.checkpoint import State
+from wordvec_ca.training.run_directory import UnfinishedRun
+from wordvec_ca.training.trainer import Trainer
+
+
+class Checkpointing:
+    """Writes the state of a trainer as checkpoints of a run, when they are due.
+
+    Parameters
+    ----------
+    run : UnfinishedRun
+        Where to.
+    encoded : EncodedCorpus
+        The text.
+    held_out : EncodedCorpus or None
+        The held-out text.
+    former : State or None
+        The state that the run continues from.
+    origin : sequence of dict
+        What is recorded of the parameters with which the run begins.
+    """
+
+    def __init__(
+        self,
+        run: UnfinishedRun,
+        encoded: EncodedCorpus,
+        held_out: EncodedCorpus | None,
+        former: State | None,
+        origin: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self._run, self._checkpoints = run, run.checkpoints
+        self._texts = encoded.fingerprint, None if held_out is None else held_out.fingerprint
+        self.sessions = 1 if former is None else former.sessions + 1
+        self.changes = [*([] if former is None else former.changes), *origin]
+
+    def begin(self, trainer: Trainer) -> None:
+        """Start the clock."""
+        self._checkpoints.begin(trainer.position)
+
+    def seconds_left(self) -> float:
+        """Return in how many seconds the next checkpoint is due; infinity if tokens decide."""
+        left = self._checkpoints.seconds_left()
+        return math.inf if left is None else left
+
+    def limit(self, trainer: Trainer) -> int:
+        """Return the token of this epoch before which the threads are to pause for a checkpoint."""
+        position = self._checkpoints.next_position()
+        n = len(trainer.tokens)
+        return n if position is None else position - (trainer.epoch - 1) * n
+
+    def write(self, trainer: Trainer) -> None:
+        """Write a checkpoint, between two chunks.
+
+        Raises
+        ------
+        DataError
+            Training has diverged: such parameters are not worth keeping, those of the checkpoint before are.
+        """
+        trainer.check_parameters()
+        config, done = trainer.config, trainer.epoch - 1
+        state = State(
+            run=self._run.request.run,
+            config=config.as_dict(),
+            version=__version__,
+            isa=isa_in_use(config),
+            fingerprint=self._texts[0],
+            valid_fingerprint=self._texts[1],
+            chunk_tokens=trainer.chunk_tokens,
+            epoch=trainer.epoch,
+            index=trainer.index,
+            start=trainer.start,
+            fraction=trainer.schedule.fraction(trainer.position),
+            seconds=trainer.seconds,
+            tallies=trainer.totals().tolist(),
+            tallies_before_epoch=trainer.before_epoch.tolist(),
+            losses=trainer.losses[:done],
+            valid_losses=trainer.valid_losses[:done],
+            history=[list(point) for point in trainer.history.points],
+            sessions=self.sessions,
+            changes=self.changes,
+        )
+        self._checkpoints.write(state, trainer.model, trainer.position)
+
+
+def isa_in_use(config: TrainConfig) -> str | None:
+    """Return the instruction set of the compiled loop, or None for the other backend."""
+    return kernels.isa() if config.backend == "cython" else None

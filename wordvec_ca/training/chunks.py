@@ -1,0 +1,186 @@
+"""Chunks: the runs of whole lines that training threads take in turn (docs/decisions/)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordvec_ca.corpus import LiveTokens, TokenStream
+from wordvec_ca.kernels import padded
+from wordvec_ca.models import TrainConfig
+
+CHUNK_TOKENS = 32_768
+"""Tokens handed to a thread at a time: some milliseconds of work, so that none idles at the end."""
+
+CHUNK_WORK = 5e8
+"""Multiplications in a chunk, at most: half a second, so that Ctrl-C and checkpoints need not wait long."""
+
+USUAL_PATH = 12
+"""Nodes above a word in the Huffman tree, on average over a text."""
+
+SHARED_TOKENS = 128_000
+"""Tokens of the text for each prediction that shares negatives, at least, unless ``shared_by`` is given."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of whole lines, the i-th of its epoch: its ``tokens`` are those from start to stop."""
+
+    index: int
+    start: int
+    stop: int
+    tokens: np.ndarray
+
+
+class Chunks:
+    """Hands out the chunks of one epoch, each once, in order, to any number of threads.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n,), int32
+        Encoded text.
+    size : int
+        Tokens per chunk, at least; a chunk goes on to the end of its line.
+    index, start : int
+        The first chunk to hand out, and the token where it begins.
+
+    Attributes
+    ----------
+    index, start : int
+        The next chunk and the token where it begins.
+    limit : int
+        No chunk is handed out that begins here or later: where the threads are to pause.
+    """
+
+    def __init__(self, tokens: np.ndarray, size: int, index: int = 0, start: int = 0) -> None:
+        self._tokens, self._size = tokens, size
+        self._lock = threading.Lock()
+        self.index, self.start = index, start
+        self.limit = len(tokens)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all chunks have been handed out."""
+        return self.start >= len(self._tokens)
+
+    def next(self) -> Chunk | None:
+        """Return the next chunk, or None at the limit or the end of the text."""
+        with self._lock:
+            start, end = self.start, len(self._tokens)
+            if start >= min(end, self.limit):
+                return None
+            stop = min(start + self._size, end)
+            while stop < end:  # on to the end of the line
+                ends = np.flatnonzero(self._tokens[stop - 1 : stop + 1_000] < 0)
+                if len(ends):
+                    stop += int(ends[0])
+                    break
+                stop = min(stop + 1_000, end)
+            chunk = Chunk(self.index, start, stop, self._tokens[start:stop])
+            self.index, self.start = self.index + 1, stop
+            return chunk
+
+    def close(self) -> None:
+        """Do nothing: a text that is stored needs no end of reading."""
+
+
+class StreamedChunks:
+    """The same chunks of a text that is read while they are handed out.
+
+    Parameters and attributes are those of ``Chunks``; what comes before ``start`` is read and passed over.
+    """
+
+    def __init__(self, tokens: TokenStream | LiveTokens, size: int, index: int = 0, start: int = 0) -> None:
+        self._blocks, self._size = tokens.blocks(), size
+        self._lock = threading.Lock()
+        self._waiting = np.empty(0, np.int32)
+        self._all_read = False
+        self._searched = 0
+        self._length, self._unread = len(tokens), start
+        self.index, self.start = index, start
+        self.limit = len(tokens)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all chunks have been handed out; how many there are may be known only then."""
+        return self._all_read and not len(self._waiting)
+
+    def next(self) -> Chunk | None:
+        """Return the next chunk, or None at the limit or the end of the text."""
+        with self._lock:
+            if self.limit <= self.start < self._length:  # the end is read, and compared, in any case
+                return None
+            while (length := self._end_of_chunk()) is None:
+                block = next(self._blocks, None)
+                if block is None:
+                    self._all_read = True
+                    length = len(self._waiting)
+                    break
+                passed = min(self._unread, len(block))
+                self._unread -= passed
+                self._waiting = np.concatenate([self._waiting, block[passed:]])
+            if not length:
+                return None
+            chunk = Chunk(self.index, self.start, self.start + length, self._waiting[:length])
+            self.index, self.start = chunk.index + 1, chunk.stop
+            self._waiting, self._searched = self._waiting[length:], 0
+            return chunk
+
+    def close(self) -> None:
+        """Stop reading."""
+        with self._lock:
+            self._blocks.close()
+
+    def _end_of_chunk(self) -> int | None:
+        """Return how long the next chunk is, if its last line is here to its end."""
+        begin = max(self._size - 1, self._searched)
+        ends = np.flatnonzero(self._waiting[begin:] < 0)
+        if len(ends):
+            return begin + int(ends[0]) + 1
+        self._searched = len(self._waiting)
+        return None
+
+
+def chunks_of(
+    tokens: np.ndarray | TokenStream | LiveTokens, size: int, index: int = 0, start: int = 0
+) -> Chunks | StreamedChunks:
+    """Return the chunks of an encoded text; they are the same whether it is stored or not."""
+    if isinstance(tokens, TokenStream | LiveTokens):
+        return StreamedChunks(tokens, size, index, start)
+    return Chunks(tokens, size, index, start)
+
+
+def chunk_size(n_tokens: int, config: TrainConfig) -> int:
+    """Return the tokens per chunk: a function of text and configuration, not of the number of workers."""
+    affordable = int(CHUNK_WORK / multiplications(config))
+    return max(100, min(affordable, max(1_000, min(CHUNK_TOKENS, n_tokens // 64))))
+
+
+def parts(n_tokens: int, config: TrainConfig, size: int | None = None) -> int:
+    """Return the parts of a chunk of ``size`` tokens that are read side by side, to share negatives.
+
+    On a short text there are fewer, since what little is learnt of rare words suffers
+    (docs/decisions/), and where windows would overlap.
+    """
+    if config.shared_by is not None:
+        return config.sharing()
+    assert config.window is not None
+    apart = (size or chunk_size(n_tokens, config)) // (2 * config.window + 1)
+    return max(1, min(config.sharing(), n_tokens // SHARED_TOKENS, apart))
+
+
+def multiplications(config: TrainConfig) -> int:
+    """Return about how many multiplications the training loop makes for one token."""
+    assert config.window is not None
+    contexts = config.window + 1 if config.shrink_windows else 2 * config.window
+    rows_met = (1 + config.negative) * bool(config.negative) + USUAL_PATH * config.hs
+    step = 3 * rows_met  # a dot product and two updates for each
+    if config.spec.pairwise:
+        rows = contexts * step
+    elif config.spec.outputs == "wide":
+        rows = contexts * (step + 1)
+    else:
+        rows = step + 2 * contexts * (2 if config.spec.attends else 1)
+    return rows * padded(config.vector_size)

@@ -1,0 +1,53 @@
+"""Signs that training has diverged: parameters that are not numbers, or far larger than any that learn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import EmbeddingModel
+
+LARGEST = 1_000.0
+"""Component of a vector from which training is said to have diverged. Where it converges none reaches 100:
+the sigmoid is flat long before that."""
+
+SAMPLE_ROWS = 2_048
+"""Rows looked at about once a second: the most frequent words, where divergence begins, and some others."""
+
+BLOCK_ROWS = 8_192
+"""Rows looked at in one go."""
+
+
+class TrainingDiverged(DataError):
+    """The parameters are lost; the message says which option to change."""
+
+
+def divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
+    """Return what is wrong with the parameters, or None.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Other threads may be training it.
+    sample : bool, default False
+        Look at some rows only, which takes about a millisecond.
+    """
+    names = ("vectors", "output vectors", "attention logits of words", "attention logits of places", "nodes")
+    arrays = list(zip(names, model.shared, strict=False))
+    if model.subwords is not None:
+        arrays.append(("rows of words and n-grams", model.subwords.rows))
+    for name, array in arrays:
+        if sample:
+            n = SAMPLE_ROWS // 2
+            blocks = [array[:n], array[n :: max(1, len(array) // n)]]
+        else:
+            blocks = [array[start : start + BLOCK_ROWS] for start in range(0, len(array), BLOCK_ROWS)]
+        for block in blocks:
+            if not block.size:
+                continue
+            largest = max(float(block.max()), -float(block.min()))  # no copy; not a number if one is not
+            if np.isnan(largest):
+                return f"there are {name} that are not numbers"
+            if largest > LARGEST:
+                return f"there are {name} with components of {largest:.3g}"
+    return None

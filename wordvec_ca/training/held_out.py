@@ -1,0 +1,56 @@
+"""The loss on held-out text: the training loop itself at learning rate 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from wordvec_ca.corpus import LiveTokens, TokenStream
+from wordvec_ca.kernels import STATS, noise_pool
+from wordvec_ca.training.chunks import CHUNK_TOKENS, chunks_of
+from wordvec_ca.training.replica import Replica
+
+
+def held_out_loss(
+    replica: Replica,
+    text: np.ndarray | TokenStream | LiveTokens,
+    stopping: Callable[[], bool] = lambda: False,
+) -> float:
+    """Return the mean loss per prediction on a text, in nats; nan if there is none.
+
+    Without sub-sampling, with negatives of its own for each prediction, always the same ones: comparable
+    between all settings of a model.
+
+    Parameters
+    ----------
+    replica : Replica
+        Its parameters are read.
+    text : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
+        Encoded with the replica's vocabulary.
+    stopping : callable, optional
+        Asked before each chunk; if true, the rest is left out.
+    """
+    model, config = replica.model, replica.config
+    hyper, shared = model.hyper(), model.shared
+    pool = noise_pool(model.vocab.counts, config.negative, ns_exponent=config.ns_exponent, draws=500_000)
+    private = tuple(array[:, :0] for array in replica.workers[0].private)
+    rng, stats = np.array([1, 0], np.uint64), np.zeros(len(STATS))
+    everything = np.zeros(0, np.uint32)
+    chunks = chunks_of(text, CHUNK_TOKENS)
+    try:
+        while not stopping() and (chunk := chunks.next()) is not None:
+            replica.kernel(
+                *(hyper, chunk.tokens, everything, pool, shared, private, replica.lock, rng, stats),
+                model.paths,
+            )
+    finally:
+        chunks.close()
+    return mean(stats, "loss", "examples")
+
+
+def mean(tallies: np.ndarray, total: str, number: str) -> float:
+    """Return one tally divided by another; nan for nothing."""
+    n = tallies[STATS.index(number)]
+    return float(tallies[STATS.index(total)] / n) if n else math.nan

@@ -1,0 +1,51 @@
+"""How probable lines of text are to a model: the sum over their predictions (Taddy 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from wordvec_ca import kernels
+from wordvec_ca.kernels import STATS
+from wordvec_ca.models import EmbeddingModel
+
+
+def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np.ndarray:
+    """Return the log-probability of each line under hierarchical softmax.
+
+    It is the sum over all predictions that the model makes in the line: of each word from those around it,
+    or, for skipgram, from each of them. No word is sub-sampled and no window shrunk.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Trained with ``hs``.
+    lines : iterable of sequences of int
+        Rows of words.
+
+    Returns
+    -------
+    ndarray of shape (n_lines,), float64
+        In nats; 0 for a line without a prediction.
+
+    Raises
+    ------
+    ValueError
+        The model has no hierarchical softmax.
+    """
+    if model.paths is None:
+        raise ValueError("only a model with hierarchical softmax has probabilities of lines: train with hs")
+    train_chunk = kernels.load(model.config.backend)
+    hyper = model.hyper()
+    hyper["drawn"] = hyper["shrink_windows"] = 0
+    hyper["alpha_begin"] = hyper["alpha_end"] = 0.0  # the training loop, at a learning rate of 0
+    nothing, no_pool, lock = np.zeros(0, np.uint32), np.zeros((1, 0), np.int32), np.zeros(16, np.int32)
+    private = tuple(np.zeros((2, 0, array.shape[1]), np.float32) for array in model.shared)
+    found = []
+    for line in lines:
+        tokens = np.array([*line, -1], np.int32)
+        rng, stats = np.zeros(2, np.uint64), np.zeros(len(STATS))
+        train_chunk(hyper, tokens, nothing, no_pool, model.shared, private, lock, rng, stats, model.paths)
+        found.append(-stats[STATS.index("loss")])
+    return np.array(found)

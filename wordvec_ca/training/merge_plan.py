@@ -1,0 +1,200 @@
+"""How often replicas merge, at which learning rate and by which rule: from their number and the text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.machine import machine_memory
+from wordvec_ca.models import TrainConfig, memory_bytes
+from wordvec_ca.training.chunks import multiplications
+from wordvec_ca.training.merge_rule import Touches, merge_factors
+
+MERGES = 200
+"""Merges in a run, about: a hundred suffice, eleven do not (docs/measurements/replicas.md)."""
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """When and how the replicas of a run merge.
+
+    Attributes
+    ----------
+    replicas : int
+        Copies of the parameters that are trained at the same time, N.
+    merges_per_epoch : int
+        Merges in an epoch, at equal distances; the last at its end. 0 with one replica.
+    rate : float
+        By what replicas multiply the learning rate.
+    rule : {"saturating", "mean", "sum"}
+        See ``merge_rule``.
+    curvature : float
+        The c in x = c * learning rate * touches.
+    """
+
+    replicas: int
+    merges_per_epoch: int
+    rate: float = 1.0
+    rule: str = "saturating"
+    curvature: float = 0.7
+
+    @classmethod
+    def of(
+        cls, config: TrainConfig, n_tokens: int, replicas: int, given: Mapping[str, Any] | None = None
+    ) -> MergePlan:
+        """Return the plan of a run.
+
+        Parameters
+        ----------
+        config : TrainConfig
+            Resolved.
+        n_tokens : int
+            Tokens of an epoch, all replicas together, line ends included.
+        replicas : int
+        given : mapping, optional
+            Attributes to set otherwise.
+        """
+        if replicas == 1:
+            return cls(1, 0)
+        values: dict[str, Any] = {
+            "merges_per_epoch": -(-(config.merges or usual_merges(config, replicas)) // config.epochs),
+            "rate": config.merge_rate,
+            "rule": config.merge_rule,
+            **(given or {}),
+        }
+        if values["rate"] is None:
+            values["rate"] = usual_rate(config, n_tokens / values["merges_per_epoch"] / replicas)
+        return cls(replicas, **values)
+
+    def next_merge(self, position: int, n_tokens: int) -> int:
+        """Return the first token, counted through all epochs, after ``position`` at which a merge is due."""
+        epoch, start = divmod(position, max(1, n_tokens))
+        done = start * self.merges_per_epoch // max(1, n_tokens)
+        here = -(-(done + 1) * n_tokens // self.merges_per_epoch)
+        if here <= start:
+            here = -(-(done + 2) * n_tokens // self.merges_per_epoch)
+        return epoch * n_tokens + here
+
+    def factors(
+        self, touches: Touches, name: str, tokens: float, alpha: float, rows: slice = slice(None)
+    ) -> NDArray[np.float32]:
+        """Return by what the summed deltas of some rows are multiplied.
+
+        Parameters
+        ----------
+        touches : dict
+            From `expected_touches`.
+        name : str
+            The array.
+        tokens : float
+            Tokens that each replica has trained since the last merge, on average.
+        alpha : float
+            The learning rate meanwhile, ``rate`` included.
+        rows : slice, default all
+        """
+        x = self.curvature * alpha * tokens * touches[name][rows]
+        return merge_factors(x, self.replicas, self.rule)
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what ``config.json`` says of it."""
+        return asdict(self)
+
+
+SHORT = 5_000
+"""Tokens between merges, of one replica, up to which attention bears the rate of the other models."""
+
+
+def usual_rate(config: TrainConfig, tokens: float) -> float:
+    """Return by what replicas multiply the learning rate, as measured (docs/measurements/replicas.md).
+
+    A mean of several replicas settles as at a lower rate. More than this would let a replica of a long text,
+    which stays alone for long, diverge before it meets the others.
+
+    Parameters
+    ----------
+    config : TrainConfig
+    tokens : float
+        Tokens that a replica trains between two merges.
+    """
+    return 1.5 if config.spec.attends and tokens > SHORT else 2.0
+
+
+def usual_merges(config: TrainConfig, replicas: int) -> int:
+    """Return how often replicas merge in a run; attention wants it oftener, if they are many."""
+    return 3 * MERGES if config.spec.attends and replicas > 4 else MERGES
+
+
+WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
+"""Seconds for each token that so many threads with private rows wait for each other's cache lines, with rows
+of 100 dimensions (docs/measurements/core-traffic.md)."""
+
+MULTIPLICATION = 2.2e-11
+"""Seconds of the training loop, besides."""
+
+MERGED_BYTES = 7e9
+"""Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
+
+THREADS = 8
+"""Threads of a replica, at most: private rows serve no more."""
+
+GAIN = 0.85
+"""Several replicas must take less than this share of the time of one, before a run has them."""
+
+MOST_MEMORY = 0.5
+"""Share of the memory that replicas may take, unless told otherwise."""
+
+
+def most_replicas(config: TrainConfig) -> int:
+    """Return up to how many replicas the quality of one is kept, as measured."""
+    return 8 if config.spec.attends else 16
+
+
+def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
+    """Return how many replicas a run has in one process: those with which it is predicted to end first.
+
+    More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
+    workers are several in any case, if the memory has room.
+
+    Parameters
+    ----------
+    config : TrainConfig
+        Resolved.
+    n_words : int
+        Vocabulary.
+    n_tokens : int
+        Tokens of an epoch.
+    """
+    workers = config.workers or 1
+    if config.replicas is not None:
+        return min(config.replicas, workers)
+
+    def fits(replicas: int) -> bool:
+        return replicas > 1 and memory_bytes(config, n_words, replicas) <= MOST_MEMORY * machine_memory()
+
+    best, least = 1, GAIN * run_seconds(config, n_words, n_tokens, 1) if workers <= THREADS else math.inf
+    candidates = {min(-(-workers // threads), most_replicas(config)) for threads in WAITING}
+    if workers > THREADS and not any(map(fits, candidates)):
+        candidates = {2, 4}
+    for replicas in filter(fits, candidates):
+        if (seconds := run_seconds(config, n_words, n_tokens, replicas)) < least:
+            best, least = replicas, seconds
+    return best
+
+
+def run_seconds(config: TrainConfig, n_words: int, n_tokens: int, replicas: int) -> float:
+    """Return about how long a run would take on as many cores as workers, to compare numbers of replicas."""
+    workers = config.workers or 1
+    threads = -(-workers // replicas)
+    known = [number for number in WAITING if number <= threads]
+    waiting = WAITING[known[-1]] * (threads / known[-1]) * config.vector_size / 100
+    token = multiplications(config) * MULTIPLICATION + waiting
+    seconds = config.epochs * n_tokens * token / workers
+    if replicas > 1:
+        merged = (config.merges or usual_merges(config, replicas)) * memory_bytes(config, n_words, replicas)
+        seconds += merged / (MERGED_BYTES * min(workers, 16))
+    return seconds

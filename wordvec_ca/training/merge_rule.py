@@ -1,0 +1,120 @@
+"""How replicas of the parameters become one: the saturating sum of what each has learnt since the last merge.
+
+N replicas start from the same parameters B and train on different text. Replica i then holds B + d_i, and all
+go on from B + f * (d_1 + ... + d_N), with one factor f for each row::
+
+    f = (1 - exp(-N x)) / (N (1 - exp(-x)))        x = curvature * learning rate * touches
+
+A row that is seldom touched (x small) has not moved far on any replica: f is 1, and the steps are summed, as
+if one had made them all. A row that is touched often has settled on every replica at about the same place: f
+is 1 / N, and the replicas are averaged. In between, f is that of a row that closes in by the same share of
+the way with each touch. The attention logits of places are touched by every prediction and always averaged.
+
+Touches are expected from the counts of the words, so all who merge know them without a word to each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.models import EmbeddingModel
+
+RULES = ("saturating", "mean", "sum")
+"""The rule above, and two to compare it with."""
+
+Touches = dict[str, NDArray[np.float64]]
+
+
+def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches:
+    """Return how often a row is touched for each token of the text, on average.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Its words, counts and options.
+    keep : ndarray of shape (n_words,) or (0,), uint32
+        The thresholds of sub-sampling; a token that is dropped touches nothing.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_rows,), float64
+        For each array of ``model.learnt``. A touch that makes but a share of a step counts as that share.
+    """
+    config, counts = model.config, model.vocab.counts.astype(np.float64)
+    kept = counts / max(1.0, counts.sum())
+    if len(keep):
+        kept *= keep / 2.0**32
+    contexts = float(config.contexts())
+    noise = counts**config.ns_exponent
+    noise *= config.negative * kept.sum() / noise.sum()
+    if config.spec.pairwise:
+        inputs, outputs = contexts * kept, contexts * (kept + noise)
+    else:
+        inputs = contexts * kept
+        if config.spec.averages and config.cbow_update == "exact":
+            inputs = kept.copy()  # each of n words in a window moves by an n-th of the step
+        outputs = kept + noise
+    if config.spec.pairwise:
+        outputs = outputs / config.spec.bands(config.window or 1)
+    if model.subwords is not None:
+        subwords = model.subwords
+        moved = np.repeat(inputs, np.diff(subwords.offsets)) * subwords.weights
+        inputs = np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
+    touches = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "word_logits": kept / contexts,  # of n logits each takes an n-th of an n-th of the step
+        "slot_logits": np.full(1, np.inf),
+    }
+    if model.paths is not None:  # a node with each word below it
+        predictions = (contexts if config.spec.pairwise else 1.0) * kept
+        of_paths = np.repeat(predictions, np.diff(model.paths.ends))
+        touches["nodes"] = np.bincount(model.paths.nodes, weights=of_paths, minlength=len(counts))
+    n_rows = {name: len(array) for name, array in model.learnt.items()}
+    return {name: np.resize(values, n_rows[name]) for name, values in touches.items()}
+
+
+def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> NDArray[np.float32]:
+    """Return by what the sum of n deltas is multiplied, for each row.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_rows,), float64
+        Curvature times learning rate times the touches of the row on one replica since the last merge.
+    n : int
+        Replicas that are merged.
+    rule : {"saturating", "mean", "sum"}
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float32
+        Between 1 / n and 1; 1 / n where x is infinite, whatever the rule.
+    """
+    if rule == "saturating":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))
+        factors = np.where(x < 1e-12, 1.0, factors)
+    else:
+        factors = np.full(x.shape, 1.0 / n if rule == "mean" else 1.0)
+    return np.where(np.isinf(x), 1.0 / n, factors).astype(np.float32)
+
+
+def merged_rows(
+    base: NDArray[np.float32], deltas: list[NDArray[np.floating]], factors: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return B + f * (d_1 + ... + d_N), for some rows: the readable twin of ``kernels.merge_replicas``.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n_rows, width), float32
+        The rows after the last merge.
+    deltas : list of ndarray of shape (n_rows, width), float16 or float32
+        What each replica has added to them, in the order of the replicas.
+    factors : ndarray of shape (n_rows,), float32
+        From `merge_factors`, of these rows.
+    """
+    total = np.zeros_like(base)
+    for delta in deltas:
+        total += delta
+    return base + factors[:, np.newaxis] * total

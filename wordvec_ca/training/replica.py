@@ -1,0 +1,293 @@
+"""A replica: one copy of the parameters and the threads that train it, on the tokens it is given.
+
+It knows nothing of other replicas. Its learning rate and its random numbers follow from where in the run a
+range of tokens stands and from the seeds of that range: which replica trains it does not matter, nor when.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca import kernels
+from wordvec_ca.kernels import POOL_DRAWS, STATS, aligned_zeros, noise_pool
+from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.training.chunks import Chunks, chunk_size, parts
+from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, block_tokens
+from wordvec_ca.training.private_rows import private_rows
+from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
+from wordvec_ca.training.schedule import Schedule, keep_thresholds
+
+
+class Worker:
+    """What one thread owns: its copy of the options, private rows, generator and tallies."""
+
+    def __init__(self, replica: Replica) -> None:
+        model, hyper = replica.model, replica.hyper
+        self.replica = replica
+        self.hyper = hyper.copy()
+        n_private = int(hyper["n_private"][0])
+        rows = [min(n_private, len(array)) for array in model.shared]
+        self.private = tuple(
+            aligned_zeros((2, n, array.shape[1])) for n, array in zip(rows, model.shared, strict=True)
+        )
+        for own, array in zip(self.private, model.shared, strict=True):
+            own[:] = array[: own.shape[1]]
+        self.composed: ComposedWords | None = None
+        self.rng = np.zeros(2, np.uint64)
+        self.stats = np.zeros(len(STATS), np.float64)
+
+
+@dataclass(frozen=True)
+class TokenRange:
+    """Tokens for a replica to train.
+
+    Attributes
+    ----------
+    start, stop : int
+        Where they stand in its text; whole lines.
+    position : int
+        Where the first of them stands in the whole run, counted through all replicas and epochs: what the
+        learning rate follows from.
+    seeds : tuple of int
+        What its random numbers follow from, with the seed of the run: epoch, shard and number of the range.
+    """
+
+    start: int
+    stop: int
+    position: int
+    seeds: tuple[int, ...]
+
+
+class Replica:
+    """One copy of the parameters, and the threads that train it.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Its parameters are updated in place.
+    n_tokens : int
+        Tokens of an epoch, of all replicas together, line ends included: sizes and rates follow from it.
+    threads : int, optional
+        By default ``workers`` of the configuration.
+    rate : float, default 1
+        By what the learning rate is multiplied (see `MergePlan`).
+    chunk_tokens : int, optional
+        Tokens that a thread takes at a time, at most; by default those of `chunk_size`.
+    rates : ndarray of shape (n_words,), float32, optional
+        How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
+    like : Replica, optional
+        One of the same vocabulary and options; what never changes is shared with it.
+    """
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        n_tokens: int,
+        *,
+        threads: int | None = None,
+        rate: float = 1.0,
+        chunk_tokens: int | None = None,
+        rates: np.ndarray | None = None,
+        like: Replica | None = None,
+    ) -> None:
+        config = model.config
+        assert config.workers is not None
+        self.model, self.config, self.n_tokens, self.rate = model, config, n_tokens, rate
+        self.threads = threads or config.workers
+        self.kernel = kernels.load(config.backend)
+        self.schedule: Schedule = Schedule(config, n_tokens) if like is None else like.schedule
+        self.keep: np.ndarray = keep_thresholds(model.vocab, config.sample) if like is None else like.keep
+        self.hyper = model.hyper()
+        self.chunk_tokens = chunk_size(n_tokens, config)
+        if chunk_tokens is not None:
+            self.chunk_tokens = min(self.chunk_tokens, chunk_tokens)
+        shared_by = parts(n_tokens, config, self.chunk_tokens)
+        if model.subwords is not None:
+            block = block_tokens(model.subwords, model.vocab.counts, self.keep)
+            self.chunk_tokens = min(self.chunk_tokens, block)
+            shared_by = max(1, min(shared_by, block // TOKENS_PER_PART))
+        self.hyper["shared_by"] = shared_by
+        self.row_rates = None
+        if rates is None:
+            self._keep_rows_private()
+        else:
+            self.row_rates = RowRates(model.inputs, rates)
+            self.chunk_tokens = SMALL_CHUNK
+        self.pool: np.ndarray = self._noise() if like is None else like.pool
+        self.lock = np.zeros(16, np.int32)
+        self.base: dict[str, np.ndarray] = {}
+        self.workers = [Worker(self) for _ in range(self.threads)]
+        if model.subwords is not None:
+            for i, worker in enumerate(self.workers):
+                worker.composed = ComposedWords(model.subwords, model.inputs, private=i > 0)
+
+    def _keep_rows_private(self) -> None:
+        """Give each of several threads its own rows of the most frequent words (docs/decisions/)."""
+        config = self.config
+        contexts = config.contexts()
+        if config.backend == "cython":  # the other has plain Hogwild threads
+            self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
+                self.model.vocab.counts,
+                self.keep,
+                self.threads,
+                predictions=contexts if config.spec.pairwise else 1,
+                contexts=contexts,
+                slots=bool(self.hyper["use_slots"][0]),
+            )
+
+    def _noise(self) -> np.ndarray:
+        config = self.config
+        return noise_pool(
+            self.model.vocab.counts,
+            config.negative,
+            ns_exponent=config.ns_exponent,
+            burst=2 if self.hyper["shared_by"][0] == 1 else 1,  # else a fetched row serves several anyway
+            row_bytes=4 * int(self.hyper["out_width"][0]),
+            draws=max(50_000, min(POOL_DRAWS, self.n_tokens)),
+            seed=config.seed,
+        )
+
+    def train_chunk(
+        self, worker: Worker, tokens: np.ndarray, position: int, seeds: tuple[int, ...] | list[int]
+    ) -> None:
+        """Train a run of whole lines, in the thread of ``worker``.
+
+        Parameters
+        ----------
+        worker : Worker
+        tokens : ndarray of shape (n,), int32
+        position : int
+            Of the first token in the whole run.
+        seeds : sequence of int
+            What the random numbers of the chunk follow from.
+        """
+        worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
+        worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
+        if self.config.spec.attends:
+            worker.hyper["attention_rate"] = self.schedule.attention_rate(position)
+        worker.rng[:] = np.random.SeedSequence(list(seeds)).generate_state(2, np.uint64)
+        worker.rng[1] %= np.uint64(len(self.pool))
+        held = None if self.row_rates is None else self.row_rates.before(tokens)
+        shared, composed = self.model.shared, worker.composed
+        if composed is not None:
+            composed.compose(tokens)
+            shared = composed.vectors, *shared[1:]
+        self.kernel(
+            worker.hyper,
+            tokens,
+            self.keep,
+            self.pool,
+            shared,
+            worker.private,
+            self.lock,
+            worker.rng,
+            worker.stats,
+            self.model.paths,
+        )
+        if composed is not None:
+            composed.hand_back()
+        if self.row_rates is not None and held is not None:
+            self.row_rates.after(held)
+
+    def train(self, tokens: np.ndarray, ranges: Iterable[TokenRange]) -> dict[str, float]:
+        """Train ranges of a text in the replica's threads, in order.
+
+        With one thread the result is reproducible bit for bit.
+
+        Parameters
+        ----------
+        tokens : ndarray of shape (n,), int32
+            Encoded text, -1 after each line; may be memory-mapped.
+        ranges : iterable of TokenRange
+
+        Returns
+        -------
+        dict of str to float
+            What was counted meanwhile, by the names in ``kernels.STATS``: ``words`` read, ``loss`` summed
+            over ``examples``, ...
+        """
+        before = self.totals()
+        waiting: deque[tuple[np.ndarray, int, list[int]]] = deque()
+        for part in ranges:
+            chunks = Chunks(tokens[part.start : part.stop], self.chunk_tokens)
+            while (chunk := chunks.next()) is not None:
+                seeds = [self.config.seed, *part.seeds, chunk.index]
+                waiting.append((chunk.tokens, part.position + chunk.start, seeds))
+        failures: list[BaseException] = []
+        lock = threading.Lock()
+
+        def work(worker: Worker) -> None:
+            try:
+                while not failures:
+                    with lock:
+                        chunk = waiting.popleft() if waiting else None
+                    if chunk is None:
+                        return
+                    self.train_chunk(worker, *chunk)
+            except BaseException as error:
+                failures.append(error)
+
+        if self.threads == 1:
+            work(self.workers[0])
+        else:
+            threads = [threading.Thread(target=work, args=(worker,)) for worker in self.workers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        if failures:
+            raise failures[0]
+        return dict(zip(STATS, (self.totals() - before).tolist(), strict=True))
+
+    def totals(self) -> np.ndarray:
+        """Return the tallies of all threads, added up; ``STATS`` names them."""
+        return np.sum([worker.stats for worker in self.workers], axis=0)
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The arrays that learn, by name: ``inputs``, ``outputs``, ``word_logits``, ``slot_logits``."""
+        return self.model.learnt
+
+    def mark(self) -> None:
+        """Keep a copy of the parameters, from which deltas are counted; ``base`` holds it."""
+        for name, array in self.parameters.items():
+            if name in self.base:
+                self.base[name][:] = array
+            else:
+                self.base[name] = array.copy()
+
+    def delta(
+        self, name: str, rows: slice = slice(None), dtype: type[np.floating] = np.float32
+    ) -> NDArray[np.floating]:
+        """Return what was added to some rows since `mark` or `apply`.
+
+        Parameters
+        ----------
+        name : str
+            The array.
+        rows : slice, default all
+        dtype : {np.float32, np.float16}
+            With float16 half as much has to be sent; it costs no quality.
+        """
+        return (self.parameters[name][rows] - self.base[name][rows]).astype(dtype, copy=False)
+
+    def apply(self, name: str, rows: slice, merged: NDArray[np.floating]) -> None:
+        """Set some rows to what a merge made of them, and count deltas from there.
+
+        Parameters
+        ----------
+        name : str
+            The array.
+        rows : slice
+        merged : ndarray of shape (n_rows, width)
+            What was added to the rows by all replicas together: the deltas' sum times the factors of
+            `MergePlan.factors`.
+        """
+        self.base[name][rows] += merged
+        self.parameters[name][rows] = self.base[name][rows]

@@ -1,0 +1,226 @@
+"""The replicas of one process: which trains which chunk, and how they merge through shared memory.
+
+Threads of one replica share its parameters; replicas share nothing but the base, what all were after the last
+merge. When the chunks before a merge are trained, every thread merges a share of the rows, and all go on. No
+lock is held meanwhile: no two threads ever touch the same row.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from wordvec_ca.kernels import merge_replicas
+from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.training.chunks import Chunk, Chunks, StreamedChunks
+from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
+from wordvec_ca.training.merge_rule import expected_touches
+from wordvec_ca.training.pinning import cpu_groups, pin
+from wordvec_ca.training.replica import Replica, Worker
+
+CHUNKS_PER_MERGE = 2
+"""Chunks that a thread takes between two merges, at least."""
+
+SMALLEST_CHUNK = 200
+"""Tokens of a chunk that are worth the call of the training loop."""
+
+MERGED_ROWS = 4_096
+"""Rows that a thread merges at a time."""
+
+
+class Replicas:
+    """The replicas of one process; with one replica, nothing but that replica.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        The parameters of the first replica, and of all after a merge.
+    n_tokens : int
+        Tokens of an epoch, line ends included.
+    rates : ndarray of shape (n_words,), float32, optional
+        See `Replica`; then there is one replica.
+
+    Attributes
+    ----------
+    plan : MergePlan
+    all : list of Replica
+    workers : list of Worker
+        The threads of all of them.
+    merges : int
+        Merges so far, in this session.
+    merge_seconds : float
+        What they took.
+    """
+
+    def __init__(self, model: EmbeddingModel, n_tokens: int, rates: np.ndarray | None = None) -> None:
+        config = model.config
+        assert config.workers is not None
+        n = 1 if rates is not None else usual_replicas(config, len(model.vocab), n_tokens)
+        self.plan = MergePlan.of(config, n_tokens, n)
+        self._n_tokens = n_tokens
+        threads = [len(part) for part in np.array_split(np.arange(config.workers), n)]
+        first = Replica(
+            model,
+            n_tokens,
+            threads=threads[0],
+            rate=self.plan.rate,
+            chunk_tokens=self._chunk_tokens(config.workers),
+            rates=rates,
+        )
+        self.all = [first]
+        for number in threads[1:]:
+            self.all.append(
+                Replica(
+                    model.twin(),
+                    n_tokens,
+                    threads=number,
+                    rate=self.plan.rate,
+                    chunk_tokens=first.chunk_tokens,
+                    like=first,
+                )
+            )
+        self.workers = [worker for replica in self.all for worker in replica.workers]
+        self.merges, self.merge_seconds = 0, 0.0
+        self.merged_at = 0
+        self._touches = expected_touches(model, first.keep) if n > 1 else {}
+        self._cpus = cpu_groups(threads) if n > 1 else [None]
+        self._reproducible = all(replica.threads == 1 for replica in self.all)
+        self._waiting: list[deque[Chunk]] = [deque() for _ in self.all]
+        self._dealing = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def _chunk_tokens(self, workers: int) -> int | None:
+        """Return the most tokens of a chunk, so that every thread has work between two merges."""
+        if self.plan.replicas == 1:
+            return None
+        apart = self._n_tokens // self.plan.merges_per_epoch
+        return max(SMALLEST_CHUNK, apart // (workers * CHUNKS_PER_MERGE))
+
+    def begin(self, position: int) -> None:
+        """Give all replicas the parameters of the first, in their own threads: there the memory is theirs.
+
+        Parameters
+        ----------
+        position : int
+            Where in the run, counted in tokens through all epochs.
+        """
+        self.merged_at = position
+        if len(self) == 1:
+            return
+        first = self.all[0]
+        if not first.base:
+            first.base = {name: np.empty_like(array) for name, array in first.parameters.items()}
+
+        def copy(worker: Worker) -> None:
+            share, of = worker.replica.workers.index(worker), worker.replica.threads
+            for name, array in first.parameters.items():
+                if worker.replica is not first:
+                    rows = _share(len(array), share, of)
+                    worker.replica.parameters[name][rows] = array[rows]
+                rows = _share(len(array), self.workers.index(worker), len(self.workers))
+                first.base[name][rows] = array[rows]
+
+        self._in_threads(copy)
+
+    def next(self, chunks: Chunks | StreamedChunks, worker: Worker, *, new: bool = True) -> Chunk | None:
+        """Return the chunk that a thread trains next, or None at the limit or the end of the text.
+
+        If each replica has one thread, the i-th chunk is for replica i modulo N, so that a run can be
+        repeated bit for bit; else the next chunk is for whoever asks.
+
+        Parameters
+        ----------
+        chunks : Chunks or StreamedChunks
+        worker : Worker
+        new : bool, default True
+            Whether a chunk may still be begun that nobody waits for.
+        """
+        if not self._reproducible or len(self) == 1:
+            return chunks.next() if new else None
+        here = self.all.index(worker.replica)
+        with self._dealing:
+            while not self._waiting[here]:
+                chunk = chunks.next() if new else None
+                if chunk is None:
+                    return None
+                self._waiting[chunk.index % len(self)].append(chunk)
+            return self._waiting[here].popleft()
+
+    def limit(self, position: int) -> int:
+        """Return the token, counted through all epochs, before which the threads are to pause for a merge."""
+        if len(self) == 1:
+            return 1 << 62
+        return self.plan.next_merge(position, self._n_tokens)
+
+    def merge(self, position: int) -> None:
+        """Make one of all replicas; no thread may be training.
+
+        Parameters
+        ----------
+        position : int
+            Where in the run, counted in tokens through all epochs.
+        """
+        if len(self) == 1 or position <= self.merged_at:
+            return
+        started = time.monotonic()
+        first, tokens = self.all[0], (position - self.merged_at) / len(self)
+        alpha = self.plan.rate * first.schedule.alpha((position + self.merged_at) // 2)
+
+        def merge(worker: Worker) -> None:
+            share = self.workers.index(worker)
+            for name, base in first.base.items():
+                rows = _share(len(base), share, len(self.workers))
+                for start in range(rows.start, rows.stop, MERGED_ROWS):
+                    part = slice(start, min(start + MERGED_ROWS, rows.stop))
+                    factors = self.plan.factors(self._touches, name, tokens, alpha, part)
+                    arrays = tuple(replica.parameters[name][part] for replica in self.all)
+                    merge_replicas(base[part], arrays, factors)
+
+        self._in_threads(merge)
+        self.merged_at = position
+        self.merges += 1
+        self.merge_seconds += time.monotonic() - started
+
+    def pin(self, worker: Worker) -> None:
+        """Let the calling thread run where the memory of its replica is, if that is known to help."""
+        cpus = self._cpus[self.all.index(worker.replica)]
+        if cpus is not None:
+            pin(cpus)
+
+    def totals(self) -> np.ndarray:
+        """Return the tallies of all threads, added up; ``STATS`` names them."""
+        return np.sum([worker.stats for worker in self.workers], axis=0)
+
+    def _in_threads(self, work: Callable[[Worker], None]) -> None:
+        """Do a piece of work in the threads of all workers."""
+        failures: list[BaseException] = []
+
+        def run(worker: Worker) -> None:
+            try:
+                self.pin(worker)
+                work(worker)
+            except BaseException as error:
+                failures.append(error)
+
+        in_threads([threading.Thread(target=run, args=(worker,)) for worker in self.workers])
+        if failures:
+            raise failures[0]
+
+
+def in_threads(threads: Sequence[threading.Thread]) -> None:
+    """Start threads and wait until all have ended."""
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _share(n: int, which: int, of: int) -> slice:
+    """Return the rows of one of several equal shares."""
+    return slice(n * which // of, n * (which + 1) // of)

@@ -1,0 +1,137 @@
+"""What a run is to do: the text, the options, where everything goes. One object, passed whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.text import absolute_name
+from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What a run is to do; `train` documents the fields that are its parameters.
+
+    A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
+    names, or None if they were not given as files, and ``vocab`` lies in the run's folder.
+
+    Parameters
+    ----------
+    config : TrainConfig
+        Resolved.
+    corpus, valid, output, overwrite, cache_dir, keep_cache, no_cache, checkpoint_every, command, settings
+        As in ``train``.
+    continue_from, init_vectors
+        As in ``train``.
+    vocab : Vocab, optional
+        The words, if they are given.
+    vocab_raw : sequence of int, optional
+        ``raw_tokens`` and ``raw_types`` of these words.
+    validates : bool
+        Whether there is held-out text.
+    run : str
+        A random name, which the checkpoints and the model of this run carry, too.
+    """
+
+    config: TrainConfig
+    corpus: Corpus | EncodedCorpus | None = None
+    valid: Corpus | None = None
+    vocab: Vocab | None = None
+    vocab_raw: Sequence[int] | None = None
+    validates: bool = False
+    output: str | os.PathLike[str] | None = None
+    overwrite: bool = False
+    cache_dir: str | os.PathLike[str] | None = None
+    keep_cache: bool = False
+    no_cache: bool = False
+    checkpoint_every: str = DEFAULT_INTERVAL
+    continue_from: str | os.PathLike[str] | None = None
+    init_vectors: str | os.PathLike[str] | None = None
+    command: str | None = None
+    settings: Mapping[str, Any] | None = None
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        return {
+            "run": self.run,
+            "config": self.config.as_dict(),
+            "corpus": absolute_names(self.corpus),
+            "valid": absolute_names(self.valid),
+            "validates": self.validates,
+            "vocab_raw": None if self.vocab is None else [self.vocab.raw_tokens, self.vocab.raw_types],
+            "cache_dir": _absolute(self.cache_dir),
+            "keep_cache": self.keep_cache,
+            "no_cache": self.no_cache,
+            "overwrite": self.overwrite,
+            "checkpoint_every": self.checkpoint_every,
+            "command": self.command,
+            "settings": None if self.settings is None else dict(self.settings),
+            "continue_from": _absolute(self.continue_from),
+            "init_vectors": _absolute(self.init_vectors),
+        }
+
+    def as_settings(self) -> dict[str, Any]:
+        """Return the request as settings for ``cawv train --config``.
+
+        They hold what is not the model's default, the number of workers, and the texts that are files.
+        """
+        default = TrainConfig(model=self.config.model).resolved()
+        kept = {
+            name: value for name, value in self.config.as_dict().items() if value != getattr(default, name)
+        }
+        settings: dict[str, Any] = {"corpus": absolute_names(self.corpus), "model": self.config.model, **kept}
+        settings["workers"] = self.config.workers
+        settings["valid"] = next(iter(absolute_names(self.valid) or []), None)
+        settings["continue_from"] = _absolute(self.continue_from)
+        settings["init_vectors"] = _absolute(self.init_vectors)
+        return {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], output: Path) -> RunRequest:
+        """Make a request from ``as_record``'s result.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            The record is damaged.
+        """
+        request = cls(**{**record, "config": TrainConfig.from_dict(record["config"]), "output": output})
+        parse_interval(request.checkpoint_every)
+        if not request.run.isalnum() or len(request.run) > 16:
+            raise ValueError(f"its run is {request.run!r}")
+        for names in (request.corpus, request.valid):
+            if names is not None and not (
+                isinstance(names, list) and all(isinstance(name, str) for name in names)
+            ):
+                raise ValueError("its corpus is not a list of names")
+        return request
+
+    def kept_text(self) -> Path:
+        """Return where the encoded text goes if it is kept, or if there is no run to resume."""
+        if self.cache_dir is not None:
+            return Path(self.cache_dir)
+        assert self.output is not None
+        output = Path(self.output)
+        return output.with_name(output.name + ".cache")
+
+
+def absolute_names(corpus: Any) -> list[str] | None:
+    """Return absolute names if a corpus is given by names, else None."""
+    given: Sequence[Any] = [corpus] if isinstance(corpus, str | os.PathLike) else corpus
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    if not all(isinstance(name, str | os.PathLike) for name in given):
+        return None
+    return [absolute_name(os.fspath(name)) for name in given]
+
+
+def _absolute(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.path.abspath(path)

@@ -1,0 +1,50 @@
+"""Rows that training moves less than others, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALL_CHUNK = 500
+"""Tokens of a chunk if some rows move less: after each chunk they are put back on their way."""
+
+Held = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+class RowRates:
+    """Takes back part of what a chunk did to the rows of W of some words.
+
+    The loop trains all rows alike. After a chunk, a row with the rate r stands at
+    before + r (after - before), at r = 0 exactly where it stood when training began.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_words, width), float32
+        The rows.
+    rates : ndarray of shape (n_words,), float32
+        One for each row.
+    """
+
+    def __init__(self, inputs: NDArray[np.float32], rates: NDArray[np.float32]) -> None:
+        if rates.shape != (len(inputs),):
+            raise ValueError(f"{len(inputs)} rows need as many rates, not an array of shape {rates.shape}")
+        self._inputs, self._rates = inputs, rates
+        self._locked = np.flatnonzero(rates == 0)
+        self._places = np.full(len(rates), -1, np.int64)
+        self._places[self._locked] = np.arange(len(self._locked))
+        self._fixed = inputs[self._locked]
+
+    def before(self, tokens: NDArray[np.int32]) -> Held:
+        """Return the rows of a chunk whose rate is not 1, and what is in them."""
+        words = np.unique(tokens[tokens >= 0]).astype(np.int64)
+        words = words[self._rates[words] != 1]
+        held = self._inputs[words]
+        locked = self._places[words] >= 0
+        held[locked] = self._fixed[self._places[words[locked]]]  # another thread may have moved them
+        return words, held
+
+    def after(self, held: Held) -> None:
+        """Put the rows of a chunk where they belong."""
+        words, rows = held
+        rates = self._rates[words, np.newaxis]
+        self._inputs[words] = np.where(rates == 0, rows, rows + rates * (self._inputs[words] - rows))

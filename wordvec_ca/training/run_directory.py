@@ -1,0 +1,321 @@
+"""A run that is under way or was cut short: the folder OUTPUT.run, from which ``resume`` goes on.
+
+::
+
+    run.json             what was asked for; written before anything else
+    vocab.tsv            the vocabulary that was given, if one was
+    text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
+    000001.checkpoint    see `wordvec_ca.training.checkpoint`
+    lock                 held by the process at work
+
+When the model is saved the folder goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import warnings
+from pathlib import Path
+from typing import IO, Any
+
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import (
+    Vocab,
+)
+from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.files import clear_scraps, save_json
+from wordvec_ca.models import read_record
+from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, parse_interval
+from wordvec_ca.training.divergence import TrainingDiverged
+from wordvec_ca.training.request import RunRequest
+
+RUN_FORMAT = 1
+OURS = {"run.json", "vocab.tsv", "text", "valid", "lock"}
+
+
+class UnfinishedRun:
+    """The folder of one run, locked while this object is open; a context manager.
+
+    If the block ends with an exception, the folder of a new run goes, unless there is a checkpoint in it;
+    then a warning says how to go on. Make one with `begin` or `open`.
+
+    Parameters
+    ----------
+    output : Path
+        The model directory to be.
+    request : RunRequest
+        What the run is to do.
+    lock : file or None
+        The lock that is held.
+    """
+
+    def __init__(self, output: Path, request: RunRequest, lock: IO[bytes] | None) -> None:
+        self.output, self.request, self._lock = output, request, lock
+        self.folder = run_folder(output)
+        self.checkpoints = Checkpoints(self.folder, _interval(request.checkpoint_every))
+        self.finished = False
+        self.begun_before = False
+
+    @classmethod
+    def begin(cls, request: RunRequest) -> UnfinishedRun:
+        """Make the folder of a new run.
+
+        Raises
+        ------
+        DataError
+            There is an unfinished run already and ``overwrite`` is false, another process is at work on it,
+            or the folder cannot be written.
+        """
+        output, vocab, overwrite = request.output, request.vocab, request.overwrite
+        assert output is not None
+        target = Path(os.path.abspath(output))
+        folder = run_folder(target)
+        made = not folder.exists()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = _lock(folder, os.fspath(output))
+        except OSError as error:
+            raise DataError(
+                f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
+            ) from error
+        try:
+            if not made:
+                _make_way(folder, target, overwrite)
+            if vocab is not None:
+                vocab.save(folder / "vocab.tsv")
+            record = {"format": RUN_FORMAT, "version": __version__, **request.as_record()}
+            save_json(folder / "run.json", record)
+        except OSError as error:
+            _release(lock)
+            if made:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+        except BaseException:
+            _release(lock)
+            raise
+        return cls(target, request, lock)
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
+        """Open the run of a model directory to be, which may also be given as its OUTPUT.run.
+
+        Raises
+        ------
+        DataError
+            There is none, it cannot be read, or another process is at work on it.
+        """
+        target = Path(os.path.abspath(directory))
+        if target.name.endswith(".run") and (target / "run.json").is_file():
+            target = target.with_name(target.name.removesuffix(".run"))
+        folder = run_folder(target)
+        if not (folder / "run.json").is_file():
+            raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+        try:
+            lock = _lock(folder, os.fspath(directory))
+        except OSError as error:
+            raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+        try:
+            run = cls(target, _read_request(folder, target), lock)
+            run.begun_before = True
+            return run
+        except BaseException:
+            _release(lock)
+            raise
+
+    def __enter__(self) -> UnfinishedRun:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None and not self.begun_before and not self.checkpoints.paths():
+                self.remove()
+            elif not self.finished and self._lock is not None:
+                self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
+        finally:
+            _release(self._lock)
+            self._lock = None
+
+    def checkpoint_every(self, interval: str) -> None:
+        """Change how often a checkpoint is written (see ``parse_interval``)."""
+        self.checkpoints.interval = _interval(interval)
+
+    def say_how_to_go_on(self, *, diverged: bool = False) -> None:
+        """Warn that the run is not finished, and say what continues it."""
+        with contextlib.suppress(DataError):
+            state = self.checkpoints.newest_state()
+            if state is not None:
+                lower = " --alpha LOWER" if diverged else ""
+                warnings.warn(
+                    f"the run is kept, up to its checkpoint at {state.fraction:.1%}: "
+                    f"cawv train --resume {shown(self.output)}{lower} continues it",
+                    stacklevel=3,
+                )
+
+    def remove(self) -> None:
+        """Remove the folder, the encoded texts that are not kept, and scraps of an interrupted save."""
+        self.finished = True
+        self._clear_elsewhere()
+        _remove(self.folder)
+
+    def _clear_elsewhere(self) -> None:
+        for which in ("text", "valid"):
+            if self.owns(which):
+                shutil.rmtree(self.text_folder(which), ignore_errors=True)
+        if self.request.cache_dir is not None:
+            for empty in (Path(self.request.cache_dir) / f"run-{self.request.run}", self.request.cache_dir):
+                with contextlib.suppress(OSError):
+                    os.rmdir(empty)
+        with contextlib.suppress(OSError):
+            clear_scraps(self.output, self.request.run)
+
+    def text_folder(self, which: str) -> Path:
+        """Return where the encoded ``text`` or ``valid`` is."""
+        if not self.owns(which):
+            return self.request.kept_text()
+        if self.request.cache_dir is None:
+            return self.folder / which
+        return Path(self.request.cache_dir) / f"run-{self.request.run}" / which
+
+    def owns(self, which: str) -> bool:
+        """Return whether an encoded text is this run's alone, so that it goes when the run ends."""
+        return which == "valid" or not self.request.keep_cache
+
+    def vocab(self) -> Vocab | None:
+        """Return the vocabulary that was given, if one was."""
+        if self.request.vocab_raw is None:
+            return None
+        vocab = Vocab.load(self.folder / "vocab.tsv")
+        vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
+        return vocab
+
+    def is_saved(self) -> bool:
+        """Return whether the finished model of this very run is in place."""
+        record = self._saved_record()
+        return record.get("run") == self.request.run and record.get("interrupted") is False
+
+    def may_overwrite(self) -> bool:
+        """Return whether a model in the output's place may be replaced, as an earlier part of this run."""
+        return self.request.overwrite or self._saved_record().get("run") == self.request.run
+
+    def _saved_record(self) -> dict[str, Any]:
+        with contextlib.suppress(DataError):
+            return read_record(self.output)
+        return {}
+
+
+def _interval(text: str) -> Interval:
+    interval = parse_interval(text) or Interval(seconds=float("inf"))  # none but when the run is interrupted
+    return dataclasses.replace(interval, stretch=text == DEFAULT_INTERVAL)
+
+
+def run_folder(output: str | os.PathLike[str]) -> Path:
+    """Return where the unfinished run of a model directory is."""
+    path = Path(os.path.abspath(output))
+    return path.with_name(path.name + ".run")
+
+
+def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
+    if (target / "config.json").is_file():
+        return (
+            f"{given!r} is a finished model, so there is nothing to resume; "
+            f"to train it further: cawv train TEXT --continue-from {given}"
+        )
+    if folder.is_dir():
+        return (
+            f"there is nothing to resume in {str(folder)!r}: the run ended before it wrote down what to "
+            "do. Start it again with the command that began it; what lies there is not in its way"
+        )
+    return (
+        f"there is no run to resume: {str(folder)!r} has no run.json. Give the --output of the run, or its "
+        "folder, OUTPUT.run"
+    )
+
+
+def _read_request(folder: Path, output: Path) -> RunRequest:
+    path = folder / "run.json"
+    try:
+        record = json.loads(path.read_bytes())
+        if record.pop("format") != RUN_FORMAT:
+            raise ValueError("it has a format that this version does not know")
+        record.pop("version")
+        request = RunRequest.from_record(record, output)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{str(path)!r} cannot be used: {error}; start the run anew") from error
+    return request
+
+
+def _make_way(folder: Path, target: Path, overwrite: bool) -> None:
+    """Clear the folder of an earlier run, unless that would lose work."""
+    others = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.name not in OURS and not path.name.endswith((".checkpoint", ".tmp"))
+    )
+    if others:
+        raise DataError(
+            f"{str(folder)!r} holds {others[0]!r}, which is not part of a run: it is not overwritten"
+        )
+    checkpoints = Checkpoints(folder, Interval())
+    if checkpoints.paths() and not overwrite:
+        done = ""
+        with contextlib.suppress(DataError):
+            state = checkpoints.newest_state()
+            done = f", {state.fraction:.1%} done" if state else ""
+        raise OutputExistsError(
+            f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues "
+            "it; overwrite=True drops it and starts anew"
+        )
+    with contextlib.suppress(DataError):
+        UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()
+    for path in folder.iterdir():
+        if path.name != "lock":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a run's folder, ``run.json`` last, so that it can be recognised; keep what is not ours."""
+    if not folder.is_dir():
+        return
+    last = ("lock", "run.json")
+    for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
+        if path.name in ("text", "valid"):
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name in OURS or path.name.endswith((".checkpoint", ".tmp")):
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _lock(folder: Path, given: str) -> IO[bytes] | None:
+    """Take the run for this process; the system gives it back however the process ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    file = open(folder / "lock", "ab")  # noqa: SIM115
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise DataError(f"another process is training {given!r}; wait for it, or end it first") from None
+    except OSError:  # some network file systems have no locks
+        pass
+    return file
+
+
+def _release(lock: IO[bytes] | None) -> None:
+    if lock is not None:
+        lock.close()
+
+
+def shown(path: Path) -> str:
+    """Return a path as a person types it here."""
+    import shlex
+
+    with contextlib.suppress(ValueError):
+        return shlex.quote(os.fspath(path.relative_to(Path.cwd())))
+    return shlex.quote(os.fspath(path))

@@ -1,0 +1,82 @@
+"""When what learns how fast: sub-sampling, learning rates, the clock."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.models import TrainConfig
+
+RECORD_EVERY = 1.0
+"""Seconds between two progress records."""
+
+
+def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
+    """Return, per word, the largest 32-bit draw with which sub-sampling keeps a token.
+
+    The probability is sqrt(t / f) + t / f with the share f of the word in the text and t = ``sample``,
+    as in word2vec.c (Mikolov et al. 2013, section 2.3, print another formula).
+
+    Returns
+    -------
+    ndarray of shape (n_words,), or (0,) if every token is kept, uint32
+    """
+    if sample <= 0:
+        return np.zeros(0, np.uint32)
+    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)
+    keep = np.minimum(np.sqrt(ratio) + ratio, 1.0)
+    return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
+
+
+class Schedule:
+    """Learning rates as a function of the position in the run, hence the same for any timing of threads."""
+
+    def __init__(self, config: TrainConfig, n_tokens: int) -> None:
+        assert config.alpha is not None
+        assert config.attention_alpha is not None
+        self._alpha, self._min_alpha = config.alpha, min(config.min_alpha, config.alpha)
+        self._total = n_tokens * config.epochs
+        self._warmup = config.attention_warmup
+        self._ratio = config.attention_alpha / config.alpha if config.alpha else 0.0
+
+    def fraction(self, position: int) -> float:
+        """Return the share of the run that lies before a token, counted through all epochs.
+
+        An epoch may turn out longer than expected; the run then stays at its end.
+        """
+        return min(1.0, position / self._total) if self._total else 1.0
+
+    def alpha(self, position: int) -> float:
+        """Return the learning rate there; it falls linearly."""
+        return self._alpha - (self._alpha - self._min_alpha) * self.fraction(position)
+
+    def change_rates(self, alpha: float, min_alpha: float) -> None:
+        """Set the learning rates at the start and the end of the run; what is done stays done."""
+        self._alpha, self._min_alpha = alpha, min(min_alpha, alpha)
+
+    def attention_rate(self, position: int) -> float:
+        """Return the rate of the attention logits relative to alpha: 0 during the warm-up."""
+        return 0.0 if self.fraction(position) < self._warmup else self._ratio
+
+
+class Clock:
+    """Training time over all sessions of a run, and when the next record is due."""
+
+    def __init__(self, before: float) -> None:
+        self._started = time.monotonic() - before
+        self._recorded = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Training time so far."""
+        return time.monotonic() - self._started
+
+    def until_record(self) -> float:
+        """Return the seconds until the next record is due."""
+        return self._recorded + RECORD_EVERY - time.monotonic()
+
+    def record(self) -> None:
+        """Start over: a record was made."""
+        self._recorded = time.monotonic()

@@ -1,0 +1,240 @@
+"""The formats of vectors, said once.
+
+From this table follow reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
+choices and help of ``cawv export`` and the suffixes. A new format is an entry here and a module in
+``vectors/formats`` with a function that reads and one that writes. CONTRIBUTING.md shows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorFormat:
+    """One format.
+
+    Attributes
+    ----------
+    name : str
+        As in ``cawv export --format``.
+    content : str
+        What it is, for the help.
+    suffixes : tuple of str
+        Names of files that ask for it.
+    folder : bool
+        Whether it is a folder.
+    magic : bytes
+        How its files begin; empty if that does not tell.
+    read, write : str or None
+        ``MODULE.FUNCTION`` in ``vectors/formats``; None if it is not read, or not written. The first takes a
+        path and returns a ``VectorTable``, the second takes a ``VectorTable`` and a path.
+    read_given, write_given : mapping
+        Arguments that these functions always get.
+    read_takes, write_takes : tuple of str
+        Which of the caller's arguments they take, too: ``errors``; ``overwrite``, ``dtype``, ``evaluation``.
+    first_line : int or None
+        Line of the first word, to name the line of a word that repeats.
+    compressible : bool
+        Whether the file may be compressed.
+    mapped : bool
+        Whether the vectors are memory-mapped, so that NaN is looked for only when they are used.
+    dtypes : tuple of str
+        Of the stored vectors.
+    card : bool
+        Whether it has a model card.
+    averages : bool
+        Whether its readers do nothing but average: then vectors of an attention model are weighted.
+    words : {"any", "UTF-8", "line", "escaped line"}
+        Which words it can hold: any; those that UTF-8 can encode; those without white space; those that UTF-8
+        can encode, as it escapes white space.
+    no_words : tuple of str
+        Strings that no word may hold; the empty string stands for the empty word.
+    """
+
+    name: str
+    content: str
+    suffixes: tuple[str, ...] = ()
+    folder: bool = False
+    magic: bytes = b""
+    read: str | None
+    write: str | None
+    read_given: Mapping[str, Any] = field(default_factory=dict)
+    write_given: Mapping[str, Any] = field(default_factory=dict)
+    read_takes: tuple[str, ...] = ()
+    write_takes: tuple[str, ...] = ("overwrite",)
+    first_line: int | None = None
+    compressible: bool = False
+    mapped: bool = False
+    dtypes: tuple[str, ...] = ("float32",)
+    card: bool = False
+    averages: bool = False
+    words: Literal["any", "UTF-8", "line", "escaped line"] = "line"
+    no_words: tuple[str, ...] = ()
+
+
+FORMATS = (
+    VectorFormat(
+        name="word2vec",
+        content="text with a header",
+        suffixes=(".txt", ".vec", ".w2v"),
+        read="text.read_text",
+        write="text.write_text",
+        read_given={"header": True},
+        write_given={"header": True},
+        read_takes=("errors",),
+        write_takes=("errors", "overwrite"),
+        first_line=2,
+        compressible=True,
+    ),
+    VectorFormat(
+        name="word2vec-binary",
+        content="words and raw float32",
+        suffixes=(".bin",),
+        read="binary.read_binary",
+        write="binary.write_binary",
+        read_takes=("errors",),
+        write_takes=("errors", "overwrite"),
+        compressible=True,
+    ),
+    VectorFormat(
+        name="glove",
+        content="text without header",
+        suffixes=(".glove",),
+        read="text.read_text",
+        write="text.write_text",
+        read_given={"header": False},
+        write_given={"header": False},
+        read_takes=("errors",),
+        write_takes=("errors", "overwrite"),
+        first_line=1,
+        compressible=True,
+    ),
+    VectorFormat(
+        name="gensim",
+        content='for gensim\'s KeyedVectors.load(OUT, mmap="r")',
+        suffixes=(".kv",),
+        read="gensim.read_gensim",
+        write="gensim_index.write_gensim",
+        mapped=True,
+        words="any",
+    ),
+    VectorFormat(
+        name="safetensors",
+        content="tensors vectors, words, counts",
+        suffixes=(".safetensors",),
+        read="safetensors.read_safetensors",
+        write="safetensors.write_safetensors",
+        write_takes=("overwrite", "dtype"),
+        mapped=True,
+        dtypes=("float32", "float16", "int8"),
+        words="any",
+    ),
+    VectorFormat(
+        name="fasttext",
+        content="fastText's .bin, with vectors for words never seen",
+        suffixes=(".fasttext",),
+        magic=b"\xba\x16\x4f\x2f",
+        read="fasttext.read_fasttext",
+        write="fasttext.write_fasttext",
+        read_takes=("errors",),
+        write_takes=("errors", "overwrite"),
+        compressible=True,
+        no_words=("\0",),
+    ),
+    VectorFormat(
+        name="projector",
+        content="folder for projector.tensorflow.org",
+        suffixes=(".projector",),
+        folder=True,
+        read="projector.read_projector",
+        write="projector.write_projector",
+        read_takes=("errors",),
+        write_takes=("errors", "overwrite"),
+        words="escaped line",
+    ),
+    VectorFormat(
+        name="sentence-transformers",
+        content="folder for SentenceTransformer(OUT)",
+        folder=True,
+        read="static_embedding.read_static_folder",
+        write="static_embedding.write_static_folder",
+        write_given={"library": "sentence-transformers"},
+        write_takes=("overwrite", "dtype", "evaluation"),
+        dtypes=("float32", "float16"),
+        card=True,
+        averages=True,
+        words="UTF-8",
+    ),
+    VectorFormat(
+        name="model2vec",
+        content="folder for StaticModel.from_pretrained(OUT)",
+        folder=True,
+        read="static_embedding.read_static_folder",
+        write="static_embedding.write_static_folder",
+        write_given={"library": "model2vec"},
+        write_takes=("overwrite", "dtype", "evaluation"),
+        dtypes=("float32", "float16", "int8"),
+        card=True,
+        averages=True,
+        words="UTF-8",
+    ),
+    VectorFormat(
+        name="huggingface",
+        content="folder for the Hugging Face Hub, with all that is known",
+        folder=True,
+        read="hugging_face.read_hugging_face",
+        write="hugging_face.write_hugging_face",
+        write_takes=("overwrite", "dtype", "evaluation"),
+        dtypes=("float32", "float16", "int8"),
+        card=True,
+        words="UTF-8",
+    ),
+    VectorFormat(
+        name="spacy",
+        content="folder for spacy.load(OUT)",
+        folder=True,
+        read=None,
+        write="spacy_pipeline.write_spacy",
+        words="UTF-8",
+        no_words=("",),
+    ),
+    VectorFormat(
+        name="floret",
+        content="n-grams for spacy init vectors --mode floret",
+        suffixes=(".floret",),
+        read=None,
+        write="floret.write_floret",
+        words="any",
+    ),
+)
+"""All formats but the model directory, which training writes."""
+
+READABLE = ("model", *(one.name for one in FORMATS if one.read))
+WRITABLE = tuple(one.name for one in FORMATS if one.write)
+SUFFIXES = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
+SMALLER = {one.name: one.dtypes for one in FORMATS if len(one.dtypes) > 1}
+"""The formats that hold vectors of other types than float32, and those types."""
+
+CARDS = tuple(one.name for one in FORMATS if one.card)
+"""The formats with a model card."""
+
+
+def format_named(name: str) -> VectorFormat:
+    """Return the entry of a format.
+
+    Raises
+    ------
+    KeyError
+        There is none.
+    """
+    return {one.name: one for one in FORMATS}[name]
+
+
+def table_of_formats() -> str:
+    """Return the formats that can be written, a line each, for help."""
+    rows = [("format", "suffix", "content")]
+    rows += [(one.name, " ".join(one.suffixes), one.content) for one in FORMATS if one.write]
+    return "\n".join(f"{name:<23}{suffixes:<17}{content}".rstrip() for name, suffixes, content in rows)

@@ -1,0 +1,68 @@
+"""What comes out of training: word vectors, looked up, compared, read and written in every format.
+
+Comes in: a file or folder of vectors from any tool. Goes out: `KeyedVectors`. One module of ``formats`` for
+each format; a new one is a module and a line in ``formats/registry.py``.
+"""
+
+from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
+from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
+from wordvec_ca.vectors.formats.fasttext import FastTextModel
+from wordvec_ca.vectors.formats.fasttext import Options as FastTextOptions
+from wordvec_ca.vectors.formats.fasttext import read_model as read_fasttext_model
+from wordvec_ca.vectors.formats.fasttext import write_model as write_fasttext_model
+from wordvec_ca.vectors.formats.gensim import read_gensim_state
+from wordvec_ca.vectors.formats.gensim_index import (
+    add_gensim_index,
+    gensim_is_installed,
+    write_gensim_index,
+    write_gensim_model,
+)
+from wordvec_ca.vectors.formats.model_directory import MODEL_FILES, MODEL_FORMAT, read_metadata
+from wordvec_ca.vectors.formats.precision import precision_loss
+from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
+from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+from wordvec_ca.vectors.lookup import UnknownWordError
+from wordvec_ca.vectors.neighbours import highest
+from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
+from wordvec_ca.vectors.parts import Part, parse_parts
+from wordvec_ca.vectors.parts import written as written_parts
+from wordvec_ca.vectors.table import VectorTable
+
+__all__ = [
+    "MANY_VECTORS",
+    "MODEL_FILES",
+    "MODEL_FORMAT",
+    "ApproximateNeighbours",
+    "FastTextModel",
+    "FastTextOptions",
+    "KeyedVectors",
+    "NgramIndex",
+    "NgramVectors",
+    "Part",
+    "UnknownWordError",
+    "VectorTable",
+    "add_gensim_index",
+    "attention_of_words",
+    "detect_format",
+    "format_of_suffix",
+    "gensim_is_installed",
+    "highest",
+    "logits_by_part",
+    "map_tensors",
+    "marked",
+    "mean_attention",
+    "ngrams_of",
+    "parse_parts",
+    "precision_loss",
+    "read_fasttext_model",
+    "read_gensim_state",
+    "read_metadata",
+    "read_vectors",
+    "write_arrays",
+    "write_fasttext_model",
+    "write_gensim_index",
+    "write_gensim_model",
+    "write_vectors",
+    "written_parts",
+]

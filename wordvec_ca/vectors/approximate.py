@@ -1,0 +1,293 @@
+"""Neighbours without looking at every vector: a graph that leads to most of the nearest ones, fast.
+
+The graph is HNSW (Malkov & Yashunin 2018, algorithms 1 to 5) as usearch makes it. What it finds is ranked by
+exact cosines, so that only the choice of candidates is approximate.
+
+An index is a folder::
+
+    index.json      of which vectors: number, size and digest; the settings
+    graph.usearch   the graph and the vectors in it; memory-mapped
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import replacing
+from wordvec_ca.machine import usable_cpus
+from wordvec_ca.vectors.neighbours import highest, lengths, unit
+from wordvec_ca.vectors.table import row_blocks
+
+RECORD, GRAPH = "index.json", "graph.usearch"
+FILES = {RECORD, GRAPH}
+"""Files of an index; a folder with any other is never replaced."""
+
+MANY_VECTORS = 1_000_000
+"""Above this many, an exact search is slow enough to say that there is a faster one."""
+
+_KINDS = {"float32": "f32", "float16": "f16", "int8": "i8"}
+_SAMPLE = 4096
+
+
+class Recall(NamedTuple):
+    """How an approximate search compares with an exact one.
+
+    Attributes
+    ----------
+    share : float
+        Of the exact nearest neighbours, the share that is found.
+    queries, topn : int
+        How many queries, and how many neighbours of each.
+    exact_seconds, approximate_seconds : float
+        Of one query, on average.
+    """
+
+    share: float
+    queries: int
+    topn: int
+    exact_seconds: float
+    approximate_seconds: float
+
+
+class ApproximateNeighbours:
+    """An index over the rows of a matrix; made by :meth:`build`, opened by :meth:`load`.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_rows, vector_size)
+        The rows; float32 or float16, possibly memory-mapped.
+    graph : usearch.index.Index
+        The graph over them.
+    words : list of str, optional
+        The word of each row, for `most_similar`.
+    """
+
+    def __init__(self, vectors: np.ndarray, graph: Any, words: list[str] | None = None) -> None:
+        self.vectors = vectors
+        self.words = words
+        self._graph = graph
+
+    def __len__(self) -> int:
+        """Return the number of rows that can be found: those with a direction."""
+        return len(self._graph)
+
+    @classmethod
+    def build(
+        cls,
+        vectors: np.ndarray,
+        folder: str | os.PathLike[str],
+        *,
+        words: list[str] | None = None,
+        dtype: str = "float32",
+        connectivity: int = 16,
+        expansion: int = 128,
+        workers: int | None = None,
+    ) -> Self:
+        """Index the rows of a matrix.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_rows, vector_size)
+            Rows of zeros, and those with NaN or infinity, are never found.
+        folder : path-like
+            Is made; an older index there is replaced when the new one is complete.
+        words : list of str, optional
+            The word of each row.
+        dtype : {'float32', 'float16', 'int8'}
+            Of the copy of the vectors within the graph; cosines are exact in any case.
+        connectivity : int
+            Edges of a node (M in the paper).
+        expansion : int
+            Candidates looked at while a row is added, and while one is searched (ef in the paper): more find
+            more, and take longer.
+        workers : int, optional
+            Threads; by default one per usable processor. With more than one, the graph differs from run to
+            run.
+
+        Raises
+        ------
+        DataError
+            There are no vectors, or the folder holds something else.
+        ImportError
+            usearch is not installed.
+        """
+        if dtype not in _KINDS:
+            raise ValueError(f"dtype is {dtype!r}; known are {', '.join(map(repr, _KINDS))}")
+        if not len(vectors):
+            raise DataError("there are no vectors to index")
+        graph = _library().Index(
+            ndim=vectors.shape[1],
+            metric="cos",
+            dtype=_KINDS[dtype],
+            connectivity=connectivity,
+            expansion_add=expansion,
+            expansion_search=expansion,
+        )
+        with replacing(folder, overwrite=True, files=FILES) as place:
+            for rows in row_blocks(vectors):
+                block = np.asarray(vectors[rows], dtype=np.float32)
+                norms = lengths(block)
+                usable = np.flatnonzero((norms > 0) & np.isfinite(norms))
+                directions = block[usable] / norms[usable, np.newaxis]
+                graph.add(
+                    usable.astype(np.uint64) + np.uint64(rows.start),
+                    directions,
+                    threads=workers or usable_cpus(),
+                )
+            graph.save(str(place / GRAPH))
+            record = {
+                "kind": "approximate index",
+                "format": 1,
+                "n_rows": len(vectors),
+                "vector_size": vectors.shape[1],
+                "digest": _digest(vectors),
+                "dtype": dtype,
+                "connectivity": connectivity,
+                "expansion": expansion,
+            }
+            (place / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        return cls.load(folder, vectors, words=words)
+
+    @classmethod
+    def load(
+        cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
+    ) -> Self:
+        """Open an index; the graph is memory-mapped.
+
+        Parameters
+        ----------
+        folder : path-like
+            What `build` made.
+        vectors : ndarray of shape (n_rows, vector_size)
+            The rows that it was built with.
+        words : list of str, optional
+            The word of each row.
+
+        Raises
+        ------
+        DataError
+            There is no index, it is damaged, or of other vectors.
+        ImportError
+            usearch is not installed.
+        """
+        place = Path(folder)
+        try:
+            record = json.loads((place / RECORD).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"{place} is no index of neighbours: make one with cawv index") from None
+        except (OSError, RecursionError, ValueError) as error:
+            raise DataError(
+                f"{place / RECORD} is damaged ({error}): make it again with cawv index"
+            ) from error
+        if not isinstance(record, dict) or record.get("kind") != "approximate index":
+            raise DataError(f"{place} is no index of neighbours: make one with cawv index")
+        found = [record.get(name) for name in ("format", "n_rows", "vector_size", "digest")]
+        if found != [1, *vectors.shape, _digest(vectors)]:
+            raise DataError(f"{place} is an index of other vectors: make it again with cawv index")
+        try:
+            graph = _library().Index.restore(str(place / GRAPH), view=True)
+        except (RuntimeError, ValueError, OSError) as error:
+            raise DataError(f"{place / GRAPH} is damaged ({error}): make it again with cawv index") from error
+        if graph is None or graph.ndim != vectors.shape[1] or len(graph) > len(vectors):
+            raise DataError(f"{place / GRAPH} is damaged: make it again with cawv index")
+        graph.expansion_search = int(record["expansion"])
+        return cls(vectors, graph, words)
+
+    def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and their exact cosines, best first, of equal ones the lower row first.
+
+        Parameters
+        ----------
+        direction : ndarray of shape (vector_size,)
+            The query; its length does not matter.
+        topn : int
+            How many at most.
+        """
+        target = unit(direction)
+        if topn < 1 or not len(self) or not target.any() or not np.isfinite(target).all():
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        keys = self._graph.search(target, min(topn + 8, len(self)), threads=1).keys
+        rows = np.sort(np.asarray(keys, dtype=np.int64))
+        if len(rows) and rows[-1] >= len(self.vectors):
+            raise DataError("the index is damaged: make it again with cawv index")
+        block = np.asarray(self.vectors[rows], dtype=np.float32)
+        cosines = np.clip(block @ target / lengths(block), -1, 1)
+        best = highest(cosines, topn)
+        return rows[best], cosines[best]
+
+    def most_similar(self, vector: np.ndarray, num_neighbors: int) -> list[tuple[str, float]]:
+        """Return words and cosines, best first; what ``indexer`` of ``KeyedVectors.most_similar`` is to have.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (vector_size,)
+        num_neighbors : int
+        """
+        if self.words is None:
+            raise ValueError("the index was opened without words")
+        rows, cosines = self.nearest(vector, num_neighbors)
+        return [(self.words[row], float(cosine)) for row, cosine in zip(rows, cosines, strict=True)]
+
+    def recall(self, *, queries: int = 200, topn: int = 10, seed: int = 1) -> Recall:
+        """Compare with an exact search, for random rows as queries.
+
+        Parameters
+        ----------
+        queries : int
+            How many.
+        topn : int
+            Neighbours of each.
+        seed : int
+            Of the choice.
+        """
+        chosen = np.random.default_rng(seed).permutation(len(self.vectors))[: max(1, queries)]
+        targets = np.asarray(self.vectors[np.sort(chosen)], dtype=np.float32)
+        norms = lengths(targets)
+        usable = (norms > 0) & np.isfinite(norms)
+        targets = targets[usable] / norms[usable, np.newaxis]
+        began = time.perf_counter()
+        scores = np.empty((len(targets), len(self.vectors)), dtype=np.float32)
+        for rows in row_blocks(self.vectors):
+            block = np.asarray(self.vectors[rows], dtype=np.float32)
+            row_norms = lengths(block)
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                scores[:, rows] = targets @ block.T / row_norms
+        scores[~np.isfinite(scores)] = -np.inf
+        expected = [set(highest(row, topn)) for row in scores]
+        exact = time.perf_counter() - began
+        began = time.perf_counter()
+        found = [set(self.nearest(target, topn)[0].tolist()) for target in targets]
+        approximate = time.perf_counter() - began
+        n_expected = sum(map(len, expected))
+        n_found = sum(len(a & b) for a, b in zip(expected, found, strict=True))
+        n_queries = max(1, len(targets))
+        share = n_found / n_expected if n_expected else float("nan")
+        return Recall(share, len(targets), topn, exact / n_queries, approximate / n_queries)
+
+
+def _digest(vectors: np.ndarray) -> str:
+    """Return what tells vectors from others: the shape, and rows at equal distances."""
+    step = max(1, len(vectors) // _SAMPLE)
+    digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(vectors[::step]).tobytes())
+    return digest.hexdigest()
+
+
+def _library() -> Any:
+    """Return the module of usearch."""
+    try:
+        import usearch.index as library
+    except ImportError as error:
+        raise ImportError(
+            f"an approximate index needs usearch, which cannot be imported ({error}): "
+            "pip install 'wordvec-ca[ann]'"
+        ) from error
+    return library

@@ -1,0 +1,213 @@
+"""Hand vectors to gensim: the only module of the core that imports it, and only when called.
+
+gensim keeps an object as a pickle (the index) that names the arrays stored beside it. ``vectors.kv`` here
+is such an index made by gensim itself from an object whose matrix has no rows; the rows are already in
+``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors exist once on the disk and are
+never copied in memory, and ``mmap="r"`` works however small the matrix is.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.files import save_npy, sync, withdraw
+from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
+from wordvec_ca.vectors.table import VectorTable
+
+INDEX = "vectors.kv"
+
+
+def gensim_is_installed() -> bool:
+    """Return whether gensim can be imported."""
+    try:
+        import gensim.models.keyedvectors  # noqa: F401
+    except Exception:  # compiled for another numpy, it raises a ValueError
+        return False
+    return True
+
+
+def _gensim_class() -> Any:
+    """Return gensim's KeyedVectors, or say how to install gensim."""
+    try:
+        from gensim.models.keyedvectors import KeyedVectors
+    except ImportError as error:
+        raise ImportError(
+            f"gensim's own format and objects need gensim, which cannot be imported here ({error}); install "
+            "it with 'pip install gensim' (it has wheels up to Python 3.13), or choose the format word2vec, "
+            "which gensim reads with KeyedVectors.load_word2vec_format"
+        ) from error
+    return KeyedVectors
+
+
+def to_gensim(words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | None) -> Any:
+    """Return a gensim KeyedVectors that shares the array ``vectors``.
+
+    Parameters
+    ----------
+    words : sequence of str
+    vectors : ndarray of shape (n_words, vector_size), float32
+        Not copied: what one side changes, the other sees; a read-only memory map stays read-only.
+    counts : ndarray of shape (n_words,), int64, or None
+        Becomes ``get_vecattr(word, "count")``.
+
+    Returns
+    -------
+    gensim.models.KeyedVectors
+
+    Raises
+    ------
+    ImportError
+        gensim is not installed; the message says what to do.
+    """
+    kv = _gensim_class()(vectors.shape[1], count=0)
+    kv.index_to_key = list(words)
+    kv.key_to_index = {word: i for i, word in enumerate(kv.index_to_key)}
+    kv.next_index = len(kv.index_to_key)
+    kv.vectors = vectors
+    if counts is not None:
+        kv.expandos["count"] = np.array(counts, dtype=np.int64)
+    return kv
+
+
+def write_gensim_index(
+    directory: str | os.PathLike[str], words: Sequence[str], counts: np.ndarray | None, *, name: str = INDEX
+) -> Path:
+    """Write ``directory/vectors.kv`` for an existing ``directory/vectors.kv.vectors.npy``.
+
+    Parameters
+    ----------
+    directory : path-like
+        Where the array is and the index will be.
+    words : sequence of str
+        One for each row of the array.
+    counts : ndarray of shape (n_words,), int64, or None
+    name : str
+        File name of the index; that of the array is ``name + ".vectors.npy"``.
+
+    Returns
+    -------
+    Path
+        The index, for ``gensim.models.KeyedVectors.load(path, mmap="r")``.
+
+    Raises
+    ------
+    ImportError
+        gensim is not installed.
+    DataError
+        The array is missing, damaged or has another number of rows than there are words.
+    """
+    folder = Path(directory)
+    array = folder / f"{name}.vectors.npy"
+    if not array.is_file():
+        raise DataError(f"{array} does not exist; write the vectors there before their index")
+    shape = map_array(array).shape
+    if shape[0] != len(words):
+        raise DataError(f"{array} has {shape[0]} rows, but there are {len(words)} words")
+    kv = to_gensim(words, np.zeros((0, shape[1]), dtype=np.float32), counts)
+    kv.lifecycle_events = None  # else gensim notes time, machine and the temporary path
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as temporary:
+        index = Path(temporary) / name
+        kv.save(str(index), separately=["vectors"])  # writes the empty matrix too, to be thrown away
+        sync(index)
+        os.replace(index, folder / name)
+    sync(folder)
+    return folder / name
+
+
+def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write the index of a model directory that was made where gensim was not installed.
+
+    Raises
+    ------
+    DataError
+        The folder is no model directory, or has an index and ``overwrite`` is false.
+    ImportError
+        gensim is not installed.
+    """
+    folder = Path(directory)
+    if not is_model_directory(folder):
+        raise DataError(f"{folder} is not a model directory; give the output file with -o")
+    if (folder / INDEX).exists() and not overwrite:
+        raise OutputExistsError(f"{folder / INDEX} exists; overwrite=True writes it again")
+    table = read_model_directory(folder)
+    return write_gensim_index(folder, table.words, table.counts)
+
+
+def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    """Write ``path`` (gensim's index) and ``path + ".vectors.npy"`` (the array), for ``KeyedVectors.load``.
+
+    Raises
+    ------
+    ImportError
+        gensim is not installed (nothing is written then).
+    """
+    _gensim_class()
+    target = Path(path)
+    if target.suffix in {".gz", ".bz2"}:
+        raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
+    array = target.with_name(f"{target.name}.vectors.npy")
+    for existing in (target, array):
+        if existing.is_dir():
+            raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
+        if existing.exists() and not overwrite:
+            raise OutputExistsError(
+                f"{existing} exists; choose another name, or allow it with overwrite=True"
+            )
+    if not target.parent.is_dir():
+        raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
+        save_npy(Path(temporary) / array.name, table.vectors, np.float32)
+        write_gensim_index(temporary, table.words, table.counts, name=target.name)
+        withdraw(target)  # the index: without it the array is none, so that old and new ones are never mixed
+        for made in (array, target):
+            os.replace(Path(temporary) / made.name, made)
+            sync(target.parent)
+
+
+def write_gensim_model(
+    words: Sequence[str],
+    arrays: dict[str, np.ndarray],
+    attributes: dict[str, Any],
+    path: str | os.PathLike[str],
+) -> None:
+    """Write a model that gensim's ``Word2Vec.load`` reads and trains further; gensim itself makes it.
+
+    Parameters
+    ----------
+    words : sequence of str
+    arrays : dict of str to ndarray
+        ``vectors``, ``count``, ``sample_int``, and ``syn1neg`` and ``syn1`` where the model has them.
+    attributes : dict of str to object
+        The other attributes; those that gensim's models do not have are left out.
+    path : path
+        Large arrays go to files beside it.
+
+    Raises
+    ------
+    ImportError
+        gensim is not installed.
+    """
+    kv = to_gensim(words, np.ascontiguousarray(arrays["vectors"]), arrays["count"])
+    from gensim.models.word2vec import Word2Vec
+
+    model = Word2Vec(vector_size=kv.vector_size)
+    for name, value in attributes.items():
+        if name in vars(model):
+            setattr(model, name, value)
+    kv.expandos["sample_int"] = arrays["sample_int"]
+    model.wv, model.layer1_size = kv, kv.vector_size
+    for name in ("syn1neg", "syn1"):
+        if name in arrays:
+            setattr(model, name, np.ascontiguousarray(arrays[name]))
+    if model.negative:
+        model.make_cum_table()
+    if model.hs:
+        model.create_binary_tree()
+    model.save(os.fspath(path))

@@ -1,0 +1,89 @@
+"""A folder that ``spacy.load`` opens: a pipeline that splits as our tokeniser does, and has our vectors.
+
+spaCy's tokeniser takes tokens off the front of each chunk of text for as long as one fits: with our pattern
+as that prefix, and no other rule, its tokens are ours. It drops nothing, so that invisible characters between
+words stay as tokens without a vector; a soft hyphen separates, where ours removes it. Text that was trained
+in lower case is looked up by ``LOWER``. spaCy itself writes the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import replacing
+from wordvec_ca.vectors.formats.token_pattern import between_words_pattern, splitting_of, word_pattern
+from wordvec_ca.vectors.formats.tokenizer_json import is_text
+from wordvec_ca.vectors.table import VectorTable, show_word
+
+FILES = {"config.cfg", "meta.json", "tokenizer", "vocab"}
+"""Files and folders of a pipeline; a folder with any other is never replaced."""
+
+
+def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
+    """Write a pipeline, all or nothing.
+
+    Parameters
+    ----------
+    table : VectorTable
+    path : path-like
+        The folder.
+    overwrite : bool
+        Whether an older pipeline may be replaced.
+
+    Raises
+    ------
+    DataError
+        A word is empty or not Unicode text, or the folder holds other files.
+    ImportError
+        spaCy is not installed.
+    """
+    bad = next((word for word in table.words if not word or not is_text(word)), None)
+    if bad is not None:
+        raise DataError(
+            f"the word {show_word(bad)} is {'not Unicode text' if bad else 'empty'}: spaCy cannot hold it. "
+            "The format safetensors can; or leave such words out with unwritable='skip' (--skip-unwritable)"
+        )
+    try:
+        import spacy
+        from spacy.tokenizer import Tokenizer
+        from spacy.vectors import Vectors
+    except ImportError as error:
+        raise ImportError(
+            f"the format spacy is written by spaCy, which cannot be imported ({error}): "
+            "pip install 'wordvec-ca[spacy]'"
+        ) from error
+    splitting = splitting_of(table.metadata, table.words)
+    pipeline = spacy.blank("xx")
+    pattern = r"\S+"
+    if splitting.tokenizer == "words":
+        pattern = f"(?:{word_pattern()}|{between_words_pattern()})"
+    pipeline.tokenizer = Tokenizer(pipeline.vocab, rules={}, prefix_search=re.compile("^" + pattern).search)
+    strings = pipeline.vocab.strings
+    pipeline.vocab.vectors = Vectors(
+        strings=strings,
+        data=np.array(table.vectors, dtype=np.float32),
+        keys=np.array([strings.add(word) for word in table.words], dtype=np.uint64),
+        name=Path(path).name,
+        attr="LOWER" if splitting.lowercase else "ORTH",
+    )
+    record: dict[str, Any] = {"name": _package_name(Path(path).name), "wordvec_ca": table.metadata}
+    pipeline.meta.update(record)
+    with replacing(path, overwrite=overwrite, files=FILES) as folder:
+        pipeline.to_disk(folder)
+        settings = (
+            folder / "vocab" / "vectors.cfg"
+        )  # spaCy 3.8 reads the attribute from here, but leaves it out
+        content = json.loads(settings.read_text("utf-8"))
+        content["attr"] = pipeline.vocab.vectors.attr
+        settings.write_text(json.dumps(content), "utf-8")
+
+
+def _package_name(name: str) -> str:
+    """Return a name that spaCy takes for a pipeline."""
+    return re.sub(r"\W+", "_", name) or "vectors"

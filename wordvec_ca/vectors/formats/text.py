@@ -1,0 +1,347 @@
+r"""Vectors as text: word2vec's (with a header) and GloVe's (without).
+
+::
+
+    header  = n_words " " vector_size "\n"          only word2vec
+    line    = word (" " number) * vector_size "\n"  n_words times; word in UTF-8
+
+Each number is the shortest decimal that gives the same float32 back. The reader also takes words that
+contain spaces (it counts the numbers from the right), a blank before the line's end, tabs between numbers
+and ``\r\n``; the writer refuses words that contain ASCII white space, because other readers cut them there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
+from wordvec_ca.kernels import read_rows, write_rows
+from wordvec_ca.vectors.table import GrowingRows, VectorTable, row_blocks, show_word
+
+_BLOCK = 4 << 20
+_LONGEST_LINE = 64 << 20
+_ASCII_SPACE = re.compile(r"[ \t\n\r\v\f]")
+
+
+def parse_header(line: bytes) -> tuple[int, int] | None:
+    """Return (n_words, vector_size) if a line is a word2vec header, else None."""
+    match = re.fullmatch(rb"(?:\xef\xbb\xbf)?\s*(\d{1,18})[ \t]+(\d{1,9})\s*", line)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+LARGEST_VECTOR_SIZE = 1_000_000
+TEXT_PART = 8
+"""Text is written in smaller blocks, since it takes several times the memory of its float32."""
+
+
+def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
+    """Return (n_words, vector_size) from a header line.
+
+    Raises
+    ------
+    DataError
+        The line is no header, or its vector size is 0 or absurd.
+    """
+    sizes = parse_header(line)
+    if sizes is None:
+        raise DataError(
+            f"{name}: line 1 should be the header 'n_words vector_size' of {what}, but is {show_word(line)}; "
+            "for a text without header use format='glove'"
+        )
+    if not 1 <= sizes[1] <= LARGEST_VECTOR_SIZE:
+        raise DataError(
+            f"{name}: line 1 says vectors of size {sizes[1]}; sizes go from 1 to {LARGEST_VECTOR_SIZE}"
+        )
+    return sizes
+
+
+def numbers_in(line: bytes) -> int:
+    """Return how many fields at the end of a line are numbers, not counting the first field."""
+    fields = line.split()[1:]
+    n_numbers = 0
+    for field in reversed(fields):
+        try:
+            float(field)
+        except ValueError:
+            break
+        n_numbers += 1
+    return n_numbers
+
+
+def guess_vector_size(lines: list[bytes]) -> int:
+    """Return the vector size of a text without header, from some of its lines.
+
+    A word may hold spaces and numbers ("3 1/2"), so a line can have more numeric fields than the vector has
+    numbers, and a damaged line has fewer. The most common count decides; among equally common ones the
+    largest, so that a damaged line is refused rather than numbers taken for words.
+    """
+    tally = Counter(map(numbers_in, lines))
+    return max(tally, key=lambda n_numbers: (tally[n_numbers], n_numbers), default=0)
+
+
+def read_text(
+    path: str | os.PathLike[str], *, header: bool, errors: str = "strict", source: str | None = None
+) -> VectorTable:
+    """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    header : bool
+        Whether the first line holds the number of words and the vector size.
+    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
+        What to do with words that are not UTF-8: refuse the file, keep the bytes as lone surrogates (which
+        the writers turn back into the same bytes if told the same), or spoil the word.
+    source : str, optional
+        What to call the file in messages; its path by default.
+
+    Returns
+    -------
+    VectorTable
+        Without counts. The words may repeat: the caller decides what to do about that.
+
+    Raises
+    ------
+    DataError
+        The file is cut off, has more or fewer lines than its header says, a line without the right number
+        of numbers, or a word that is not UTF-8. The message names the line.
+    """
+    name = source or str(path)
+    size = os.path.getsize(path)
+    plain = compression_of(path) is None
+    with open_by_content(path) as stream:
+        if header:
+            first = stream.readline(1 << 16)
+            n_words, vector_size = sizes_of(first, name, "word2vec text")
+            # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
+            if plain and n_words * (2 * vector_size + 1) > size + 1:
+                raise DataError(
+                    f"{name}: line 1 promises {n_words} vectors of {vector_size} numbers, which need at "
+                    f"least {n_words * (2 * vector_size + 1)} bytes, but the file has {size}; it is cut off "
+                    "or the header is wrong"
+                )
+            blocks = line_blocks(stream, b"", name)
+            capacity = n_words if plain else 1
+        else:
+            sample = stream.read(1 << 18)
+            while b"\n" not in sample and len(sample) < _LONGEST_LINE:
+                more = stream.read(1 << 20)
+                if not more:
+                    break
+                sample += more
+            complete = sample[: sample.rfind(b"\n") + 1] or sample
+            vector_size = guess_vector_size([line for line in complete.split(b"\n")[:1000] if line.strip()])
+            if vector_size == 0:
+                first = sample.partition(b"\n")[0]
+                raise DataError(
+                    f"{name}: not GloVe text: line 1 is {show_word(first)}, which is not a word followed by "
+                    "numbers"
+                )
+            n_words = None
+            blocks = line_blocks(stream, sample, name)
+            capacity = int(1.1 * size / max(1, len(complete)) * complete.count(b"\n")) if plain else 1
+        rows = GrowingRows(vector_size, capacity)
+        words: list[bytes] = []
+        first_line = 2 if header else 1
+        for block in blocks:
+            if n_words is not None and len(words) + block.count(b"\n") > n_words:
+                raise DataError(
+                    f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one is "
+                    f"at line {n_words + 2}; correct the header or cut the file"
+                )
+            rows.append(parse_lines(block, vector_size, words, name, first_line))
+    if n_words is not None and len(words) != n_words:
+        raise DataError(
+            f"{name}: line 1 promises {n_words} vectors, but the file ends after {len(words)} (line "
+            f"{len(words) + 1}); it is cut off or the header is wrong"
+        )
+    return VectorTable(_decode(words, errors, name, first_line), rows.finish(), None, {})
+
+
+def line_blocks(stream: BinaryIO, carry: bytes, name: str) -> Iterator[bytes]:
+    """Yield complete lines, many at a time; blank lines at the end of the file are dropped."""
+    while True:
+        block = stream.read(_BLOCK)
+        text = carry + block if block else carry.rstrip(b"\r\n") + b"\n"
+        # the last line that is not blank ends here; blank ones after it wait for what follows
+        cut = text.find(b"\n", len(text[: text.rfind(b"\n") + 1].rstrip(b"\r\n"))) + 1
+        if text[:cut].strip(b"\r\n"):
+            yield text[:cut]
+            carry = text[cut:]
+        else:
+            carry = text
+        if not block:
+            return
+        if len(carry) > _LONGEST_LINE:
+            raise DataError(
+                f"{name}: a line of more than {_LONGEST_LINE >> 20} MB; this is not a text of vectors"
+            )
+
+
+def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, first_line: int) -> np.ndarray:
+    """Return the numbers of some lines and append their words to ``words``.
+
+    Parameters
+    ----------
+    text : bytes
+        Whole lines.
+    vector_size : int
+        Numbers on each.
+    words : list of bytes
+        Words so far, of this file only.
+    name : str
+        Of the file, for messages.
+    first_line : int
+        Number of the line that is read when ``words`` is empty.
+
+    Returns
+    -------
+    ndarray of shape (n_lines, vector_size), float32
+    """
+    rows = np.empty((text.count(b"\n"), vector_size), dtype=np.float32)
+    place = n_read = 0
+    while n_read < len(rows):
+        n_more, place = read_rows(text, place, rows[n_read:], words)
+        n_read += n_more
+        if n_read < len(rows):  # a line that is not as simple as most
+            end = text.index(b"\n", place)
+            word, rows[n_read] = _split(
+                text[place:end], vector_size, f"{name}, line {first_line + len(words)}"
+            )
+            words.append(word)
+            n_read += 1
+            place = end + 1
+    return rows
+
+
+def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray]:
+    """Split a line into word and numbers from the right, so that the word may hold spaces."""
+    line = line.rstrip(b" \t\r")
+    fields = line.rsplit(b" ", vector_size)
+    if not all(fields[1:]) or any(b"\t" in field for field in fields):
+        fields = line.rsplit(None, vector_size)
+    if len(fields) != vector_size + 1:
+        raise DataError(
+            f"{where}: expected a word and {vector_size} numbers, found only {len(line.split())} fields: "
+            f"{show_word(line[:80])}; the line is damaged or the vector size is wrong"
+        )
+    row = np.empty(vector_size, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for i, field in enumerate(fields[1:]):
+            try:
+                if b"_" in field:  # which Python allows
+                    raise ValueError
+                row[i] = float(field)
+            except ValueError as error:
+                raise DataError(
+                    f"{where}: expected a word and {vector_size} numbers, but {show_word(field)} is not a "
+                    "number; the line is damaged or the vector size is wrong"
+                ) from error
+    return fields[0], row
+
+
+def _decode(words: list[bytes], errors: str, name: str, first_line: int) -> list[str]:
+    """Decode UTF-8 words, all at once in the usual case."""
+    try:
+        return b"\n".join(words).decode("utf-8").split("\n") if words else []
+    except UnicodeDecodeError:
+        pass
+    decoded = []
+    for i, word in enumerate(words):
+        try:
+            decoded.append(word.decode("utf-8", errors))
+        except UnicodeDecodeError as error:
+            raise not_utf8(word, f"{name}, line {first_line + i}") from error
+    return decoded
+
+
+def not_utf8(word: bytes, where: str) -> DataError:
+    """Return the error for a word that is not UTF-8."""
+    return DataError(
+        f"{where}: the word {show_word(word)} is not UTF-8; load with errors='surrogateescape' to keep its "
+        "bytes, or 'replace' to mark them (cawv export --errors)"
+    )
+
+
+def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]:
+    """Encode words for a format that separates fields by spaces, refusing those it cannot hold.
+
+    Raises
+    ------
+    DataError
+        A word is empty, contains ASCII white space, or holds lone surrogates while ``errors`` is 'strict'.
+    """
+    joined = "\n".join(words)
+    if words and joined.count("\n") == len(words) - 1 and "" not in words:
+        try:
+            if not re.search(r"[ \t\r\v\f]", joined):
+                return joined.encode("utf-8", errors).split(b"\n")
+        except UnicodeEncodeError:
+            pass
+    encoded = []
+    for word in words:
+        problem = ""
+        if not word:
+            problem = "is empty"
+        elif _ASCII_SPACE.search(word):
+            problem = "contains white space, at which readers of the format would cut it"
+        if problem:
+            raise DataError(
+                f"the word {show_word(word)} {problem}: {format_name} cannot hold it. The formats "
+                "safetensors, gensim and projector can; or leave such words out (--skip-unwritable)"
+            )
+        try:
+            encoded.append(word.encode("utf-8", errors))
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"the word {show_word(word)} is not valid Unicode: {format_name} cannot hold it as UTF-8. "
+                "The formats safetensors and gensim can; or write its original bytes with "
+                "errors='surrogateescape' (--errors), or leave such words out (--skip-unwritable)"
+            ) from error
+    return encoded
+
+
+def write_text(
+    table: VectorTable,
+    path: str | os.PathLike[str],
+    *,
+    header: bool,
+    errors: str = "strict",
+    overwrite: bool = True,
+) -> None:
+    """Write word2vec text (``header=True``) or GloVe text, block by block and all or nothing.
+
+    Parameters
+    ----------
+    table : VectorTable
+        Words and vectors.
+    path : path-like
+        If it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, the file is compressed.
+    header : bool
+        Whether the first line is ``n_words vector_size``.
+    errors : {"strict", "surrogateescape", "replace", "ignore"}
+        What to do with words that are not Unicode.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    DataError
+        A word cannot stand in this format (nothing is written then).
+    """
+    words = encode_words(table.words, errors, "word2vec text" if header else "GloVe text")
+    n_words, vector_size = table.vectors.shape
+    with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:
+        if header:
+            stream.write(b"%d %d\n" % (n_words, vector_size))
+        for rows in row_blocks(table.vectors, TEXT_PART):
+            block = np.ascontiguousarray(table.vectors[rows], dtype=np.float32)
+            stream.write(write_rows(block, words[rows], " "))

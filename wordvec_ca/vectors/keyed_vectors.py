@@ -1,0 +1,509 @@
+"""Words and their vectors: lookup, similarity, neighbours and analogies, with the names of gensim.
+
+Long because one class has the methods of gensim's, each with its documentation.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors.lookup import Key, Lookup
+from wordvec_ca.vectors.neighbours import Directions, unit
+from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
+
+Item: TypeAlias = "Key | np.ndarray | tuple[Key | np.ndarray, float]"
+
+_RENAMED = {
+    "vocab": "key_to_index (word -> row) and get_vecattr(word, 'count')",
+    "index2word": "index_to_key",
+    "index2entity": "index_to_key",
+    "size": "vector_size",
+    "syn0": "vectors",
+    "vectors_norm": "get_normed_vectors()",
+    "syn0norm": "get_normed_vectors()",
+    "word_vec": "get_vector(word)",
+    "wv": "the object itself: these are the vectors already",
+    "load_word2vec_format": "KeyedVectors.load(path), which recognises the format",
+    "init_sims": "nothing: norms are computed when needed",
+}
+
+
+class KeyedVectors(Lookup):
+    """Vectors with a word for each row.
+
+    Parameters
+    ----------
+    words : sequence of str
+        All different; by convention the most frequent first.
+    vectors : array_like of shape (n_words, vector_size)
+        Kept as it is if float32 (also a read-only memory map), else converted to float32.
+    counts : array_like of shape (n_words,), optional
+        How often each word stood in the corpus.
+    metadata : mapping, optional
+        The record of the training run (``config.json`` of a model directory).
+    ngrams : NgramVectors, optional
+        Rows of n-grams, of which vectors for other words are made.
+    attention : callable, optional
+        Returns the weight of each word in an attention model, shape (n_words,); called when it is needed.
+    oov : {'ngrams', 'refuse'}
+        Whether words without a row (out of vocabulary) get a vector of their n-grams: ``in``, ``[]`` and all
+        that takes words then takes these too. May be set later. ``key_to_index`` and ``len`` know rows only.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_words, vector_size), float32
+        Not to be changed in place: norms are computed once.
+    index_to_key : list of str
+    key_to_index : dict of str to int
+    vector_size : int
+    counts : ndarray of shape (n_words,), int64, or None
+    metadata : dict
+    attention : ndarray of shape (n_words,), float32, or None
+        Weights for whoever averages vectors of an attention model.
+
+    Raises
+    ------
+    DataError
+        The shapes do not fit, or a word repeats (noticed at the first lookup).
+
+    Notes
+    -----
+    Methods have the names, arguments and results of gensim 4's ``KeyedVectors``, with two differences. A
+    vector of length zero, or with NaN or infinity in it, has no direction: its similarity to others is 0
+    (zero) or NaN, and it is never returned as a neighbour; there are no division warnings. And where two
+    words are equally similar the one with the lower row comes first.
+    """
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        format: str = "auto",  # noqa: A002 - the word users know
+        errors: str = "strict",
+        duplicates: str = "refuse",
+        oov: str = "ngrams",
+    ) -> KeyedVectors:
+        """Read vectors; the format is recognised by content.
+
+        Model directories, gensim's and safetensors files are memory-mapped. No pickle is run (see
+        ``wordvec_ca.vectors.formats.unpickler``).
+
+        Parameters
+        ----------
+        path : path-like
+            A model directory; a file in word2vec text or binary, GloVe text, gensim's ``.kv`` or
+            ``.model``, safetensors, or fastText's ``.bin``; or a folder with a projector pair, or for
+            sentence-transformers, model2vec or the Hugging Face Hub. Text, binary and fastText's may be
+            compressed.
+        format : str
+            ``'auto'``, or one of ``wordvec_ca.vectors.formats.registry.READABLE``.
+        errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
+            How to decode words that are not UTF-8; 'strict' raises an error.
+        duplicates : {'refuse', 'first'}
+            If a word repeats: raise an error, or keep its first vector and warn.
+        oov : {'ngrams', 'refuse'}
+            See the class; for models with n-grams.
+
+        Returns
+        -------
+        KeyedVectors
+
+        Raises
+        ------
+        DataError
+            The file is missing, damaged or of no known format; the message says where and what to do.
+        """
+        from wordvec_ca.vectors.formats.registry import read_vectors
+
+        table = read_vectors(path, format=format, errors=errors, duplicates=duplicates)
+        return cls(
+            table.words,
+            table.vectors,
+            table.counts,
+            table.metadata,
+            table.ngrams,
+            table.attention,
+            oov=oov,
+        )
+
+    def __repr__(self) -> str:
+        first = ", ".join(show_word(word, 20) for word in self.index_to_key[:5])
+        more = f": {first}{', …' if len(self) > 5 else ''}" if len(self) else ""
+        return f"KeyedVectors({len(self)} words, vector_size={self.vector_size}{more})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the first words and their counts."""
+        from wordvec_ca.files import html_table
+
+        rows: list[tuple[Any, ...]] = [(i, word) for i, word in enumerate(self.index_to_key[:10])]
+        head = ["row", "word"]
+        if self.counts is not None:
+            head.append("count")
+            rows = [(*row, int(self.counts[row[0]])) for row in rows]
+        return html_table(f"KeyedVectors: {len(self):,} words, vector_size={self.vector_size}", head, rows)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _RENAMED:
+            raise AttributeError(f"KeyedVectors has no {name!r}; use {_RENAMED[name]}")
+        raise AttributeError(f"'KeyedVectors' object has no attribute {name!r}")
+
+    # ------------------------------------------------------------------ similarity
+
+    @cached_property
+    def _directions(self) -> Directions:
+        return Directions(self.index_to_key, self.vectors)
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Length of each vector, shape (n_words,), float32; computed once, block by block."""
+        return self._directions.norms
+
+    def get_normed_vectors(self) -> np.ndarray:
+        """Return a new (n_words, vector_size) float32 matrix with rows of length one; zero rows stay zero."""
+        return self._directions.normed()
+
+    def _best(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[tuple[str, float]]:
+        """Return the ``topn`` highest scores with their words."""
+        rows = self._directions.highest(scores, topn, left_out)
+        return [(self.index_to_key[row], float(scores[row])) for row in rows]
+
+    def _query(self, positive: Any, negative: Any) -> tuple[list[Any], np.ndarray, set[int]]:
+        """Return keys, signed weights and the rows to leave out of the answer."""
+        keys: list[Any] = []
+        weights: list[float] = []
+        for sign, given in ((1.0, positive), (-1.0, negative)):
+            for item in _listed(given):
+                weighted = isinstance(item, (tuple, list)) and len(item) == 2
+                keys.append(item[0] if weighted else item)
+                weights.append(float(item[1]) if weighted else sign)
+        if not keys:
+            raise ValueError("give at least one word or vector, positive or negative")
+        rows = {self._known_row(key) for key in keys if not isinstance(key, np.ndarray)} - {-1}
+        return keys, np.array(weights), rows
+
+    def _known_row(self, key: Key) -> int:
+        """Return the row of a word, or -1 if its vector comes from n-grams."""
+        return -1 if self._row(key) < 0 and key in self else self.get_index(key)
+
+    def most_similar(
+        self,
+        positive: Item | Sequence[Item] | None = None,
+        negative: Item | Sequence[Item] | None = None,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+        indexer: Any = None,
+    ) -> list[tuple[str, float]] | np.ndarray:
+        """Return the words whose vectors point most nearly in the direction of a sum of words.
+
+        The direction is the mean of the positive words' unit vectors and the negated negative ones
+        (3CosAdd: Levy & Goldberg 2014, eq. 3); the score is its cosine with each vector.
+
+        Parameters
+        ----------
+        positive, negative : str, int, ndarray, (key, weight), or a sequence of those
+            Words, rows or vectors that are added and subtracted; a weight replaces 1 or -1.
+        topn : int or None
+            How many neighbours; None for the cosines of all words.
+        restrict_vocab : int, optional
+            Search only this many words from the front.
+        indexer : object, optional
+            What searches instead, such as an ``ApproximateNeighbours``: its ``most_similar(vector, n)``
+            returns words and scores. Not used if ``topn`` is None.
+
+        Returns
+        -------
+        list of (str, float), or ndarray of shape (n_words,), float32, if ``topn`` is None
+            Best first, without the words given.
+
+        Raises
+        ------
+        UnknownWordError
+            A word has no vector.
+        DataError
+            The words' vectors cancel, or hold NaN: there is no direction.
+        ValueError
+            No words are given.
+        """
+        keys, weights, rows = self._query(positive, negative)
+        direction = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)
+        if not np.isfinite(direction).all() or not direction.any():
+            shown = ", ".join(show_word(key) if isinstance(key, str) else "a given vector" for key in keys)
+            raise DataError(
+                f"the vectors of {shown} are zero, cancel each other or hold NaN: they have no neighbours"
+            )
+        if indexer is not None and topn is not None:
+            found = indexer.most_similar(direction, max(topn, 0) + len(rows))
+            given = {self.index_to_key[row] for row in rows}
+            return [pair for pair in found if pair[0] not in given][: max(topn, 0)]
+        cosines = self._directions.cosines(direction, self._stop(restrict_vocab))
+        return cosines if topn is None else self._best(cosines, max(topn, 0), rows)
+
+    def _stop(self, restrict_vocab: int | None) -> int:
+        """Return how many of the first words are searched."""
+        if restrict_vocab is not None and restrict_vocab < 0:
+            raise ValueError(
+                f"restrict_vocab is {restrict_vocab}; it should be at least 1, or None for all words"
+            )
+        return min(restrict_vocab or len(self), len(self))
+
+    def most_similar_cosmul(
+        self,
+        positive: Key | Sequence[Key | np.ndarray] | None = None,
+        negative: Key | Sequence[Key | np.ndarray] | None = None,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+    ) -> list[tuple[str, float]] | np.ndarray:
+        """Return the words with the highest product of similarities (3CosMul: Levy & Goldberg 2014, eq. 4).
+
+        The score is the product over positive words of s divided by that over negative words, plus 1e-6,
+        with s = (1 + cosine) / 2. Arguments, results and errors as in ``most_similar``.
+        """
+        keys, weights, rows = self._query(positive, negative)
+        if not np.isin(weights, (-1.0, 1.0)).all():
+            raise ValueError("most_similar_cosmul takes no weights; use most_similar")
+        stop = self._stop(restrict_vocab)
+        numerator = np.ones(stop, dtype=np.float64)
+        denominator = np.ones(stop, dtype=np.float64)
+        for key, weight in zip(keys, weights, strict=True):
+            direction = unit(key if isinstance(key, np.ndarray) else self.get_vector(key))
+            if not np.isfinite(direction).all() or not direction.any():
+                raise DataError(
+                    f"the vector of {show_word(str(key))} is zero or holds NaN: it has no neighbours"
+                )
+            shifted = (1 + self._directions.cosines(direction, stop).astype(np.float64)) / 2
+            if weight > 0:
+                numerator *= shifted
+            else:
+                denominator *= shifted
+        scores = numerator / (denominator + 1e-6)
+        return scores if topn is None else self._best(scores, max(topn, 0), rows)
+
+    def similar_by_key(
+        self, key: Key, topn: int | None = 10, restrict_vocab: int | None = None
+    ) -> list[tuple[str, float]] | np.ndarray:
+        """Return the neighbours of one word; see ``most_similar``."""
+        return self.most_similar([key], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_word(
+        self, word: Key, topn: int | None = 10, restrict_vocab: int | None = None
+    ) -> list[tuple[str, float]] | np.ndarray:
+        """Return the neighbours of one word; see ``most_similar``."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_vector(
+        self, vector: np.ndarray, topn: int | None = 10, restrict_vocab: int | None = None
+    ) -> list[tuple[str, float]] | np.ndarray:
+        """Return the neighbours of a vector of shape (vector_size,); see ``most_similar``."""
+        return self.most_similar([np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similarity(self, w1: Key, w2: Key) -> float:
+        """Return the cosine of two words' vectors; 0 if one is zero, NaN if one holds NaN."""
+        return float(np.dot(self.get_vector(w1, norm=True), self.get_vector(w2, norm=True)))
+
+    def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
+        """Return the cosine of the mean vectors of two lists of words.
+
+        Raises
+        ------
+        ValueError
+            A list is empty.
+        UnknownWordError
+            A word has no vector.
+        """
+        if not len(ws1) or not len(ws2):
+            raise ValueError("n_similarity needs at least one word in each list")
+        means = [
+            self.get_mean_vector(list(ws), pre_normalize=False, post_normalize=True, ignore_missing=False)
+            for ws in (ws1, ws2)
+        ]
+        return float(np.dot(*means))
+
+    def doesnt_match(self, words: Sequence[Key]) -> Key:
+        """Return the word whose direction is farthest from the mean direction of all.
+
+        Unknown words are left out with a warning.
+
+        Raises
+        ------
+        DataError
+            None of the words has a vector.
+        """
+        known = [word for word in words if word in self]
+        if not known:
+            raise DataError(f"none of the {len(words)} words has a vector")
+        if len(known) < len(words):
+            missing = ", ".join(show_word(str(word)) for word in words if word not in self)
+            warnings.warn(f"words without a vector are left out: {missing}", stacklevel=2)
+        directions = np.stack([self.get_vector(word, norm=True) for word in known])
+        cosines = directions @ unit(directions.mean(axis=0))
+        return known[int(np.argmin(np.nan_to_num(cosines, nan=-2.0)))]
+
+    def analogy(
+        self,
+        a: Key,
+        b: Key,
+        c: Key,
+        topn: int = 10,
+        method: str = "add",
+        restrict_vocab: int | None = None,
+    ) -> list[tuple[str, float]]:
+        """Return the words that are to ``c`` as ``b`` is to ``a``.
+
+        Parameters
+        ----------
+        a, b, c : str
+            For instance ``'man', 'king', 'woman'``.
+        topn : int
+            How many answers.
+        method : {'add', 'mul'}
+            3CosAdd (``most_similar``) or 3CosMul (``most_similar_cosmul``), Levy & Goldberg 2014.
+        restrict_vocab : int, optional
+            Search only this many words from the front.
+
+        Returns
+        -------
+        list of (str, float)
+        """
+        if method not in ("add", "mul"):
+            raise ValueError(f"method is {method!r}; known are 'add' (3CosAdd) and 'mul' (3CosMul)")
+        search = self.most_similar if method == "add" else self.most_similar_cosmul
+        answers = search(positive=[b, c], negative=[a], topn=topn, restrict_vocab=restrict_vocab)
+        assert isinstance(answers, list)
+        return answers
+
+    # ------------------------------------------------------------------ writing
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the word users know
+        errors: str = "strict",
+        unwritable: str = "refuse",
+        dtype: str = "float32",
+        max_words: int | None = None,
+        evaluation: list[dict[str, Any]] | None = None,
+        overwrite: bool = True,
+    ) -> int:
+        """Write the vectors to a file; see ``wordvec_ca.vectors.write_vectors`` for arguments and errors.
+
+        Returns
+        -------
+        int
+            How many words were written.
+        """
+        from wordvec_ca.vectors.formats.registry import write_vectors
+
+        table = VectorTable(self.index_to_key, self.vectors, self.counts, self.metadata, self.ngrams)
+        return write_vectors(
+            table,
+            path,
+            format=format,
+            errors=errors,
+            unwritable=unwritable,
+            dtype=dtype,
+            max_words=max_words,
+            evaluation=evaluation,
+            overwrite=overwrite,
+        )
+
+    def with_attention_folded(self) -> KeyedVectors:
+        """Return vectors multiplied by the attention of their words, for programs that average them.
+
+        Directions, so cosines between words, stay the same; of vectors in parts, each part is multiplied by
+        its own attention. N-grams have no attention and are left out.
+
+        Returns
+        -------
+        KeyedVectors
+            A copy whose ``metadata`` has ``"attention_folded": True``.
+
+        Raises
+        ------
+        DataError
+            The vectors are not of an attention model.
+        """
+        if self.attention is None:
+            raise DataError(
+                "these vectors have no attention to fold in: that needs the model directory of an attention "
+                "model (cawv train --model cbow-attn)"
+            )
+        folded = np.empty(self.vectors.shape, np.float32)
+        weights = [(part.columns, self.part(part.name).attention) for part in self.parts]
+        for columns, of_words in weights or [(slice(None), self.attention)]:
+            assert of_words is not None
+            for rows in row_blocks(self.vectors):
+                np.multiply(self.vectors[rows, columns], of_words[rows, None], out=folded[rows, columns])
+        return KeyedVectors(
+            self.index_to_key, folded, self.counts, {**self.metadata, "attention_folded": True}, oov=self.oov
+        )
+
+    def save_word2vec_format(
+        self,
+        fname: str | os.PathLike[str],
+        fvocab: str | os.PathLike[str] | None = None,
+        binary: bool = False,
+        write_header: bool = True,
+    ) -> None:
+        """Write word2vec text or binary, or (``write_header=False``) GloVe text, as gensim's method does.
+
+        Parameters
+        ----------
+        fname : path-like
+        fvocab : path-like, optional
+            Also write ``word count`` lines there.
+        binary : bool
+        write_header : bool
+            Only for text.
+
+        Raises
+        ------
+        DataError
+            A word is empty or contains white space; nothing is written then.
+        """
+        if binary and not write_header:
+            raise ValueError("word2vec binary cannot be written without its header")
+        if fvocab is not None:
+            from wordvec_ca.files import atomic_file
+            from wordvec_ca.vectors.formats.text import encode_words
+
+            if self.counts is None:
+                raise DataError("cannot write fvocab: these vectors came without counts")
+            words = encode_words(self.index_to_key, "strict", "a vocabulary of 'word count' lines")
+            with atomic_file(fvocab) as stream:
+                pairs = zip(words, self.counts.tolist(), strict=True)
+                stream.write(b"".join(b"%b %d\n" % pair for pair in pairs))
+        self.save(fname, format="word2vec-binary" if binary else "word2vec" if write_header else "glove")
+
+    def to_gensim(self) -> Any:
+        """Return a ``gensim.models.KeyedVectors`` that shares ``vectors``.
+
+        Raises
+        ------
+        ImportError
+            gensim is not installed; the message says what to do.
+        """
+        from wordvec_ca.vectors.formats.gensim_index import to_gensim
+
+        return to_gensim(self.index_to_key, self.vectors, self.counts)
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return a sequence of keys, vectors and weighted ones from one or several."""
+    if given is None:
+        return []
+    if isinstance(given, (str, int, np.integer)):
+        return [given]
+    if isinstance(given, np.ndarray):
+        return [given] if given.ndim == 1 and given.dtype.kind == "f" else list(given)
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], float):
+        return [given]
+    return list(given)

@@ -1,0 +1,341 @@
+"""Words and the rows of their vectors: from a word or a row number to a vector, a count or a mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors.neighbours import unit
+from wordvec_ca.vectors.ngrams import NgramVectors
+from wordvec_ca.vectors.parts import Part, parts_of_record
+from wordvec_ca.vectors.table import check_unique, show_word
+
+Key: TypeAlias = "str | int | np.integer[Any]"
+
+
+class UnknownWordError(DataError, KeyError):
+    """A word has no vector. Both a ``DataError`` and a ``KeyError``."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the repr
+
+
+class Lookup:
+    """Vectors with a word for each row: looking up words, rows and counts.
+
+    Parameters and attributes are those of :class:`wordvec_ca.vectors.KeyedVectors`, which adds similarity,
+    files and gensim.
+
+    Parameters
+    ----------
+    words : sequence of str
+    vectors : array_like of shape (n_words, vector_size)
+    counts : array_like of shape (n_words,), optional
+    metadata : mapping, optional
+    ngrams : NgramVectors, optional
+    attention : callable, optional
+    oov : {'ngrams', 'refuse'}
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: Any,
+        counts: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        ngrams: NgramVectors | None = None,
+        attention: Callable[..., np.ndarray] | None = None,
+        *,
+        oov: str = "ngrams",
+    ) -> None:
+        matrix = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+        if matrix.dtype != np.dtype(np.float32):
+            matrix = matrix.astype(np.float32)
+        if matrix.ndim != 2 or len(matrix) != len(words):
+            raise DataError(
+                f"vectors should be a matrix with one row for each of the {len(words)} words, but have the "
+                f"shape {matrix.shape}"
+            )
+        self.vectors: np.ndarray = matrix
+        self.index_to_key: list[str] = words if isinstance(words, list) else list(words)
+        self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
+        if self.counts is not None and self.counts.shape != (len(words),):
+            raise DataError(
+                f"counts should be one for each of {len(words)} words, but have shape {self.counts.shape}"
+            )
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        if oov not in ("ngrams", "refuse"):
+            raise ValueError(f"oov is {oov!r}; known are 'ngrams' and 'refuse'")
+        self.ngrams, self.oov = ngrams, oov
+        self._read_attention = attention
+
+    @property
+    def vector_size(self) -> int:
+        """Number of columns of ``vectors``."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def attends(self) -> bool:
+        """Whether these are the vectors of an attention model, with ``attention`` weights."""
+        return self._read_attention is not None
+
+    @cached_property
+    def attention(self) -> np.ndarray | None:
+        """How much attention each word draws, shape (n_words,), float32; None if the model has no attention.
+
+        1 is what an average token gets. Computed at the first use; see `wordvec_ca.vectors.mean_attention`.
+
+        Raises
+        ------
+        DataError
+            The files of the attention are missing or damaged.
+        """
+        if self._read_attention is None:
+            return None
+        weights = self._read_attention()
+        if weights.shape != (len(self),):
+            raise DataError(f"attention should have a weight for each of {len(self)} words: {weights.shape}")
+        return weights
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the vectors, if the model has several (``cawv train --parts``), else none.
+
+        Raises
+        ------
+        DataError
+            The record of the model is damaged.
+        """
+        if "part" in self.metadata:
+            return ()
+        try:
+            parts = parts_of_record(self.metadata)
+        except ValueError as error:
+            raise DataError(f"the record of the model: {error}") from error
+        return parts if parts and parts[-1].end == self.vector_size else ()
+
+    def part(self, name: str) -> Self:
+        """Return one part of the vectors, as ``"near"`` for syntax and ``"far"`` for topics.
+
+        Parameters
+        ----------
+        name : str
+            As in ``cawv train --parts near:2,far``.
+
+        Returns
+        -------
+        KeyedVectors
+            The same words with a copy of the columns of the part, its attention, and ``metadata["part"]``.
+
+        Raises
+        ------
+        DataError
+            There is no such part.
+        """
+        parts = {part.name: part for part in self.parts}
+        if name not in parts:
+            known = f"they have {', '.join(parts)}" if parts else "they are in one part"
+            raise DataError(f"these vectors have no part {name!r}: {known} (cawv train --parts makes parts)")
+        columns = parts[name].columns
+        return type(self)(
+            self.index_to_key,
+            np.ascontiguousarray(self.vectors[:, columns]),
+            self.counts,
+            {**self.metadata, "part": name},
+            None if self.ngrams is None else self.ngrams.columns(columns),
+            None if self._read_attention is None else partial(self._read_attention, part=name),
+            oov=self.oov,
+        )
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """Row of each word."""
+        index = dict(zip(self.index_to_key, range(len(self.index_to_key)), strict=True))
+        if len(index) != len(self.index_to_key):
+            check_unique(self.index_to_key, "vectors")
+        return index
+
+    def __len__(self) -> int:
+        return len(self.index_to_key)
+
+    def __contains__(self, key: object) -> bool:
+        return self._row(key) >= 0 or self._composed(key) is not None
+
+    def __getitem__(self, key_or_keys: Key | Iterable[Key]) -> np.ndarray:
+        """Return the vector of one word or row, or the matrix of several (shape (k, vector_size))."""
+        if isinstance(key_or_keys, (str, int, np.integer)):
+            return self.get_vector(key_or_keys)
+        keys = list(key_or_keys)
+        rows = [self._row(key) for key in keys]
+        if min(rows, default=0) >= 0:
+            return self.vectors[rows]
+        return np.stack([self.get_vector(key) for key in keys])
+
+    def _row(self, key: object) -> int:
+        """Return the row of a word or row number, or -1."""
+        if isinstance(key, str):
+            return self.key_to_index.get(key, -1)
+        if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
+            return int(key)
+        return -1
+
+    def _composed(self, key: object) -> np.ndarray | None:
+        """Return the vector of an unknown word from its n-grams, or None."""
+        if self.ngrams is None or self.oov == "refuse" or not isinstance(key, str):
+            return None
+        return self.ngrams.vector(key)
+
+    def get_index(self, key: Key, default: int | None = None) -> int:
+        """Return the row of a word (or of a row number: itself).
+
+        Raises
+        ------
+        UnknownWordError
+            There is no such word and no ``default``.
+        """
+        row = self._row(key)
+        if row >= 0:
+            return row
+        if default is not None:
+            return default
+        if isinstance(key, str):
+            form = self.known_form(key)
+            hint = "" if form is None else f", but {show_word(form)} has: look that up"
+            raise UnknownWordError(
+                f"the word {show_word(key)} has no vector among the {len(self)} words{hint}"
+            )
+        raise UnknownWordError(
+            f"there is no row {key!r}; rows go from 0 to {len(self) - 1}, other keys are words"
+        )
+
+    def get_vector(self, key: Key, norm: bool = False) -> np.ndarray:
+        """Return the vector of a word, shape (vector_size,), float32; of unit length if ``norm``.
+
+        Raises
+        ------
+        UnknownWordError
+            The word has no vector, and none can be made of its n-grams.
+        """
+        row = self._row(key)
+        vector = self.vectors[row] if row >= 0 else self._composed(key)
+        if vector is None:
+            vector = self.vectors[self.get_index(key)]
+        result = unit(vector) if norm else vector.view()
+        result.setflags(write=False)
+        return result
+
+    def known_form(self, word: str) -> str | None:
+        """Return the form of a word that has a vector: as written, else in lower case, else None.
+
+        A word that has one of its n-grams alone: in lower case if the model was trained so.
+
+        Evaluation sets and queries are looked up so, for most models are trained on lower-cased text. The
+        methods of this class take a word as it is written, as gensim's do.
+        """
+        forms = word, word.lower()
+        known = next((form for form in forms if form in self.key_to_index), None)
+        if known is None:
+            config = self.metadata.get("config")
+            form = forms[isinstance(config, dict) and config.get("lowercase") is True]
+            known = form if form in self else None
+        return known
+
+    def get_vecattr(self, key: Key, attr: str) -> int:
+        """Return an attribute of a word; the only one is ``"count"``, its frequency in the corpus.
+
+        Raises
+        ------
+        KeyError
+            The attribute is unknown, or these vectors came without counts.
+        """
+        row = self.get_index(key)
+        if attr != "count":
+            raise KeyError(f"no attribute {attr!r}; words have only a 'count'")
+        if self.counts is None:
+            raise KeyError(
+                "these vectors came without counts (only model directories, gensim and safetensors keep them)"
+            )
+        return int(self.counts[row])
+
+    def close_spellings(self, word: str, n: int = 3) -> list[str]:
+        """Return up to ``n`` known words that are spelled like ``word``, other capitals first.
+
+        Only words that share the first letter and are of similar length, and among them the most frequent,
+        are compared, so that this stays quick for a million words.
+        """
+        variants = [word.lower(), word.capitalize(), word.upper(), word.strip(), word.replace(" ", "_")]
+        found = [
+            variant for variant in dict.fromkeys(variants) if variant != word and self._row(variant) >= 0
+        ]
+        candidates = []
+        for other in self.index_to_key:
+            if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1]:
+                candidates.append(other)
+                if len(candidates) == 5000:
+                    break
+        close = difflib.get_close_matches(word, candidates, n=n, cutoff=0.7)
+        return list(dict.fromkeys(found + close))[:n]
+
+    def get_mean_vector(
+        self,
+        keys: Sequence[Key | np.ndarray],
+        weights: Sequence[float] | np.ndarray | None = None,
+        pre_normalize: bool = True,
+        post_normalize: bool = False,
+        ignore_missing: bool = True,
+    ) -> np.ndarray:
+        """Return the weighted mean of some vectors, divided by the sum of absolute weights, as gensim does.
+
+        Parameters
+        ----------
+        keys : sequence of str, int or ndarray
+            Words, rows, or vectors (taken as they are).
+        weights : sequence of float, optional
+            One for each key; 1 by default.
+        pre_normalize, post_normalize : bool
+            Whether words' vectors are scaled to unit length before, and the mean after.
+        ignore_missing : bool
+            Skip unknown words instead of raising an error.
+
+        Returns
+        -------
+        ndarray of shape (vector_size,), float32
+            Zero if every key was skipped.
+
+        Raises
+        ------
+        ValueError
+            There are no keys, or not one weight for each.
+        UnknownWordError
+            A word is unknown and ``ignore_missing`` is false.
+        """
+        if len(keys) == 0:
+            raise ValueError("the mean of no keys is undefined; give at least one")
+        factors = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if factors.shape != (len(keys),):
+            raise ValueError(
+                f"weights should be one for each of {len(keys)} keys, but have the shape {factors.shape}"
+            )
+        mean = np.zeros(self.vector_size)
+        total = 0.0
+        for key, factor in zip(keys, factors, strict=True):
+            if isinstance(key, np.ndarray):
+                if key.shape != (self.vector_size,):
+                    raise ValueError(
+                        f"a vector should have the shape ({self.vector_size},), but has {key.shape}"
+                    )
+                vector = key
+            elif ignore_missing and key not in self:
+                continue
+            else:
+                vector = self.get_vector(key, norm=pre_normalize)
+            mean += factor * vector
+            total += abs(factor)
+        if total > 0:
+            mean /= total
+        return unit(mean) if post_normalize else mean.astype(np.float32)

@@ -1,0 +1,136 @@
+"""Exact search: cosines of all vectors with one direction, block by block, and the highest of them."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+
+import numpy as np
+
+from wordvec_ca.vectors.table import row_blocks, show_word
+
+
+def lengths(block: np.ndarray) -> np.ndarray:
+    """Return the Euclidean length of each row; in float64 where a float32 square over- or underflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("ij,ij->i", block, block)
+        found = np.sqrt(squares)
+        odd = np.flatnonzero(~((squares > 1e-30) & (squares < 1e30)))
+        if len(odd):
+            found[odd] = np.sqrt(np.square(block[odd], dtype=np.float64).sum(axis=1))
+    return found
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    """Return a float32 vector of unit length, zero if the vector is zero, NaN if it has NaN or infinity."""
+    exact = np.asarray(vector, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.sqrt(np.dot(exact, exact))
+        if not np.isfinite(length):
+            return np.full(exact.shape, np.nan, dtype=np.float32)
+        return (exact / (length or 1.0)).astype(np.float32)
+
+
+class Directions:
+    """The directions of the rows of a matrix: norms, cosines and the nearest rows.
+
+    Parameters
+    ----------
+    words : list of str
+        The word of each row, for messages.
+    vectors : ndarray of shape (n_words, vector_size), float32
+        Not to be changed in place: norms are computed once.
+    """
+
+    def __init__(self, words: list[str], vectors: np.ndarray) -> None:
+        self._words = words
+        self._vectors = vectors
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """Length of each vector, shape (n_words,), float32; computed once, block by block."""
+        norms = np.empty(len(self._vectors), dtype=np.float32)
+        for rows in row_blocks(self._vectors):
+            norms[rows] = lengths(self._vectors[rows])
+        self._warn_of_nonfinite(norms)
+        return norms
+
+    def _warn_of_nonfinite(self, norms: np.ndarray) -> None:
+        """Warn once if vectors hold NaN or infinity."""
+        bad = np.flatnonzero(~np.isfinite(norms))
+        if len(bad):
+            warnings.warn(
+                f"{len(bad)} of {len(self._vectors)} vectors hold NaN or infinity (the first is that of "
+                f"{show_word(self._words[bad[0]])}); they are never returned as neighbours",
+                stacklevel=4,
+            )
+
+    def normed(self) -> np.ndarray:
+        """Return a new (n_words, vector_size) float32 matrix with rows of length one; zero rows stay zero."""
+        norms = np.where(self.norms > 0, self.norms, np.float32(1))
+        normed = np.empty(self._vectors.shape, dtype=np.float32)
+        with np.errstate(invalid="ignore"):
+            for rows in row_blocks(self._vectors):
+                np.divide(self._vectors[rows], norms[rows, np.newaxis], out=normed[rows])
+        return normed
+
+    def cosines(self, direction: np.ndarray, stop: int) -> np.ndarray:
+        """Return the cosines of the first ``stop`` vectors with a unit vector; 0 for zero rows, NaN for NaN.
+
+        The first call also computes the norms, in the same pass over memory.
+        """
+        cosines = np.empty(stop, dtype=np.float32)
+        n_words = len(self._vectors)
+        first = "norms" not in self.__dict__ and stop == n_words
+        norms = np.empty(n_words, dtype=np.float32) if first else self.norms
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_blocks(self._vectors[:stop]):
+                block = self._vectors[rows]
+                if first:
+                    norms[rows] = lengths(block)
+                np.dot(block, direction, out=cosines[rows])
+        if first:
+            self.__dict__["norms"] = norms
+            self._warn_of_nonfinite(norms)
+        norms = norms[:stop]
+        np.divide(cosines, norms, out=cosines, where=(norms > 0) & np.isfinite(norms))
+        cosines[norms == 0] = 0
+        cosines[~np.isfinite(norms)] = np.nan
+        return np.clip(cosines, -1, 1, out=cosines)
+
+    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[int]:
+        """Return the rows of the ``topn`` highest scores, best first, ties by row.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Of the first n words.
+        topn : int
+            How many at most.
+        left_out : set of int
+            Rows never returned, nor are those without a direction (zero, NaN or infinity).
+        """
+        usable = scores.copy()
+        norms = self.norms[: len(scores)]
+        usable[~((norms > 0) & np.isfinite(norms))] = -np.inf
+        usable[[row for row in left_out if row < len(scores)]] = -np.inf
+        return highest(usable, topn)
+
+
+def highest(scores: np.ndarray, topn: int) -> list[int]:
+    """Return the places of the highest scores, best first, of equal ones the earlier.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        -inf marks what is never returned.
+    topn : int
+        How many at most.
+    """
+    n_best = min(topn, int(np.isfinite(scores).sum()))
+    if n_best <= 0:
+        return []
+    threshold = np.partition(scores, len(scores) - n_best)[len(scores) - n_best]
+    rows = np.flatnonzero(scores >= threshold)
+    found: list[int] = rows[np.argsort(-scores[rows], kind="stable")][:n_best].tolist()
+    return found

@@ -1,0 +1,224 @@
+"""Vectors of words from the vectors of their n-grams (Bojanowski et al. 2017, section 3.2).
+
+A word between ``<`` and ``>`` has all n-grams of ``min_n`` to ``max_n`` characters; its vector is the mean of
+a row of its own and one row for each n-gram. A word that was never seen has no row of its own. The word
+``</s>``, fastText's end of line, has no n-grams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.kernels import ngram_keys, word_ngrams
+
+END_OF_LINE = "</s>"
+
+
+class NgramIndex:
+    """Which row each n-gram has: an explicit list of n-grams, or fastText's buckets.
+
+    Parameters
+    ----------
+    min_n, max_n : int
+        Characters of an n-gram, with the marks ``<`` and ``>``.
+    buckets : int
+        0: n-grams are told apart (by a hash of 64 bits); else each has the row of its bucket, that is, of its
+        hash modulo ``buckets``, as in fastText.
+    keys : ndarray of shape (n,), uint64, or None
+        Hashes or buckets that have a row, in rising order; None for all buckets.
+    rows : ndarray of shape (n,), int32, or int
+        Their rows; of all buckets, the row of the first.
+    names : function that returns a list of bytes, optional
+        The n-grams, in the order of their keys, if they are told apart.
+    """
+
+    def __init__(
+        self,
+        min_n: int,
+        max_n: int,
+        buckets: int,
+        keys: NDArray[np.uint64] | None,
+        rows: Any,
+        names: Callable[[], list[bytes]] | None = None,
+    ) -> None:
+        self.min_n, self.max_n, self.buckets = min_n, max_n, buckets
+        self.keys, self.rows, self.names = keys, rows, names
+
+    def rows_of(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of the n-grams of words.
+
+        Returns
+        -------
+        offsets : ndarray of shape (n_words + 1,), int64
+            Which n-grams are those of a word.
+        rows : ndarray of shape (n_ngrams,), int64
+            -1 where an n-gram has no row.
+        """
+        offsets, keys, _, _ = ngrams_of(words, self.min_n, self.max_n, self.buckets)
+        if self.keys is None:
+            return offsets, self.rows + keys.astype(np.int64)
+        if not len(self.keys):
+            return offsets, np.full(len(keys), -1)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return offsets, np.where(self.keys[at] == keys, self.rows[at], -1).astype(np.int64)
+
+    def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places here of n-grams that another index has too, and their rows there."""
+        assert self.keys is not None
+        if other.keys is None:
+            return np.arange(len(self.keys)), other.rows + self.keys.astype(np.int64)
+        _, here, there = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
+        return here, other.rows[there]
+
+
+class NgramVectors:
+    """Vectors for any word from rows of n-grams.
+
+    Parameters
+    ----------
+    index : NgramIndex, or a function that returns one
+        Which row each n-gram has; read when it is first needed.
+    rows : ndarray of shape (n_rows, vector_size), float32
+        Possibly a memory map.
+    source : object, optional
+        The file that holds them, for writers that can write it as it was.
+    """
+
+    def __init__(
+        self, index: NgramIndex | Callable[[], NgramIndex], rows: np.ndarray, source: Any = None
+    ) -> None:
+        self._index, self.rows, self.source = index, rows, source
+
+    @cached_property
+    def index(self) -> NgramIndex:
+        """Which row each n-gram has."""
+        return self._index if isinstance(self._index, NgramIndex) else self._index()
+
+    def columns(self, columns: slice) -> NgramVectors:
+        """Return the same n-grams with some columns of their rows."""
+        return NgramVectors(self._index, self.rows[:, columns])
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """Return the vector of a word without a row of its own, or None if it has no known n-gram.
+
+        The sum over the n-grams that have a row, divided by the number of all its n-grams, as in fastText.
+
+        Returns
+        -------
+        ndarray of shape (vector_size,), float32, or None
+        """
+        _, rows = self.index.rows_of([word])
+        known = rows[rows >= 0]
+        if not len(known):
+            return None
+        total = np.asarray(self.rows[known], np.float64).sum(axis=0)
+        return np.asarray(total / len(rows), np.float32)
+
+    def knows_each(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Return for each of some words whether ``vector`` gives one, shape (n_words,)."""
+        offsets, rows = self.index.rows_of(words)
+        known = np.append(0, np.cumsum(rows >= 0))
+        return known[offsets[1:]] > known[offsets[:-1]]
+
+    def vector_of_each(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return what ``vector`` gives for each of some words, shape (n_words, vector_size); else zeros."""
+        offsets, rows = self.index.rows_of(words)
+        sums = np.zeros((len(words), self.rows.shape[1]))
+        known = rows >= 0
+        word_of = np.repeat(np.arange(len(words)), np.diff(offsets))[known]
+        if len(word_of):
+            begins = np.flatnonzero(np.diff(word_of, prepend=-1))
+            sums[word_of[begins]] = np.add.reduceat(np.asarray(self.rows[rows[known]], np.float64), begins)
+        return np.asarray(sums / np.maximum(np.diff(offsets), 1)[:, None], np.float32)
+
+    def bucket_rows(self, buckets: int) -> np.ndarray:
+        """Return a row for each bucket of fastText's, zero for those that are not in use.
+
+        Parameters
+        ----------
+        buckets : int
+            How many, if n-grams are told apart: those of one bucket get the mean of their rows.
+
+        Returns
+        -------
+        ndarray of shape (buckets, vector_size), float32
+        """
+        index = self.index
+        if index.keys is None:
+            return np.asarray(self.rows[index.rows : index.rows + index.buckets])
+        rows = np.zeros((index.buckets or buckets, self.rows.shape[1]), np.float32)
+        if index.buckets:
+            rows[index.keys.astype(np.int64)] = self.rows[index.rows]
+            return rows
+        assert index.names is not None
+        bucket_of = keys_of(index.names(), buckets).astype(np.int64)
+        np.add.at(rows, bucket_of, np.asarray(self.rows[index.rows]))
+        rows /= np.maximum(np.bincount(bucket_of, minlength=buckets), 1).astype(np.float32)[:, None]
+        return rows
+
+    def vectors_of(self, words: Sequence[str], own_rows: np.ndarray) -> np.ndarray:
+        """Return the vectors of words that have a row of their own.
+
+        Parameters
+        ----------
+        words : sequence of str
+        own_rows : ndarray of shape (n_words, vector_size), float32
+
+        Returns
+        -------
+        ndarray of shape (n_words, vector_size), float32
+        """
+        vectors = np.empty(own_rows.shape, np.float32)
+        step = max(1, (16 << 20) // (4 * max(1, own_rows.shape[1]) * 30))
+        for start in range(0, len(words), step):
+            some = list(words[start : start + step])
+            offsets, rows = self.index.rows_of(some)
+            sums = np.array(own_rows[start : start + step], np.float32)
+            known = rows >= 0
+            word_of = np.repeat(np.arange(len(some)), np.diff(offsets))[known]
+            if len(word_of):
+                begins = np.flatnonzero(np.diff(word_of, prepend=-1))
+                sums[word_of[begins]] += np.add.reduceat(
+                    np.asarray(self.rows[rows[known]], np.float32), begins, axis=0
+                )
+            vectors[start : start + step] = sums / (1 + np.diff(offsets)).astype(np.float32)[:, None]
+        return vectors
+
+
+def keys_of(names: Sequence[bytes], buckets: int) -> NDArray[np.uint64]:
+    """Return the keys of n-grams given whole: their buckets, or hashes of 64 bits if there are none."""
+    lengths = np.fromiter(map(len, names), np.int64, count=len(names))
+    keys: NDArray[np.uint64] = ngram_keys(
+        np.frombuffer(b"".join(names), np.uint8), np.cumsum(lengths), buckets
+    )
+    return keys
+
+
+def ngrams_of(words: Sequence[str], min_n: int, max_n: int, buckets: int) -> tuple[np.ndarray, ...]:
+    """Return offsets, keys, places and lengths of the n-grams of words, as ``kernels.word_ngrams`` does.
+
+    Places are those in ``marked(words)``.
+    """
+    text, ends = marked(words)
+    found: tuple[np.ndarray, ...] = word_ngrams(np.frombuffer(text, np.uint8), ends, min_n, max_n, buckets)
+    return found
+
+
+def marked(words: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+    """Return words between ``<`` and ``>`` as one string of bytes, and where each ends."""
+    pieces = [b"" if word == END_OF_LINE else b"<%b>" % encoded(word) for word in words]
+    lengths = np.fromiter(map(len, pieces), np.int64, count=len(pieces))
+    return b"".join(pieces), np.cumsum(lengths)
+
+
+def encoded(word: str) -> bytes:
+    """Return a word in UTF-8; lone surrogates become the bytes that they stand for."""
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return word.encode("utf-8", "surrogatepass")

@@ -1,0 +1,152 @@
+"""Vectors in parts: each part of the dimensions was made of the words in a ring of places of its own.
+
+As text, parts are ``NAME:PLACES:DIMENSIONS`` with commas between them, as in ``near:1-2:50,far:3-20:50``.
+PLACES is ``3-20`` (from 3 to 20 words off the target), ``3-`` (from 3 to the end of the window) or ``2``
+(from 1 to 2); left out, a part begins where the one before it ends and goes on to the end of the window.
+DIMENSIONS left out, the parts share what is left in equal portions. So ``near:2,far`` are the two nearest
+places on each side and all others, half of the dimensions each. Rings may overlap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+MOST_PARTS = 8
+"""As many as ``MOST_RINGS`` in sgns.h."""
+
+_PART = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_]*)(:(?P<places>(?P<first>\d+)(?P<dash>-(?P<last>\d+)?)?))?(:(?P<size>\d+))?",
+    re.ASCII,
+)
+_HOW = "write NAME:PLACES:DIMENSIONS, as in near:1-2:50,far:3-20:50, or in short near:2,far"
+
+
+class Part(NamedTuple):
+    """Some of the dimensions of a vector, and the ring of places that they are made of.
+
+    Attributes
+    ----------
+    name : str
+        ``''`` for a vector in one part.
+    nearest, farthest : int
+        The ring: words so far off the target, on both sides.
+    begin, end : int
+        The dimensions, ``end`` not included.
+    """
+
+    name: str
+    nearest: int
+    farthest: int
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of dimensions."""
+        return self.end - self.begin
+
+    @property
+    def offsets(self) -> list[int]:
+        """Return the places relative to the target, from left to right; attention has a logit for each."""
+        right = list(range(self.nearest, self.farthest + 1))
+        return [-offset for offset in reversed(right)] + right
+
+    @property
+    def columns(self) -> slice:
+        """The columns of a matrix of vectors that are this part."""
+        return slice(self.begin, self.end)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.nearest}-{self.farthest}:{self.size}"
+
+
+def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, ...]:
+    """Return the parts of a vector; of None one, of the whole window.
+
+    Parameters
+    ----------
+    text : str, optional
+        See above.
+    window : int
+        Context words on each side.
+    vector_size : int
+        Dimensions.
+
+    Raises
+    ------
+    ValueError
+        It cannot be read, or does not fit the window or the dimensions.
+
+    Examples
+    --------
+    >>> [str(part) for part in parse_parts("near:2,far", window=20, vector_size=101)]
+    ['near:1-2:51', 'far:3-20:50']
+    """
+    if text is None:
+        return (Part("", 1, window, 0, vector_size),)
+    pieces = [piece.strip() for piece in str(text).split(",")]
+    if len(pieces) > MOST_PARTS:
+        raise ValueError(f"parts has {len(pieces)} parts; at most {MOST_PARTS} are allowed")
+    rings: list[tuple[str, int, int]] = []
+    sizes: list[int | None] = []
+    for piece in pieces:
+        found = _PART.fullmatch(piece)
+        if found is None:
+            raise ValueError(f"parts has {piece!r}: {_HOW}")
+        first = int(found["first"] or (rings[-1][2] + 1 if rings else 1))
+        last = int(found["last"] or window)
+        if found["places"] and not found["dash"]:
+            first, last = 1, first
+        if not 1 <= first <= last <= window:
+            raise ValueError(
+                f"parts has {piece!r}, places {first} to {last}: they must rise, and lie between 1 and the "
+                f"window, which is {window}"
+            )
+        rings.append((found["name"], first, last))
+        sizes.append(int(found["size"]) if found["size"] else None)
+    names = [name for name, _, _ in rings]
+    if len(set(names)) < len(names):
+        raise ValueError(f"parts has two parts of one name: {', '.join(names)}; give each its own")
+    begin, made = 0, []
+    for (name, first, last), size in zip(rings, _shared(sizes, vector_size), strict=True):
+        made.append(Part(name, first, last, begin, begin + size))
+        begin += size
+    return tuple(made)
+
+
+def _shared(sizes: Sequence[int | None], vector_size: int) -> list[int]:
+    """Return the dimensions of each part, those that were left out in equal portions of what is left."""
+    open_ones = sizes.count(None)
+    left = vector_size - sum(size or 0 for size in sizes)
+    wrong = left < open_ones if open_ones else left != 0
+    if wrong or 0 in sizes:
+        raise ValueError(
+            f"parts has the dimensions {', '.join('?' if size is None else str(size) for size in sizes)}; "
+            f"they must be 1 or more each and add up to vector_size, which is {vector_size}"
+        )
+    portions = iter([left // open_ones + (i < left % open_ones) for i in range(open_ones)])
+    return [next(portions) if size is None else size for size in sizes]
+
+
+def written(parts: Sequence[Part]) -> str:
+    """Return parts as text that says all."""
+    return ",".join(map(str, parts))
+
+
+def parts_of_record(record: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Return the parts that the record of a model names (``config.json``); none if it has one part.
+
+    Raises
+    ------
+    ValueError
+        The record is damaged.
+    """
+    config = record.get("config")
+    if not isinstance(config, dict) or not config.get("parts"):
+        return ()
+    window, vector_size = config.get("window"), config.get("vector_size")
+    if type(window) is not int or type(vector_size) is not int:
+        raise ValueError(f"window and vector_size should be whole numbers: {window!r}, {vector_size!r}")
+    return parse_parts(config["parts"], window, vector_size)
