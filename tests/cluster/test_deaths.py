@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
-from wordvec_ca.cluster.custody import Custody
-from wordvec_ca.cluster.driver import Driver
-from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.training.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
+from wordvec_ca.training.cluster.custody import Custody
+from wordvec_ca.training.cluster.driver import Driver
+from wordvec_ca.training.cluster.members import Member, Members
 
 psutil = pytest.importorskip("psutil")
 pytestmark = pytest.mark.slow

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordvec_ca.cluster import check_address, cost
-from wordvec_ca.cluster.checkpoints import Storage
-from wordvec_ca.cluster.ledger import Ledger, Segment
-from wordvec_ca.cluster.node import Node, end_of_line, halved, whole
-from wordvec_ca.cluster.request import ClusterRequest
-from wordvec_ca.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
+from wordvec_ca.training.cluster import check_cluster_address, cost
+from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.cluster.node import Node, end_of_line, halved, whole
+from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 
 CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
 
@@ -195,10 +195,10 @@ def test_long_runs_and_fast_networks_scale_better() -> None:
 
 @pytest.mark.parametrize("address", ["local", "auto", "10.0.0.1:6379", "head:6379", "[::1]:6379"])
 def test_addresses_that_are_right(address: str) -> None:
-    check_address(address)
+    check_cluster_address(address)
 
 
 @pytest.mark.parametrize("address", ["", "remote", "10.0.0.1", "ray://head:10001", "a b:1"])
 def test_addresses_that_are_wrong(address: str) -> None:
     with pytest.raises(ValueError, match="must be local"):
-        check_address(address)
+        check_cluster_address(address)

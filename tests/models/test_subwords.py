@@ -318,13 +318,14 @@ def test_without_subwords_nothing_is_composed():
 def test_several_workers_learn_as_well():
     held_out = text(300, seed=5)
     losses = []
-    for workers in (1, 2):
+    for workers in (1, 2, 2, 2):
         made = train(text(4000), options(workers=workers, epochs=2), valid=held_out)
         losses.append(made.record["valid_loss_by_epoch"][-1])
         before = made.inputs.copy()
         made.compose()
         assert np.array_equal(before, made.inputs)
-    assert losses[1] < losses[0] * 1.01
+    # The median: a thread that a busy machine stops for long hands back steps that are out of date.
+    assert np.median(losses[1:]) < losses[0] * 1.01
 
 
 def test_blocks_are_shorter_where_words_have_more_in_common():

@@ -289,14 +289,23 @@ def test_a_keyword_anywhere_is_found_by_all(model: str, negatives: str) -> None:
 
 @njit
 def train_middles(
-    hyper: Any, lines: Any, alphas: Any, rates: Any, block: Any, params: Any, pool: Any, rng: Any, stats: Any
+    hyper: Any,
+    lines: Any,
+    alphas: Any,
+    rates: Any,
+    block: Any,
+    params: Any,
+    pool: Any,
+    paths: Any,
+    rng: Any,
+    stats: Any,
 ) -> None:
     """Predict the middle word of each line only, with the twin's step."""
     for i in range(len(lines)):
         hyper[0].attention_rate = rates[i]
         block.targets[0], block.first[0], block.n[0] = lines[i, 5], 0, 10
         block.words[0, :5], block.words[0, 5:] = lines[i, :5], lines[i, 6:]
-        sgns_reference.train_batch(hyper[0], 1, alphas[i], block, params, pool, rng, stats)
+        sgns_reference.train_batch(hyper[0], 1, alphas[i], block, params, pool, paths, rng, stats)
         rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
 
 
@@ -329,8 +338,9 @@ def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> 
     done = np.arange(len(lines)) / len(lines)
     rates = np.where(done < warmup, 0.0, rate).astype(np.float32)
     rng, stats = np.array([seed, 0], np.uint64), np.zeros(6)
-    params = sgns_reference.Parameters(*model.shared)
-    train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, rng, stats)
+    params = sgns_reference.Parameters(*model.shared, nodes=np.zeros((0, 0), np.float32))
+    paths = sgns_reference.NO_PATHS
+    train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, paths, rng, stats)
     return model
 
 

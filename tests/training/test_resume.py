@@ -454,8 +454,8 @@ def test_checkpoints_by_time(tmp_path: Path, corpus: Path, monkeypatch: pytest.M
         return True
 
     monkeypatch.setattr(Checkpoints, "write", spy)
-    config = small(model="ssg", vector_size=100, epochs=150)
-    train(corpus, config, output=tmp_path / "m", checkpoint_every="0.05s")
+    config = small(model="ssg", vector_size=100, epochs=300)
+    train(corpus, config, output=tmp_path / "m", checkpoint_every="0.02s")
     assert len(fractions) >= 3
     assert fractions == sorted(set(fractions))
     fractions.clear()

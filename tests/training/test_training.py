@@ -364,6 +364,8 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
 def test_old_model_is_put_back_if_the_new_one_cannot_take_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where the file system cannot exchange two folders in one step."""
+    monkeypatch.setattr("wordvec_ca.files.folders._exchange", lambda partial, target: False)
     model = train(sentences(), small(epochs=1), output=tmp_path / "m")
     old = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
     rename = Path.rename

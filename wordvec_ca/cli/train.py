@@ -154,10 +154,10 @@ NOT_ON_CLUSTER = ("continue_from", "init_vectors", "no_cache", "keep_cache", "ba
 
 def _check_cluster(options: dict[str, Any]) -> None:
     """Raise a usage error for an address that is none, and for what a cluster does not do."""
-    from wordvec_ca.cluster import check_address
+    from wordvec_ca.training import check_cluster_address
 
     try:
-        check_address(options["cluster"])
+        check_cluster_address(options["cluster"])
     except ValueError as error:
         raise click.UsageError(_as_options(str(error), options)) from error
     for name in NOT_ON_CLUSTER:
@@ -166,7 +166,7 @@ def _check_cluster(options: dict[str, Any]) -> None:
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> None:
-    from wordvec_ca.cluster import describe_plan, plan_on_cluster, train_on_cluster
+    from wordvec_ca.training import describe_cluster_plan, plan_on_cluster, train_on_cluster
 
     if options["dry_run"]:
         plan = plan_on_cluster(
@@ -179,7 +179,7 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
             cache_dir=options["cache_dir"],
             notice=say,
         )
-        show(describe_plan(plan))
+        show(describe_cluster_plan(plan))
         return
     output = options["output"] or default_output(corpus, config.model)
     if options["save_vocab"]:
@@ -212,7 +212,7 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
 
 
 def _resume_on_cluster(options: dict[str, Any]) -> None:
-    from wordvec_ca.cluster import resume_on_cluster
+    from wordvec_ca.training import resume_on_cluster
 
     typed = _typed()
     with contextlib.ExitStack() as stack:
@@ -241,9 +241,8 @@ NOT_WITH_RESUME = (
 
 
 def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
-    from wordvec_ca.cluster import is_cluster_run
     from wordvec_ca.models import TrainConfig
-    from wordvec_ca.training import resume, run_folder
+    from wordvec_ca.training import is_cluster_run, resume, run_folder
 
     if is_cluster_run(options["resume"]):
         _resume_on_cluster(options)

@@ -139,7 +139,7 @@ def _tell(sample: bytes, tokenizer: str, *, first: bool) -> bool:
         f"{pages} {found.share:.0%} {found.script} without spaces between words (runs of about "
         f"{found.run:.0f} characters)"
     )
-    jieba = " (or jieba, for Chinese)" if found.script.startswith("Chinese") else ""
+    jieba = ", or jieba for Chinese," if found.script.startswith("Chinese") else ""
     missing = "" if segmenter_version("icu") != "unknown" else " (pip install icu4py)"
     advice = (
         f"--tokenizer icu{missing}{jieba} segments it, and so does a function of yours, "

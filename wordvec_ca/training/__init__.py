@@ -1,11 +1,20 @@
 """How a model is trained: schedule, threads, checkpoints, resuming, estimates.
 
 Comes in: a corpus and a `TrainConfig`. Goes out: a trained model, in memory and in its directory. `train`
-reads from top to bottom: prepare, encode, fit, save.
+reads from top to bottom: prepare, encode, fit, save. The package `cluster` does the same on many machines.
 """
 
 from wordvec_ca.training.checkpoint import parse_interval
 from wordvec_ca.training.checkpointing import isa_in_use
+from wordvec_ca.training.cluster import (
+    FinishedRun,
+    check_cluster_address,
+    describe_cluster_plan,
+    is_cluster_run,
+    plan_on_cluster,
+    resume_on_cluster,
+    train_on_cluster,
+)
 from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
@@ -24,6 +33,7 @@ from wordvec_ca.training.warm_start import continued_config
 
 __all__ = [
     "Bar",
+    "FinishedRun",
     "JsonLog",
     "Lines",
     "MergePlan",
@@ -32,19 +42,25 @@ __all__ = [
     "TokenRange",
     "Trainer",
     "TrainingDiverged",
+    "check_cluster_address",
     "continued_config",
     "describe",
+    "describe_cluster_plan",
     "ended_by_signals",
     "expected_touches",
     "held_out_loss",
+    "is_cluster_run",
     "isa_in_use",
     "log_likelihoods",
     "measured_speed",
     "parse_interval",
     "plan",
+    "plan_on_cluster",
     "progress_display",
     "resume",
+    "resume_on_cluster",
     "run_folder",
     "sign_of_divergence",
     "train",
+    "train_on_cluster",
 ]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wordvec_ca.cluster.members import Member
 from wordvec_ca.models import Callback, History, Point, Progress
+from wordvec_ca.training.cluster.members import Member
 
 LINE_EVERY = 10.0
 """Seconds between two lines about the nodes."""

@@ -13,22 +13,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wordvec_ca.cluster.checkpoints import Storage
-from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.counting import Counting
-from wordvec_ca.cluster.custody import Custody
-from wordvec_ca.cluster.ledger import Ledger
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.node import Encoded
-from wordvec_ca.cluster.progress import NodeHistory, Speedometer, progress_record
-from wordvec_ca.cluster.record import cluster_record
-from wordvec_ca.cluster.request import ClusterRequest
-from wordvec_ca.cluster.rounds import Rounds, Totals
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Point
-from wordvec_ca.training import ended_by_signals, parse_interval
+from wordvec_ca.training.checkpoint import parse_interval
+from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.connection import connected
+from wordvec_ca.training.cluster.counting import Counting
+from wordvec_ca.training.cluster.custody import Custody
+from wordvec_ca.training.cluster.ledger import Ledger
+from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.cluster.node import Encoded
+from wordvec_ca.training.cluster.progress import NodeHistory, Speedometer, progress_record
+from wordvec_ca.training.cluster.record import cluster_record
+from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.rounds import Rounds, Totals
+from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20

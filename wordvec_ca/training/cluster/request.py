@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cluster.checkpoints import Storage
-from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.text import is_url
-from wordvec_ca.training import run_folder
+from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.run_directory import run_folder
 
 REQUEST_FORMAT = 1
 REQUEST_FILE = "cluster.json"
@@ -39,7 +39,7 @@ class ClusterRequest:
     storage : str
         Where checkpoints go: a folder that all nodes see, or a URL.
     cluster : str
-        See ``check_address``.
+        See ``check_cluster_address``.
     nodes : int
         How many, at most.
     workers : int or None

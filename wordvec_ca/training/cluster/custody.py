@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.node import Encoded
-from wordvec_ca.cluster.shards import Shard, assigned
 from wordvec_ca.errors import DataError
+from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.cluster.node import Encoded
+from wordvec_ca.training.cluster.shards import Shard, assigned
 
 EVEN = 1.25
 """Load of a node, relative to the mean, from which a shard of its goes to another."""

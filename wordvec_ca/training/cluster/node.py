@@ -20,9 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cluster.checkpoints import opened, read_parameters, write_checkpoint
-from wordvec_ca.cluster.ledger import Segment
-from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.corpus import (
     CorpusStats,
     NoWords,
@@ -35,17 +32,17 @@ from wordvec_ca.corpus import (
 from wordvec_ca.errors import DataError
 from wordvec_ca.machine import machine_memory, usable_cpus
 from wordvec_ca.models import EmbeddingModel, TrainConfig, check_memory
-from wordvec_ca.training import (
-    MergePlan,
-    Replica,
-    TokenRange,
-    TrainingDiverged,
-    expected_touches,
-    held_out_loss,
-    isa_in_use,
-    measured_speed,
-    sign_of_divergence,
-)
+from wordvec_ca.training.checkpointing import isa_in_use
+from wordvec_ca.training.cluster.checkpoints import opened, read_parameters, write_checkpoint
+from wordvec_ca.training.cluster.ledger import Segment
+from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.divergence import TrainingDiverged
+from wordvec_ca.training.divergence import divergence as sign_of_divergence
+from wordvec_ca.training.estimate import measured_speed
+from wordvec_ca.training.held_out import held_out_loss
+from wordvec_ca.training.merge_plan import MergePlan
+from wordvec_ca.training.merge_rule import expected_touches
+from wordvec_ca.training.replica import Replica, TokenRange
 
 PIECE_CHUNKS = 8
 """Chunks for each thread between two looks at whether to stop: about a second at most."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cluster.node import Node
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.training.cluster.node import Node
 
 PATIENCE = 60.0
 """Seconds after which a member that answers nothing at all is given up."""

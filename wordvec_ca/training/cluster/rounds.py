@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wordvec_ca.cluster.custody import Custody
-from wordvec_ca.cluster.ledger import Ledger, Segment
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.node import Trained
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import MergePlan, Schedule
+from wordvec_ca.training.cluster.custody import Custody
+from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.cluster.node import Trained
+from wordvec_ca.training.merge_plan import MergePlan
+from wordvec_ca.training.schedule import Schedule
 
 SLOW = 2.0
 """A node that takes so many times as long as half of the others is called slow, and not waited for."""

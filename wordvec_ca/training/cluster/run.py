@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wordvec_ca.cluster.checkpoints import Storage
-from wordvec_ca.cluster.connection import check_address
-from wordvec_ca.cluster.driver import Driver, FinishedRun
-from wordvec_ca.cluster.members import PATIENCE
-from wordvec_ca.cluster.request import ClusterRequest
-from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import check_output
 from wordvec_ca.models import Callback, TrainConfig, check_type
 from wordvec_ca.text import absolute_name, find_files
-from wordvec_ca.training import parse_interval, run_folder
+from wordvec_ca.training.checkpoint import parse_interval
+from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.connection import check_cluster_address
+from wordvec_ca.training.cluster.driver import Driver, FinishedRun
+from wordvec_ca.training.cluster.members import PATIENCE
+from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.shards import shards_of
+from wordvec_ca.training.run_directory import run_folder
 from wordvec_ca.vectors import MODEL_FILES
 
 
@@ -102,7 +103,7 @@ def train_on_cluster(
     if config is not None:
         check_type(config)
     config = replace(config or TrainConfig(), workers=1).resolved()
-    check_address(cluster)
+    check_cluster_address(cluster)
     if not 1 <= nodes <= 1024:
         raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
     parse_interval(checkpoint_every)

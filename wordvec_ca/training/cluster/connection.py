@@ -17,7 +17,7 @@ LOCAL_STORE = 256 << 20
 """Bytes of the object store of a node on this machine, at least."""
 
 
-def check_address(cluster: str) -> None:
+def check_cluster_address(cluster: str) -> None:
     """Raise a ValueError unless this names a cluster: ``local``, ``auto`` or ``HOST:PORT``."""
     if cluster not in ("local", "auto") and not re.fullmatch(
         r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", cluster
@@ -35,7 +35,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
     Parameters
     ----------
     cluster : str
-        See ``check_address``.
+        See ``check_cluster_address``.
     nodes : int
         How many nodes to start, if they are on this machine.
     workers : int, optional
@@ -46,7 +46,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
     DataError
         Ray is not installed, or there is no cluster.
     """
-    check_address(cluster)
+    check_cluster_address(cluster)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray

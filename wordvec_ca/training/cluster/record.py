@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.cluster.request import ClusterRequest
-from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.corpus import CorpusStats, Vocab
+from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.rounds import Rounds
 
 
 def cluster_record(

@@ -5,16 +5,16 @@ directory that one machine would make. The driver hands out segments of text and
 merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
 """
 
-from wordvec_ca.cluster.connection import check_address
-from wordvec_ca.cluster.cost import describe_plan, plan_on_cluster
-from wordvec_ca.cluster.driver import FinishedRun
-from wordvec_ca.cluster.request import is_cluster_run
-from wordvec_ca.cluster.run import resume_on_cluster, train_on_cluster
+from wordvec_ca.training.cluster.connection import check_cluster_address
+from wordvec_ca.training.cluster.cost import describe_cluster_plan, plan_on_cluster
+from wordvec_ca.training.cluster.driver import FinishedRun
+from wordvec_ca.training.cluster.request import is_cluster_run
+from wordvec_ca.training.cluster.run import resume_on_cluster, train_on_cluster
 
 __all__ = [
     "FinishedRun",
-    "check_address",
-    "describe_plan",
+    "check_cluster_address",
+    "describe_cluster_plan",
     "is_cluster_run",
     "plan_on_cluster",
     "resume_on_cluster",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.corpus import CorpusStats, TextOptions, Vocab, gathered_vocab, least_count
 from wordvec_ca.errors import DataError
+from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.cluster.shards import Shard
 
 BATCH_BYTES = 64 << 20
 """Bytes of counts that a node adds up at a time, about."""

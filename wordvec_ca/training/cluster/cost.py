@@ -9,16 +9,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.counting import Counting
-from wordvec_ca.cluster.members import PATIENCE, Members
-from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig, memory_bytes
 from wordvec_ca.quantities import duration, size
 from wordvec_ca.text import absolute_name, find_files
-from wordvec_ca.training import MergePlan
+from wordvec_ca.training.cluster.connection import connected
+from wordvec_ca.training.cluster.counting import Counting
+from wordvec_ca.training.cluster.members import PATIENCE, Members
+from wordvec_ca.training.cluster.shards import shards_of
+from wordvec_ca.training.merge_plan import MergePlan
 
 PROBE_BYTES = 64 << 20
 """Bytes that one node sends another to measure the network."""
@@ -285,7 +285,7 @@ def _network(members: Members) -> float | None:
     return slowest
 
 
-def describe_plan(plan: ClusterPlan) -> str:
+def describe_cluster_plan(plan: ClusterPlan) -> str:
     """Return the plan as text for people."""
     config, stats = plan.config, plan.stats
     network = "-" if plan.network is None else f"{plan.network * 8 / 1e9:.2f} Gbit/s from node to node"
