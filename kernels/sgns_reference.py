@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-PAIR, MEAN, ATTENTION, SIDE_BY_SIDE = 112, 109, 97, 115  # the letters p, m, a and s
+COMPOSITIONS = PAIR, MEAN, ATTENTION, SIDE_BY_SIDE = 112, 109, 97, 115  # the letters p, m, a and s
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
 
 GROUP = 4
@@ -616,7 +616,7 @@ def train_chunk(
         If the composition is unknown, if a token is not a word of the vocabulary, if ``n_private`` is not
         0, or if a model cannot share negatives and ``shared_by`` is not 1.
     """
-    if hyper["composition"][0] not in (PAIR, MEAN, ATTENTION, SIDE_BY_SIDE):
+    if hyper["composition"][0] not in COMPOSITIONS:
         raise ValueError("the training loop does not know this composition of a hidden vector")
     if hyper["shared_by"][0] > 1 and (hyper["bands"][0] > 1 or hyper["out_width"][0] > hyper["width"][0]):
         raise ValueError("ssg and cwindow share no negatives: set shared_by to 1")

@@ -194,6 +194,15 @@ def spec_of(model: str) -> ModelSpec:
     raise ValueError(f"model is {model!r}; it must be one of {', '.join(MODELS)}")
 
 
+def table_of_models() -> str:
+    """Return the models as a table in Markdown: how x is made, what learns, and when to take which."""
+    rows = [("`--model`", "x", "O", "x takes its gradient g to W by", "source", "take it for"), ("---",) * 6]
+    rows += [
+        (f"`{one.name}`", one.hidden, one.output_shape, one.gradient, one.source, one.advice) for one in SPECS
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def models_with(trait: str) -> tuple[str, ...]:
     """Return the names of the models for which an attribute of `ModelSpec` is true."""
     return tuple(spec.name for spec in SPECS if getattr(spec, trait))
