@@ -1,0 +1,15 @@
+"""Hook of MkDocs: the table of the models, made from ``wordvec_ca/model_specs.py``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from wordvec_ca.model_specs import table_of_models
+
+PLACE = re.compile(r"<!-- table of models.*?-->")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the table where a page has its comment."""
+    return PLACE.sub(lambda _: table_of_models(), markdown)
