@@ -76,7 +76,7 @@ $(VENV)/.docs: $(VENV)/.installed
 	touch $@
 
 docs: $(VENV)/.docs ## build the documentation site into build/site and test it
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m pytest tests/docs/test_site.py
 
 lint: $(VENV)/.installed ## ruff: style and format

@@ -68,7 +68,8 @@ def test_everything_in_a_folder_runs_from_one_command(folder):
     result = run(evaluate, folder / "good.txt", "--data", folder / "data", "--json", "--controls")
     reports = json.loads(result.stdout)
     real = {r["task"]: r for r in reports if r["model"].endswith("good.txt")}
-    assert set(real) == {name for name, task in TASKS.items() if task.by_default}
+    given = {name for name, task in TASKS.items() if task.by_default and task.in_folder(folder / "data")}
+    assert set(real) == given > {"similarity", "analogy", "pos-induction", "tagging", "sentiment", "sts"}
     for report in reports:
         (name, metric), *_ = report["metrics"].items()
         assert report["n"] > 0

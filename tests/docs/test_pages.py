@@ -55,8 +55,7 @@ def test_measurements_name_command_machine_and_date(page: Path) -> None:
 
 def test_every_measurement_is_listed() -> None:
     index = (DOCS / "measurements" / "index.md").read_text(encoding="utf-8")
-    for page in MEASUREMENTS:
-        assert f"({page.name})" in index
+    assert set(re.findall(r"\(([\w-]+\.md)\)", index)) == {page.name for page in MEASUREMENTS}
 
 
 def test_a_script_replaces_its_section_and_nothing_else(
