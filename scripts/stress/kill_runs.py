@@ -205,8 +205,9 @@ def several(
 def under_recorder(library: Path) -> None:
     """Start this script again with the recorder loaded."""
     environment = {**os.environ, "LD_PRELOAD": str(library), "RECORDER": str(library.parent)}
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # a process with threads cannot be forked
         environment[name] = "1"
+    environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # pyarrow, where it is installed
     os.execve(sys.executable, [sys.executable, *sys.argv], environment)
 
 
