@@ -107,7 +107,8 @@ INLINE void compose(State *s, const int nv)
             s->xs[b] = s->hidden[b]; /* zeros */
     } else if (p->composition == 's') {
         const Example *x = example(s, 0);
-        memset(s->hidden[0], 0, (size_t)p->out_width * sizeof(float));
+        if (x->n < 2 * p->window) /* else every slot is written */
+            memset(s->hidden[0], 0, (size_t)p->out_width * sizeof(float));
         for (int k = 0; k < x->n_places; k++)
             if (k != x->middle)
                 memcpy(s->hidden[0] + slot_of(x, k) * p->width, context_rows(s, x)[k],
