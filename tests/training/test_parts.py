@@ -239,9 +239,15 @@ def test_commands_know_parts(trained: Path, tmp_path: Path, capsys: pytest.Captu
         assert run(capsys, "export", trained, "-o", tmp_path / f"{name}.txt", "--part", name)[0] == 0
         exported = KeyedVectors.load(tmp_path / f"{name}.txt")
         np.testing.assert_allclose(exported.vectors, vectors.part(name).vectors, rtol=1e-4, atol=1e-6)
-    code, _, err = run(capsys, "nn", trained, "a_3", "--part", "middle")
-    assert code == 1
-    assert "near, far" in err
+        question = ("a_1", "b_1", "a_2")
+        code, out, _ = run(capsys, "analogy", trained, *question, "--part", name, "--json")
+        assert code == 0
+        answers = [entry["word"] for entry in json.loads(out)["answers"]]
+        assert answers == [word for word, _ in vectors.part(name).analogy(*question, topn=10)]
+    for command in (("nn", trained, "a_3"), ("analogy", trained, "a_1", "b_1", "a_2")):
+        code, _, err = run(capsys, *command, "--part", "middle")
+        assert code == 1
+        assert "near, far" in err
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a_1\tb_1\t9\na_1\ta_2\t1\na_3\tb_4\t2\na_5\tb_5\t8\nb_2\ta_2\t7\n")
     scores = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.options import Choice, part_option
 from wordvec_ca.cli.output import show, show_json
 
 
@@ -27,9 +27,18 @@ from wordvec_ca.cli.output import show, show_json
     metavar="N",
     help="Look only at the N most frequent words.",
 )
+@part_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object instead of a table.")
 def command(
-    model: str, a: str, b: str, c: str, topn: int, method: str, restrict_vocab: int | None, as_json: bool
+    model: str,
+    a: str,
+    b: str,
+    c: str,
+    topn: int,
+    method: str,
+    restrict_vocab: int | None,
+    part: str | None,
+    as_json: bool,
 ) -> None:
     """Print the words that are to C as B is to A.
 
@@ -41,6 +50,8 @@ def command(
     from wordvec_ca.vectors import KeyedVectors
 
     vectors = KeyedVectors.load(model)
+    if part is not None:
+        vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}
     unknown = [unknown_word(vectors, word) for word, form in known.items() if form is None]
     if unknown:
