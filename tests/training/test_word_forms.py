@@ -117,6 +117,7 @@ def world() -> tuple[list[Form], list[Form], list[list[str]]]:
     return known, unknown, lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["skipgram", "cbow"])
 def test_unseen_forms_are_grouped_with_their_meaning_and_their_case(world, model):
     known, unknown, lines = world
