@@ -44,6 +44,27 @@ def test_gensim_loads_and_trains_a_model_of_ours(tmp_path: Path, losses: dict[st
     assert np.abs(loaded.wv.vectors - before).max() > 1e-4
 
 
+def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = pytest.importorskip("gensim.models").Word2Vec
+    ours, save, path = Word2Vec(sentences(), **SMALL), theirs.save, tmp_path / "m.model"
+    monkeypatch.setattr(theirs, "save", lambda self, name: save(self, name, sep_limit=100))  # files beside it
+    ours.save_for_gensim(path)
+    files = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert {"m.model", "m.model.syn1neg.npy", "m.model.wv.vectors.npy"} == files.keys()
+    np.testing.assert_array_equal(theirs.load(str(path)).syn1neg, ours.syn1neg)
+
+    def full(self: object, name: str, **_: object) -> None:
+        Path(name).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(theirs, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        ours.save_for_gensim(path)
+    assert {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == files
+    with pytest.raises(DataError, match="no folder"):
+        ours.save_for_gensim(tmp_path / "none" / "m.model")
+
+
 @pytest.mark.parametrize("losses", [BOTH, {"hs": 1, "negative": 0}, {"negative": 5}])
 def test_we_load_and_train_a_model_of_gensim(tmp_path: Path, losses: dict[str, int]) -> None:
     theirs = pytest.importorskip("gensim.models").Word2Vec(sentences(), **SMALL, **losses)
@@ -65,6 +86,36 @@ def test_copies_are_trained_alone() -> None:
         assert np.abs(twin.syn1 - model.syn1).max() > 1e-4
         np.testing.assert_array_equal(model.wv.vectors, before)
         np.testing.assert_array_equal(model.syn1, nodes)
+
+
+def test_train_takes_the_sentences_it_is_given() -> None:
+    text, other = sentences(), [["w1", "w2"]] * 9
+    model = Word2Vec(**SMALL)
+    model.build_vocab(text)
+    assert model.train(other, total_examples=9, epochs=1) == (18, 18)
+    model.build_vocab(text)
+    text[3][4:] = ["w1"]
+    assert model.train(text, total_examples=120, epochs=1)[1] == sum(map(len, text))
+
+
+def test_rare_words_of_a_file(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a b a b once\n" * 2 + "rare a b\n" + "z y\n" * 3)
+    by_lists = Word2Vec([line.split() for line in text.read_text().splitlines()], **{**SMALL, "min_count": 3})
+    model = Word2Vec(corpus_file=str(text), **{**SMALL, "min_count": 3})
+    assert model.wv.index_to_key == by_lists.wv.index_to_key == ["a", "b", "z", "y"]  # ties: first come first
+    assert (model.corpus_count, model.corpus_total_words) == (6, 19)
+    np.testing.assert_array_equal(model.wv.vectors, by_lists.wv.vectors)
+    model.build_vocab([["rare", "once"]] * 3, update=True)  # now the file's rare words are trained, too
+    assert model.train(corpus_file=str(text), total_words=19, epochs=1) == (19, 19)
+    few = Word2Vec(min_count=100)
+    few.build_vocab(corpus_file=str(text))
+    assert (len(few.wv), few.corpus_total_words) == (0, 19)
+
+
+def test_windows_as_wide_as_sentences() -> None:
+    wide = Word2Vec(sentences(), **SMALL, window=20_000, sg=1)
+    assert np.isfinite(wide.wv.vectors).all()
 
 
 def test_a_python_without_gensim(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from wordvec_ca.corpus.token_lists import (
     LiveTokens,
     ScannedCorpus,
     count_token_lists,
+    fingerprint,
     scan_text,
     scan_token_lists,
 )
@@ -33,7 +34,7 @@ from wordvec_ca.corpus.type_parts import (
     merge_types,
     types_by_count,
 )
-from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.corpus.vocab import NothingLeft, Vocab
 
 __all__ = [
     "EVERY_WORD",
@@ -42,6 +43,7 @@ __all__ = [
     "EncodedCorpus",
     "LiveTokens",
     "NoWords",
+    "NothingLeft",
     "Phrases",
     "ReadingProgress",
     "ScannedCorpus",
@@ -54,6 +56,7 @@ __all__ = [
     "count_token_lists",
     "encode_corpus",
     "find_phrases",
+    "fingerprint",
     "gathered_vocab",
     "least_count",
     "merge_types",

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import IO, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ ABSENT = -2
 
 @dataclass(frozen=True)
 class ScannedCorpus:
-    """A corpus with all its words, before any are chosen.
+    """A corpus with all its words, or all that are frequent enough, before any are chosen.
 
     Attributes
     ----------
@@ -48,6 +48,8 @@ class ScannedCorpus:
         How many there are.
     ids : ndarray of shape (n_words,), int64, or None
         What stands for each word in ``tokens``; None if that is its row.
+    raw_types : int, or None
+        How many words there were, with those that were too rare; None if they are all there.
     """
 
     words: list[Any]
@@ -56,6 +58,11 @@ class ScannedCorpus:
     sentences: int
     raw_tokens: int
     ids: NDArray[np.int64] | None = None
+    raw_types: int | None = None
+
+    def holds(self, words: Sequence[Any]) -> bool:
+        """Return whether no occurrence of these words was left out."""
+        return self.raw_types is None or set(self.words).issuperset(words)
 
     def chosen(self, index: Mapping[Any, int], file: IO[bytes] | None = None) -> NDArray[np.int32]:
         """Return the tokens as rows of another list of words; those that it does not have are dropped.
@@ -67,7 +74,7 @@ class ScannedCorpus:
         file : binary file, optional
             Where the result is memory-mapped; by default it is in memory.
         """
-        rows = np.fromiter((index.get(word, ABSENT) for word in self.words), np.int32, len(self.words))
+        rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
         final = np.full(len(self.words) + 1, -1, np.int32)  # the last is for -1, the line ends
         final[slice(-1) if self.ids is None else self.ids] = rows
         if file is None:
@@ -150,6 +157,7 @@ def scan_text(
     corpus: Corpus,
     *,
     cache_dir: str | os.PathLike[str],
+    min_count: int = 1,
     workers: int | None = None,
     progress: ReadingProgress | None = None,
 ) -> ScannedCorpus:
@@ -159,6 +167,8 @@ def scan_text(
     ----------
     corpus, cache_dir
         As in ``encode_corpus``; the tokens are memory-mapped from a file there that has no name.
+    min_count : int, default 1
+        Leave out words that occur less often; that is faster than to choose later.
     workers : int, optional
         Threads that read.
     progress : callable, optional
@@ -169,7 +179,7 @@ def scan_text(
     DataError
         As ``encode_corpus``.
     """
-    options = TextOptions(tokenizer="whitespace", lowercase=False, min_count=1, workers=workers)
+    options = TextOptions(tokenizer="whitespace", lowercase=False, min_count=min_count, workers=workers)
     encoded = encode_corpus(corpus, options, cache_dir=cache_dir, progress=progress)
     tokens, vocab = encoded.tokens, encoded.vocab
     assert isinstance(tokens, np.ndarray)
@@ -186,7 +196,13 @@ def scan_text(
         encoded.stats.lines,
         encoded.stats.raw_tokens,
         order,
+        encoded.stats.raw_types if min_count > 1 else None,
     )
+
+
+def fingerprint(sentences: Iterable[Iterable[Hashable]]) -> int:
+    """Return a number that is another one if the words of sentences are others; much faster than a scan."""
+    return hash(tuple(hash(tuple(sentence)) for sentence in sentences))
 
 
 class LiveTokens:

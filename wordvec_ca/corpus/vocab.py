@@ -14,6 +14,10 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, escape_lines, read_words
 
 
+class NothingLeft(DataError):
+    """No word of a text is frequent enough."""
+
+
 class Vocab:
     """Words sorted by count (descending), equal counts by UTF-8 bytes (ascending).
 
@@ -233,10 +237,10 @@ def nothing_left(
     min_count: int,
     max_final_vocab: int | None,
     times: NDArray[np.int64] | None = None,
-) -> DataError:
+) -> NothingLeft:
     """Return the error for a vocabulary in which no word is left; arguments as of `lowest_count`."""
     if len(counts) == 0:
-        return DataError("there is no word in the corpus")
+        return NothingLeft("there is no word in the corpus")
     highest = int(counts.max())
     times = np.ones_like(counts) if times is None else times
     types, tokens = int(times.sum()), int((counts * times).sum())
@@ -245,10 +249,10 @@ def nothing_left(
         f"the most frequent occurs {highest:,} times"
     )
     if highest < min_count:
-        return DataError(
+        return NothingLeft(
             f"{found}, but min_count is {min_count:,}; set it to {highest:,} or less, or give more text"
         )
-    return DataError(
+    return NothingLeft(
         f"{found}, as do more types than max_final_vocab={max_final_vocab} allows (words of equal count are "
         "kept or dropped together); raise max_final_vocab"
     )

@@ -184,7 +184,7 @@ class TrainConfig:
         object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))
         self._one_of("model", MODELS)
         self._within("vector_size", 1, 100_000, whole=True)
-        self._within("window", 1, 1_000, whole=True)
+        self._within("window", 1, 10_000, whole=True)
         self._one_of("hs", (False, True))
         self._within(
             "negative", 0 if self.hs else 1, 1_000, whole=True, why="0 with hs, hierarchical softmax, only"

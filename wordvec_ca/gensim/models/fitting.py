@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import LiveTokens, Vocab, scan_token_lists
+from wordvec_ca.corpus import LiveTokens, Vocab, fingerprint, scan_token_lists
 from wordvec_ca.gensim.models.ngram_rows import NgramRows, ngram_options
 from wordvec_ca.gensim.models.vocabulary import (
     files_of,
@@ -76,14 +76,14 @@ def corpus_of(
     files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)
     known, scanned = model._scanned or ("", None)
     if files is not None:
-        if scanned is None or known != states_of(files):
+        if scanned is None or known != states_of(files) or not scanned.holds(index):
             scanned = scan_files(files, model.workers)
             model._scanned = (states_of(files), scanned)
         with tempfile.TemporaryFile() as file:
             return Corpus(scanned.chosen(index, file), scanned.raw_tokens)
     model._scanned = None
     if isinstance(corpus_iterable, list | tuple) and not live:
-        if scanned is None or known is not None:
+        if scanned is None or known != fingerprint(corpus_iterable):
             scanned = scan_token_lists(corpus_iterable)
         return Corpus(scanned.chosen(index), scanned.raw_tokens)
     words, sentences = words_expected(model, corpus_iterable, total_examples, total_words)
@@ -117,6 +117,7 @@ def config_of(model: Any) -> TrainConfig:
         window=min(model.window, WIDEST_WINDOW),
         shrink_windows=model.shrink_windows,
         negative=model.negative,
+        negatives="exact" if model.negative and not model.sg else None,  # for rare words, in few epochs
         hs=bool(model.hs),
         ns_exponent=float(model.ns_exponent),
         sample=sample_share(counts, model.sample),

@@ -6,13 +6,20 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import ScannedCorpus, count_token_lists, scan_text, scan_token_lists
+from wordvec_ca.corpus import (
+    NothingLeft,
+    ScannedCorpus,
+    count_token_lists,
+    fingerprint,
+    scan_text,
+    scan_token_lists,
+)
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.sentences import LineSentence, PathLineSentences
 from wordvec_ca.gensim.models.trim_rules import TrimRule, keep_vocab_item, prune_vocab
@@ -93,8 +100,9 @@ class Vocabulary:
             ``update`` of a model that has no words yet.
         """
         self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1)
-        total_words, corpus_count = self.scan_vocab(
-            corpus_iterable, corpus_file, progress_per, trim_rule=trim_rule
+        rare_too = update or keep_raw_vocab or trim_rule or self.max_final_vocab or kwargs
+        total_words, corpus_count = self._scan(
+            corpus_iterable, corpus_file, trim_rule, min_count=1 if rare_too else max(1, self.min_count)
         )
         self.corpus_count, self.corpus_total_words = corpus_count, total_words
         self.prepare_vocab(update=update, keep_raw_vocab=keep_raw_vocab, trim_rule=trim_rule, **kwargs)
@@ -122,7 +130,7 @@ class Vocabulary:
         update : bool, default False
             As in ``build_vocab``.
         """
-        self.corpus_count = corpus_count or 0
+        self.corpus_count, self._scanned = corpus_count or 0, None
         self.raw_vocab = dict(word_freq)
         self.prepare_vocab(keep_raw_vocab=keep_raw_vocab, trim_rule=trim_rule, update=update)
         self.prepare_weights(update=update)
@@ -146,6 +154,12 @@ class Vocabulary:
         trim_rule : callable, optional
             As in ``build_vocab``; only used with ``max_vocab_size``.
         """
+        return self._scan(corpus_iterable, corpus_file, trim_rule, min_count=1)
+
+    def _scan(
+        self, corpus_iterable: Any, corpus_file: Any, trim_rule: TrimRule | None, *, min_count: int
+    ) -> tuple[int, int]:
+        """Do what ``scan_vocab`` does; leave out words of files that are rarer than ``min_count``."""
         files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)
         self._scanned = None
         if self.max_vocab_size:
@@ -160,20 +174,20 @@ class Vocabulary:
 
             self.raw_vocab, n_sentences, n_words = count_token_lists(_checked(sentences), prune)
         elif files is not None:
-            scanned = scan_files(files, self.workers)
+            scanned = scan_files(files, self.workers, min_count)
             n_sentences, n_words = scanned.sentences, scanned.raw_tokens
             self._scanned = (states_of(files), scanned)
             self.raw_vocab = dict(zip(scanned.words, scanned.counts.tolist(), strict=True))
         elif isinstance(corpus_iterable, list | tuple):
             scanned = scan_token_lists(_checked(corpus_iterable))
             n_sentences, n_words = scanned.sentences, scanned.raw_tokens
-            self._scanned = (None, scanned)
+            self._scanned = (fingerprint(corpus_iterable), scanned)
             self.raw_vocab = dict(zip(scanned.words, scanned.counts.tolist(), strict=True))
         else:
             self.raw_vocab, n_sentences, n_words = count_token_lists(_checked(corpus_iterable))
         logger.info(
             "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(self.raw_vocab),
+            self._raw_types(),
             n_words,
             n_sentences,
         )
@@ -243,11 +257,7 @@ class Vocabulary:
             counts = sorted(self.raw_vocab.values(), reverse=True)
             least = max(min_count, counts[self.max_final_vocab] + 1)
         self.effective_min_count = least
-        kept = {
-            word: count
-            for word, count in self.raw_vocab.items()
-            if keep_vocab_item(word, count, least, trim_rule)
-        }
+        kept = kept_words(self.raw_vocab, least, trim_rule)
         if not dry_run:
             if update:
                 self._add_words(kept)
@@ -264,7 +274,7 @@ class Vocabulary:
             ).astype(np.uint32)
         found = np.fromiter(kept.values(), np.int64, len(kept))
         left = keep_probabilities(found, sample)
-        dropped = len(self.raw_vocab) - len(kept)
+        dropped = self._raw_types() - len(kept)
         logger.info("effective_min_count=%d retains %d unique words, drops %d", least, len(kept), dropped)
         logger.info("sample=%g downsamples %i most-common words", sample, int((left < 1).sum()))
         if not dry_run:
@@ -279,6 +289,11 @@ class Vocabulary:
             "downsample_total": int((left * found).sum()),
             "num_retained_words": len(kept),
         }
+
+    def _raw_types(self) -> int:
+        """Return how many words the corpus has, with those that were too rare to be kept in ``raw_vocab``."""
+        scanned = None if self._scanned is None else self._scanned[1]
+        return (scanned and scanned.raw_types) or len(self.raw_vocab)
 
     def _add_words(self, kept: Mapping[Any, int]) -> None:
         """Add words behind those that there are, and their counts to those that are known."""
@@ -400,10 +415,26 @@ class PathsInTurn:
         return chain.from_iterable(LineSentence(name) for name in self._files)
 
 
-def scan_files(files: list[str], workers: int) -> ScannedCorpus:
-    """Count and encode the sentences of files."""
+def scan_files(files: list[str], workers: int, min_count: int = 1) -> ScannedCorpus:
+    """Count and encode the sentences of files; words that are rarer may be left out."""
     threads = workers if workers > 0 else None
-    return scan_text(files, cache_dir=tempfile.gettempdir(), workers=threads)
+    try:
+        return scan_text(files, cache_dir=tempfile.gettempdir(), min_count=min_count, workers=threads)
+    except NothingLeft:
+        return scan_text(files, cache_dir=tempfile.gettempdir(), workers=threads)
+
+
+def kept_words(counts: Mapping[Any, int], min_count: int, trim_rule: TrimRule | None) -> dict[Any, int]:
+    """Return the words that are kept, with their counts."""
+    if trim_rule is not None:
+        return {
+            word: count
+            for word, count in counts.items()
+            if keep_vocab_item(word, count, min_count, trim_rule)
+        }
+    numbers = np.fromiter(counts.values(), np.int64, len(counts))
+    enough = numbers >= min_count
+    return dict(zip(compress(counts, enough), numbers[enough].tolist(), strict=True))
 
 
 def states_of(files: list[str]) -> list[tuple[str, int, int]]:

@@ -165,10 +165,18 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
         save_npy(Path(temporary) / array.name, table.vectors, np.float32)
         write_gensim_index(temporary, table.words, table.counts, name=target.name)
-        withdraw(target)  # the index: without it the array is none, so that old and new ones are never mixed
-        for made in (array, target):
-            os.replace(Path(temporary) / made.name, made)
-            sync(target.parent)
+        _take_places(Path(temporary), target)
+
+
+def _take_places(made: Path, target: Path) -> None:
+    """Move what gensim wrote into a folder: the index that is loaded, and arrays beside it.
+
+    Without the index the arrays are none, so it goes first and comes last: old and new are never mixed.
+    """
+    withdraw(target)
+    for file in sorted(made.iterdir(), key=lambda file: file.name == target.name):
+        os.replace(file, target.with_name(file.name))
+        sync(target.parent)
 
 
 def write_gensim_model(
@@ -187,13 +195,21 @@ def write_gensim_model(
     attributes : dict of str to object
         The other attributes; those that gensim's models do not have are left out.
     path : path
-        Large arrays go to files beside it.
+        Large arrays go to files beside it. If writing fails, what was there stays.
 
     Raises
     ------
+    DataError
+        ``path`` is a folder, or its folder does not exist.
+    OSError
+        The files cannot be written.
     ImportError
         gensim is not installed.
     """
+    target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        wrong = "it is a folder" if target.is_dir() else f"there is no folder {target.parent}"
+        raise DataError(f"cannot write {target}: {wrong}; give the name of a file in a folder that exists")
     kv = to_gensim(words, np.ascontiguousarray(arrays["vectors"]), arrays["count"])
     from gensim.models.word2vec import Word2Vec
 
@@ -210,4 +226,8 @@ def write_gensim_model(
         model.make_cum_table()
     if model.hs:
         model.create_binary_tree()
-    model.save(os.fspath(path))
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
+        model.save(os.path.join(temporary, target.name))
+        for file in Path(temporary).iterdir():
+            sync(file)
+        _take_places(Path(temporary), target)
