@@ -41,7 +41,7 @@ TEXTS = {"Wikipedia, first": 0, "Wikipedia, later": 20_000}
 
 RATES = (0.4, 0.2, 0.6, 0.3, 0.1, 0.05)
 PARTS = (None, "near:2,far")
-COMMON: dict[str, Any] = {"model": "cbow-attn", "vector_size": 50, "workers": 1}
+COMMON: dict[str, Any] = {"model": "cbow-attn", "workers": 1}
 
 
 def settings(seeds: int) -> Iterator[dict[str, Any]]:
@@ -73,10 +73,13 @@ def encoded(options: argparse.Namespace, name: str, lowercase: bool) -> EncodedC
     return encode_corpus(iter(lines), text, cache_dir=tempfile.mkdtemp())
 
 
-def look(text: EncodedCorpus, setting: dict[str, Any]) -> dict[str, Any]:
+def look(text: EncodedCorpus, setting: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
     """Train one setting and return the lowest share of a place, the dead places, and what was said."""
     config = TrainConfig(
-        **{**COMMON, **setting["options"], **{key: setting[key] for key in ("parts", "alpha", "seed")}}
+        **{**COMMON, **size, **setting["options"]},
+        parts=setting["parts"],
+        alpha=setting["alpha"],
+        seed=setting["seed"],
     )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -111,6 +114,8 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=FOLDER / "attention-safety.md")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--lines", type=int, default=15_600, help="of each text; 15,600 are a million words")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--vector-size", type=int, default=50)
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if options.data is None:
@@ -120,6 +125,7 @@ def main() -> None:
         for line in options.log.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             done[json.dumps(record["setting"], sort_keys=True)] = record
+    size = {"vector_size": options.vector_size, "epochs": options.epochs}
     texts: dict[tuple[str, bool], EncodedCorpus] = {}
     for setting in settings(options.seeds):
         key = json.dumps(setting, sort_keys=True)
@@ -129,11 +135,11 @@ def main() -> None:
         if which not in texts:
             texts[which] = encoded(options, *which)
         began = time.monotonic()
-        done[key] = {"setting": setting, **look(texts[which], setting)}
+        done[key] = {"setting": setting, **look(texts[which], setting, size)}
         with options.log.open("a", encoding="utf-8") as log:
             log.write(json.dumps(done[key]) + "\n")
         print(f"{time.monotonic() - began:.0f} s", json.dumps(done[key]), file=sys.stderr, flush=True)
-    write_section(options.page, TITLE, "places", text_of(list(done.values()), options.lines))
+    write_section(options.page, TITLE, "places", text_of(list(done.values()), options))
 
 
 def lowest(runs: list[dict[str, Any]], what: str) -> float:
@@ -141,7 +147,7 @@ def lowest(runs: list[dict[str, Any]], what: str) -> float:
     return min((float(one[what]) for one in runs), default=float("nan"))
 
 
-def text_of(done: list[dict[str, Any]], n_lines: int) -> str:
+def text_of(done: list[dict[str, Any]], options: argparse.Namespace) -> str:
     """Return the claims and the table."""
     alive = [one for one in done if "diverged" not in one]
     silent = [one for one in alive if one["dead"] and not one["told"]]
@@ -177,8 +183,9 @@ def text_of(done: list[dict[str, Any]], n_lines: int) -> str:
             f"* At rates up to 0.2, the default, with all else as it is by default: {len(usual)} runs, the "
             f"lowest share of any place {lowest(usual, 'lowest'):.3f} of "
             "an equal one.",
-            f"{n_lines:,} lines of Wikipedia (15,600 are a million words), {COMMON['vector_size']} "
-            "dimensions, 5 epochs, window 20, all else by default (sub-sampling at 1e-3, lower case). "
+            f"{options.lines:,} lines of Wikipedia (15,600 are a million words), {options.vector_size} "
+            f"dimensions, {options.epochs} epoch{'s' * (options.epochs > 1)}, window 20, all else by default "
+            "(sub-sampling at 1e-3, lower case). "
             f"Shares: 1 is an equal share; a place is dead below {DEAD:g}.",
             table(
                 ("parts", "options", "alpha", "runs", "diverged", "with dead places", "with a warning")
