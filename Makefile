@@ -42,7 +42,7 @@ check: lint typecheck test ## before a merge
 
 # Each Python that is found by name or in pyenv's folder (or named: make wheels PYTHONS="python3.11 ...") tries the wheel.
 PYTHONS ?= $(shell for v in 3.11 3.12 3.13 3.14; do for p in $$HOME/.pyenv/versions/$$v*/bin/python$$v python$$v; do \
-	$$p -c "import venv" 2>/dev/null && echo $$p && break; done; done)
+	$$p -c "import venv" 2>/dev/null && echo $$p && break; done; done; true)
 wheels: ## source distribution and Linux wheels into dist/, tried in empty environments
 	$(PYTHON) scripts/platforms/build_wheels.py dist --aarch64 --pythons $(PYTHONS)
 

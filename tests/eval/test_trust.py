@@ -302,7 +302,7 @@ def test_a_result_is_written_when_it_comes(model, monkeypatch):
 def test_json_never_overwrites_what_is_no_results(model):
     for target in (model / "model.txt", model, model / "nowhere" / "x.json"):
         before = target.read_bytes() if target.is_file() else None
-        arguments = [str(model / "model.txt"), f"--similarity={model}/good.tsv", "--json", str(target)]
+        arguments = [str(model / "model.txt"), f"--similarity={model}/good.tsv", f"--json={target}"]
         result = CliRunner().invoke(eval_command, arguments)
         assert result.exit_code == 2
         assert "--json" in result.output

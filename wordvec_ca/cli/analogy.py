@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.options import Choice, part_option
-from wordvec_ca.cli.output import show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import Choice, ExistingPath, part_option
+from wordvec_ca.cli.output import show
 
 
-@click.command(name="analogy", short_help="A is to B as C is to what?")
-@click.argument("model", type=click.Path(exists=True))
+@click.command(name="analogy", cls=JsonCommand, short_help="A is to B as C is to what?")
+@click.argument("model", type=ExistingPath())
 @click.argument("a")
 @click.argument("b")
 @click.argument("c")
@@ -28,7 +29,7 @@ from wordvec_ca.cli.output import show, show_json
     help="Look only at the N most frequent words.",
 )
 @part_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON object instead of a table.")
+@json_option("A JSON object.")
 def command(
     model: str,
     a: str,
@@ -38,7 +39,7 @@ def command(
     method: str,
     restrict_vocab: int | None,
     part: str | None,
-    as_json: bool,
+    json_to: str | None,
 ) -> None:
     """Print the words that are to C as B is to A.
 
@@ -58,12 +59,10 @@ def command(
         raise DataError("\n".join(unknown))
     a, b, c = (known[word] or word for word in (a, b, c))
     answers = vectors.analogy(a, b, c, topn=topn, method=method, restrict_vocab=restrict_vocab)
-    if as_json:
-        has_counts = vectors.counts is not None
-        counts = {word: vectors.get_vecattr(word, "count") for word, _ in answers} if has_counts else {}
-        found = [
-            {"word": word, "score": round(score, 6), "count": counts.get(word)} for word, score in answers
-        ]
-        show_json({"a": a, "b": b, "c": c, "method": method, "answers": found})
-    else:
+    has_counts = vectors.counts is not None
+    counts = {word: vectors.get_vecattr(word, "count") for word, _ in answers} if has_counts else {}
+    found = [{"word": word, "score": round(score, 6), "count": counts.get(word)} for word, score in answers]
+    with record_writer(json_to, "a") as write:
+        write({"a": a, "b": b, "c": c, "method": method, "answers": found})
+    if json_to != "-":
         show(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import tokenizer_of_model_option
-from wordvec_ca.cli.output import say, show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import ExistingPath, tokenizer_of_model_option
+from wordvec_ca.cli.output import say, show
 
 
-@click.command(name="attention", short_help="What an attention model looks at.")
-@click.argument("model", type=click.Path(exists=True, file_okay=False))
+@click.command(name="attention", cls=JsonCommand, short_help="What an attention model looks at.")
+@click.argument("model", type=ExistingPath(file_okay=False))
 @click.argument("sentence")
 @click.option(
     "--target",
@@ -22,9 +23,9 @@ from wordvec_ca.cli.output import say, show, show_json
 )
 @tokenizer_of_model_option
 @click.option("--plot", metavar="FILE.png", help="Also draw the weights.  [default: only the table]")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@json_option("A JSON object.")
 def command(
-    model: str, sentence: str, target: str, tokenizer: str | None, plot: str | None, as_json: bool
+    model: str, sentence: str, target: str, tokenizer: str | None, plot: str | None, json_to: str | None
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others."""
     from wordvec_ca.models import attention_weights, read_config
@@ -35,13 +36,13 @@ def command(
     place = _place(tokens, target, config.lowercase)
     weights = attention_weights(model, tokens, place)
     names = list(dict.fromkeys(w.part for w in weights))
-    if as_json:
-        rows = [
-            {"word": w.word, "offset": w.offset, "weight": w.weight, **({"part": w.part} if w.part else {})}
-            for w in weights
-        ]
-        show_json({"target": tokens[place], "context": rows})
-    else:
+    rows = [
+        {"word": w.word, "offset": w.offset, "weight": w.weight, **({"part": w.part} if w.part else {})}
+        for w in weights
+    ]
+    with record_writer(json_to, "target") as write:
+        write({"target": tokens[place], "context": rows})
+    if json_to != "-":
         show("\n\n".join(_table([w for w in weights if w.part == name], tokens[place]) for name in names))
     if plot:
         _draw(weights, names, tokens[place], plot)

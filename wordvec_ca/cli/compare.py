@@ -12,14 +12,15 @@ from wordvec_ca.cli.evaluation_options import (
     EvaluationCommand,
     evaluation_options,
     files_of,
-    record_writer,
 )
+from wordvec_ca.cli.json_output import record_writer
+from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import say, show
 
 
 @click.command("compare", cls=EvaluationCommand)
-@click.argument("baseline", type=click.Path(exists=True, path_type=Path))
-@click.argument("models", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("baseline", type=ExistingPath(path_type=Path))
+@click.argument("models", nargs=-1, required=True, type=ExistingPath(path_type=Path))
 @evaluation_options
 def command(
     baseline: Path,
@@ -109,7 +110,7 @@ def command(
             n_judged += 1
         return path
 
-    with record_writer(json_to, "task") as write:
+    with record_writer(json_to, "task", array=True) as write:
         readable = each((baseline, *models), look_at_words)  # before any is judged
         if common is not None and n_judged > 1:
             tell(f"{len(common):,} words are common to all {n_judged} models")

@@ -8,17 +8,17 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import FILE, Choice
+from wordvec_ca.cli.options import FILE, Choice, ExistingPath
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
 @click.command(name="embed", short_help="Sentence vectors of any amount of text.")
-@click.argument("model", type=click.Path(exists=True))
+@click.argument("model", type=ExistingPath())
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .npy.")
 @click.option("--fit", multiple=True, metavar="TEXT", help="Learn from these files instead of SENTENCES.")
-@click.option("--load-fit", type=click.Path(exists=True), help="Use what --save-fit left, and learn nothing.")
+@click.option("--load-fit", type=ExistingPath(), help="Use what --save-fit left, and learn nothing.")
 @click.option("--save-fit", type=click.Path(path_type=Path), help="Directory for what was learnt.")
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")

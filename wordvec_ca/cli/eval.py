@@ -11,21 +11,21 @@ from wordvec_ca.cli.evaluation_options import (
     EvaluationCommand,
     evaluation_options,
     files_of,
-    record_writer,
 )
-from wordvec_ca.cli.options import part_option
+from wordvec_ca.cli.json_output import record_writer
+from wordvec_ca.cli.options import ExistingPath, part_option
 from wordvec_ca.cli.output import say, show
 
 
 @click.command("eval", cls=EvaluationCommand)
-@click.argument("model", type=click.Path(exists=True, path_type=Path))
+@click.argument("model", type=ExistingPath(path_type=Path))
 @evaluation_options
 @click.option(
     "--controls", is_flag=True, help="Judge permuted and random vectors too: the floor of each task."
 )
 @click.option(
     "--counts",
-    type=click.Path(exists=True),
+    type=ExistingPath(),
     metavar="VOCAB",
     help="Word counts (cawv vocab) for vectors that carry none: SIF and its like weigh words by them.",
 )
@@ -70,7 +70,7 @@ def command(
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
-    with record_writer(json_to, "model") as write:
+    with record_writer(json_to, "model", array=True) as write:
         vectors = KeyedVectors.load(model)
         if part is not None:
             vectors = vectors.part(part)

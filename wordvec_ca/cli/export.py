@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.options import Choice, part_option
+from wordvec_ca.cli.options import Choice, ExistingPath, part_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
 
@@ -28,7 +28,7 @@ says what --dtype and --max-words cost.
 
 
 @click.command(name="export", short_help="Write vectors in another format.", help=HELP)
-@click.argument("model", type=click.Path(exists=True))
+@click.argument("model", type=ExistingPath())
 @click.option("-o", "--output", type=click.Path(), metavar="OUT", help="File or folder to write.")
 @click.option("-f", "--format", "to", type=Choice(WRITABLE), help="Default: as the suffix of OUT says.")
 @click.option(
@@ -71,7 +71,7 @@ says what --dtype and --max-words cost.
 )
 @click.option(
     "--evaluation",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=ExistingPath(dir_okay=False, path_type=Path),
     metavar="JSON",
     help="For the model card: what cawv eval --json wrote.",
 )

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import Choice, threads_option
-from wordvec_ca.cli.output import say, show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import Choice, ExistingPath, threads_option
+from wordvec_ca.cli.output import say, show
 
 
-@click.command(name="index", short_help="An index for fast, approximate neighbours.")
-@click.argument("model", type=click.Path(exists=True))
+@click.command(name="index", cls=JsonCommand, short_help="An index for fast, approximate neighbours.")
+@click.argument("model", type=ExistingPath())
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="[default: MODEL.cawv-neighbours]"
 )
@@ -37,7 +38,7 @@ from wordvec_ca.cli.output import say, show, show_json
     "--queries", type=click.IntRange(1, 10_000), default=200, show_default=True, help="For the recall."
 )
 @threads_option
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option("A JSON object.")
 def command(
     model: str,
     output: Path | None,
@@ -46,7 +47,7 @@ def command(
     expansion: int,
     queries: int,
     workers: int | None,
-    as_json: bool,
+    json_to: str | None,
 ) -> None:
     """Index the vectors of MODEL, and print how many of the exact neighbours the index finds.
 
@@ -59,24 +60,24 @@ def command(
     from wordvec_ca.vectors import ApproximateNeighbours
 
     place = output or index_of(model)
-    vectors = rows_of(model)
-    began = time.perf_counter()
-    index = ApproximateNeighbours.build(
-        vectors,
-        place,
-        dtype=dtype,
-        connectivity=connectivity,
-        expansion=expansion,
-        workers=workers,
-    )
-    seconds = time.perf_counter() - began
-    say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
-    recall = index.recall(queries=queries)
-    if as_json:
+    with record_writer(json_to, "index") as write:
+        vectors = rows_of(model)
+        began = time.perf_counter()
+        index = ApproximateNeighbours.build(
+            vectors,
+            place,
+            dtype=dtype,
+            connectivity=connectivity,
+            expansion=expansion,
+            workers=workers,
+        )
+        seconds = time.perf_counter() - began
+        say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
+        recall = index.recall(queries=queries)
         record: dict[str, Any] = recall._asdict()
-        show_json({"index": str(place), "vectors": len(index), "seconds": round(seconds, 3), **record})
-        return
-    show(
-        f"recall of the {recall.topn} nearest: {recall.share:.1%} over {recall.queries:,} queries\n"
-        f"a query: {1000 * recall.approximate_seconds:.2f} ms, exact {1000 * recall.exact_seconds:.2f} ms"
-    )
+        write({"index": str(place), "vectors": len(index), "seconds": round(seconds, 3), **record})
+    if json_to != "-":
+        show(
+            f"recall of the {recall.topn} nearest: {recall.share:.1%} over {recall.queries:,} queries\n"
+            f"a query: {1000 * recall.approximate_seconds:.2f} ms, exact {1000 * recall.exact_seconds:.2f} ms"
+        )

@@ -6,17 +6,20 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.output import show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import ExistingPath
+from wordvec_ca.cli.output import show
 
 
-@click.command(name="info", short_help="About a model, or this installation.")
-@click.argument("model", required=False, type=click.Path(exists=True))
-@click.option("--json", "as_json", is_flag=True, help="The complete record as JSON.")
-def command(model: str | None, as_json: bool) -> None:
+@click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
+@click.argument("model", required=False, type=ExistingPath())
+@json_option("The complete record.")
+def command(model: str | None, json_to: str | None) -> None:
     """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
     record = _installation() if model is None else _model(model)
-    if as_json:
-        show_json(record, indent=2)
+    with record_writer(json_to, next(iter(record)), indent=2) as write:
+        write(record)
+    if json_to == "-":
         return
     from wordvec_ca.files import terminal_text
 

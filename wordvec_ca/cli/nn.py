@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.options import part_option
-from wordvec_ca.cli.output import say, show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import ExistingPath, part_option
+from wordvec_ca.cli.output import say, show
 
 
-@click.command(name="nn", short_help="Nearest neighbours of words.")
-@click.argument("model", type=click.Path(exists=True))
+@click.command(name="nn", cls=JsonCommand, short_help="Nearest neighbours of words.")
+@click.argument("model", type=ExistingPath())
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
@@ -20,7 +21,7 @@ from wordvec_ca.cli.output import say, show, show_json
 )
 @part_option
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line and word, instead of tables.")
+@json_option("A JSON object a word.")
 def command(
     model: str,
     words: tuple[str, ...],
@@ -28,7 +29,7 @@ def command(
     restrict_vocab: int | None,
     part: str | None,
     approximate: bool,
-    as_json: bool,
+    json_to: str | None,
 ) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
 
@@ -51,24 +52,24 @@ def command(
         offer(model, len(vectors))
     failed = False
     separator = ""
-    for word in each_word(words):
-        known = look_up(vectors, word)
-        try:
-            if known is None:
-                raise DataError(unknown_word(vectors, word))
-            neighbours = list(
-                vectors.most_similar(known, topn=topn, restrict_vocab=restrict_vocab, indexer=indexer)
-            )
-        except DataError as error:  # the next one may be answered
-            say(f"Error: {error}")
-            failed = True
-            continue
-        if as_json:
+    with record_writer(json_to, "word") as write:
+        for word in each_word(words):
+            known = look_up(vectors, word)
+            try:
+                if known is None:
+                    raise DataError(unknown_word(vectors, word))
+                neighbours = list(
+                    vectors.most_similar(known, topn=topn, restrict_vocab=restrict_vocab, indexer=indexer)
+                )
+            except DataError as error:  # the next one may be answered
+                say(f"Error: {error}")
+                failed = True
+                continue
             answers = [{"word": other, "similarity": round(score, 6)} for other, score in neighbours]
             given = {} if known == word else {"given": word}
-            show_json({"word": known, **given, "neighbours": answers})
-        else:
-            show(separator + neighbour_table(vectors, known, neighbours))
-            separator = "\n"
+            write({"word": known, **given, "neighbours": answers})
+            if json_to != "-":
+                show(separator + neighbour_table(vectors, known, neighbours))
+                separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)

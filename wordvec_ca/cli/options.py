@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import Any
 
 import click
@@ -39,12 +40,45 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
         return [CompletionItem(incomplete, type="file")]
 
 
+class ExistingPath(click.Path):
+    """The path of what must exist; a slip in its name gets the nearest name beside it."""
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of `click.Path`."""
+        super().__init__(exists=True, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path.
+
+        Raises
+        ------
+        click.BadParameter
+            There is none, or not of the kind.
+        """
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            hint = "" if os.path.exists(value) else nearest_path(os.fspath(value))
+            raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
+
+
+def nearest_path(path: str) -> str:
+    """Return `` Did you mean this?`` with the nearest name in the folder of a path, or nothing."""
+    folder, name = os.path.split(path)
+    try:
+        here = sorted(entry for entry in os.listdir(folder or ".") if not entry.startswith("."))
+    except OSError:
+        return ""
+    return nearest(name, here, folder)
+
+
 FILE = FileName()
 
 
-def nearest(word: str, known: Any) -> str:
-    """Return `` Did you mean this?`` for a word that is spelled like a known one, else nothing."""
+def nearest(word: str, known: Any, folder: str = "") -> str:
+    """Return `` Did you mean this?`` for a word spelled like a known one (in a folder), else nothing."""
     close = difflib.get_close_matches(word, [str(entry) for entry in known], n=2, cutoff=0.6)
+    close = [os.path.join(folder, entry) for entry in close]
     return f" Did you mean {' or '.join(close)}?" if close else ""
 
 

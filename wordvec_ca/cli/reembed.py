@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import FILE, Choice, threads_option, tokenizer_of_model_option
+from wordvec_ca.cli.options import FILE, Choice, ExistingPath, threads_option, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 
 
 @click.command(name="reembed", short_help="Re-embed word vectors for a collection of sentences.")
-@click.argument("model", type=click.Path(exists=True))
+@click.argument("model", type=ExistingPath())
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Model directory to write."

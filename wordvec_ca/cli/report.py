@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import show
 
 
 @click.command(name="report", short_help="A page about a model.")
-@click.argument("model", type=click.Path(exists=True, path_type=Path))
+@click.argument("model", type=ExistingPath(path_type=Path))
 @click.option(
     "-o",
     "--output",

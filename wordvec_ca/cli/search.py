@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show, show_json
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import Choice, ExistingPath
+from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
-@click.command(name="search", short_help="Sentences of a text nearest to a query.")
-@click.argument("model", type=click.Path(exists=True))
-@click.argument("corpus", type=click.Path(exists=True))
+@click.command(name="search", cls=JsonCommand, short_help="Sentences of a text nearest to a query.")
+@click.argument("model", type=ExistingPath())
+@click.argument("corpus", type=ExistingPath())
 @click.argument("query", nargs=-1)
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option("--index", type=click.Path(path_type=Path), help="[default: CORPUS.cawv-index]")
@@ -30,7 +31,7 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 )
 @click.option("--rebuild", is_flag=True, help="Index again even if nothing has changed.")
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a query.")
+@json_option("A JSON object a query.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the result.")
 @vectorizer_options
 def command(
@@ -42,7 +43,7 @@ def command(
     dtype: Any,
     rebuild: bool,
     approximate: bool,
-    as_json: bool,
+    json_to: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -83,26 +84,26 @@ def command(
     if indexer is None:
         offer(place, len(found))
     failed = False
-    for given in query or filter(None, map(str.strip, sys.stdin)):
-        began = time.perf_counter()
-        text = _known_words(found.vectorizer, vectors, given)
-        try:
-            hits = found.search(text, topn, indexer=indexer)
-        except DataError as error:  # the next one may be answered
-            say(f"Error: {error}")
-            failed = True
-            continue
-        seconds = time.perf_counter() - began
-        if as_json:
+    with record_writer(json_to, "query") as write:
+        for given in query or filter(None, map(str.strip, sys.stdin)):
+            began = time.perf_counter()
+            text = _known_words(found.vectorizer, vectors, given)
+            try:
+                hits = found.search(text, topn, indexer=indexer)
+            except DataError as error:  # the next one may be answered
+                say(f"Error: {error}")
+                failed = True
+                continue
+            seconds = time.perf_counter() - began
             rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
-            show_json({"query": text, "hits": rows})
-        else:
-            for hit in hits:
-                show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
-        if not quiet:
-            say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
-        if not hits:
-            say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
+            write({"query": text, "hits": rows})
+            if json_to != "-":
+                for hit in hits:
+                    show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
+            if not quiet:
+                say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
+            if not hits:
+                say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
     if failed:
         raise click.exceptions.Exit(1)
 

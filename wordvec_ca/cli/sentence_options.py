@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
+from wordvec_ca.cli.options import Choice, ExistingPath, tokenizer_of_model_option
 
 OPTIONS = [
     click.option(
@@ -40,7 +40,7 @@ OPTIONS = [
     ),
     click.option(
         "--counts",
-        type=click.Path(exists=True),
+        type=ExistingPath(),
         metavar="VOCAB",
         help="Word counts (cawv vocab) for frequencies.  [default: those of MODEL, else of the sentences]",
     ),

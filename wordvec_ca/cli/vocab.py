@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import (
     FILE,
     count_memory_option,
@@ -16,13 +17,13 @@ from wordvec_ca.cli.options import (
     threads_option,
     tokenizer_option,
 )
-from wordvec_ca.cli.output import say, show_json
+from wordvec_ca.cli.output import say
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats
 
 
-@click.command(name="vocab")
+@click.command(name="vocab", cls=JsonCommand)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=FILE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: word TAB count."
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
+@json_option("What was found.")
 def command(
     corpus: tuple[str, ...],
     output: Path,
@@ -55,7 +56,7 @@ def command(
     workers: int | None,
     overwrite: bool,
     quiet: bool,
-    as_json: bool,
+    json_to: str | None,
 ) -> None:
     """Count the words of CORPUS and write them, most frequent first.
 
@@ -63,13 +64,14 @@ def command(
     patterns, or - for standard input. `cawv train --read-vocab` takes the result.
     """
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.corpus import TextOptions, write_vocabulary
+    from wordvec_ca.corpus import CorpusStats, TextOptions, write_vocabulary
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
     if not output.parent.is_dir():
         raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
-    with reading_bar(quiet) as progress:
+    first = next(iter(CorpusStats().as_dict()))
+    with record_writer(json_to, first) as write, reading_bar(quiet) as progress:
         n_words, stats = write_vocabulary(
             list(corpus),
             output,
@@ -85,8 +87,7 @@ def command(
             ),
             progress=progress,
         )
-    if as_json:
-        show_json({**stats.as_dict(), "words": n_words})
+        write({**stats.as_dict(), "words": n_words})
     if not quiet:
         _summary(n_words, stats, output)
 

@@ -128,7 +128,7 @@ class Replica:
                 worker.composed = ComposedWords(model.subwords, model.inputs, private=i > 0)
 
     def _keep_rows_private(self) -> None:
-        """Give each of several threads its own rows of the most frequent words (docs/decisions/)."""
+        """Give each of two threads its own rows of the most frequent words (docs/decisions/)."""
         config = self.config
         contexts = config.contexts()
         if config.backend == "cython":  # the other has plain Hogwild threads
@@ -138,7 +138,6 @@ class Replica:
                 self.threads,
                 predictions=contexts if config.spec.pairwise else 1,
                 contexts=contexts,
-                slots=bool(self.hyper["use_slots"][0]),
             )
 
     def _noise(self) -> np.ndarray:

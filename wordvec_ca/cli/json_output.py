@@ -1,0 +1,138 @@
+"""The option ``--json``: results on standard output instead of a table, or in a file beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wordvec_ca.cli.output import show_json
+
+NAMES = (".json", ".jsonl")
+"""How a name ends that is taken for the file of ``--json`` when it stands behind a space."""
+
+
+class JsonCommand(click.Command):
+    """A command with ``--json[=FILE]``, whose FILE cannot be mistaken for a model or a word.
+
+    ``--json`` may stand anywhere: in ``cawv nn MODEL --json paris``, paris is a word. Behind a space only a
+    name that ends in .json or .jsonl is the FILE.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Join ``--json`` with its FILE, or say that it has none, before the arguments are parsed."""
+        joined: list[str] = []
+        after = None
+        end = args.index("--") if "--" in args else len(args)
+        given = iter(args[:end])
+        for word in given:
+            if word != "--json":
+                joined.append(word)
+                continue
+            after = next(given, None)
+            if after is not None and after.endswith(NAMES) and not after.startswith("-"):
+                joined.append(f"--json={after}")
+                after = None
+            else:
+                joined.append("--json=-")
+                joined += () if after is None else (after,)
+        try:
+            return super().parse_args(ctx, [*joined, *args[end:]])
+        except click.UsageError as error:
+            if after is not None and not after.startswith("-") and "extra argument" in error.message:
+                hint = f"{error.message}  To write JSON into a file: --json={after}"
+                raise click.UsageError(hint, ctx) from None
+            raise
+
+
+def json_option(written: str) -> Callable[..., Any]:
+    """Return the option of a `JsonCommand`, whose value is ``json_to``: None, ``-`` or a file.
+
+    Parameters
+    ----------
+    written : str
+        What is written.
+    """
+    return click.option(
+        "--json",
+        "json_to",
+        metavar="[=FILE]",
+        help=f"{written}  Without FILE on standard output instead of a table; else appended to FILE, one "
+        "record a line.",
+    )
+
+
+@contextlib.contextmanager
+def record_writer(
+    target: str | None, first: str, *, array: bool = False, indent: int | None = None
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give a function that writes a record at once, so that none is lost if a later one fails.
+
+    Parameters
+    ----------
+    target : str or None
+        A file, ``-`` for standard output, or None to write nothing.
+    first : str
+        First key of every record: a file that begins with something else is not appended to.
+    array : bool, default False
+        Whether the records on standard output are one array; else they stand there one after the other.
+    indent : int, optional
+        Of a record on standard output.
+
+    Raises
+    ------
+    click.BadParameter
+        The file cannot be written, or holds something else; before any work is done.
+    """
+    from wordvec_ca.files import json_text
+
+    if target is None:
+        yield lambda record: None
+    elif target != "-":
+        _check(target, first)
+        with open(target, "a", encoding="utf-8") as file:
+
+            def append(record: dict[str, Any]) -> None:
+                file.write(json_text(record, indent=None) + "\n")
+                file.flush()
+
+            yield append
+    elif not array:
+        yield lambda record: show_json(record, indent=indent)
+    else:
+        written = 0
+
+        def echo(record: dict[str, Any]) -> None:
+            nonlocal written
+            click.echo((",\n" if written else "[") + json_text(record, indent=None), nl=False)
+            written += 1
+
+        try:
+            yield echo
+        finally:
+            if written:
+                click.echo("]")
+
+
+def _check(name: str, first: str) -> None:
+    """Raise a usage error, before the work, if a file cannot be written or holds something else."""
+    path, fault = Path(name), ""
+    if path.is_dir():
+        fault = "is a directory"
+    elif not path.absolute().parent.is_dir():
+        fault = f"cannot be written: {str(path.parent)!r} is not a directory"
+    elif not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        fault = "cannot be written: permission denied"
+    elif path.exists():
+        with path.open("rb") as file:
+            begun = file.read(len(first) + 10)
+        if begun and not begun.startswith(f'{{"{first}": '.encode()):
+            fault = "exists and holds no such results; it is left as it is"
+    if fault:
+        raise click.BadParameter(
+            f"{name!r} {fault}; give the name of a file for results", param_hint="--json"
+        )
