@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -84,16 +84,21 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "ssg w2": ({**STRUCTURED, "window": 2},),
     "ssg w10": ({**STRUCTURED, "window": 10},),
     "ssg w20": (STRUCTURED,),
+    "skipgram w5": ({**STRUCTURED, "model": "skipgram", "window": 5},),
 }
 """Recipes by name, the most important ones first; of two models, the vectors stand side by side."""
 
 BASELINES = ("cbow w1", "cbow w2", "cbow w5", "cbow w20", "cbow w20, reduced", "cbow-attn w20")
+BILSTM = ("cbow w1", "cbow w20", "cbow-attn w20", "cbow-attn near:2,far", "ssg w5", "skipgram w5")
+"""Recipes that ling2015/windows.py tags with an LSTM."""
+
 CONTROL = "control: cbow w1 | cbow-attn w20"
 
 CHOICE = {"dev": "V, EWT dev", "rg65": "rg65", "mturk287": "mturk287"}
 REPORTED = {
     ("pos-induction", "wsj_sample"): "V, WSJ",
     ("pos-induction", "ud_ewt.test"): "V, EWT test",
+    ("tagging", "wsj_sample"): "tagging, WSJ",
     ("similarity", "ws353"): "ws353",
     ("similarity", "ws353_sim"): "ws353 sim",
     ("similarity", "ws353_rel"): "ws353 rel",
@@ -109,12 +114,17 @@ READOUTS = {"SIF": {"method": "sif", "attention": False}}
 """Sentences are read out in one way, whatever the model is."""
 
 SYNTAX = [("pos-induction", "wsj_sample"), ("pos-induction", "ud_ewt.test")]
-RESTARTS = 10
+LINES_OF_10M = 156_003
 
 
 def slug(name: str) -> str:
     """Return a name as it can stand in a file name."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+def lines_said(lines: int | None) -> str:
+    """Return how much text that is."""
+    return {None: "30 M words", LINES_OF_10M: "10 M words"}.get(lines, f"the first {lines:,} lines")
 
 
 def say(line: str) -> None:
@@ -147,25 +157,73 @@ def trained(text: EncodedCorpus, options: argparse.Namespace, name: str, seed: i
     return KeyedVectors(models[0].index_to_key, beside, models[0].counts)
 
 
-def judge(vectors: KeyedVectors, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what is chosen by, and the reports."""
-    dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
-    induced = pos_induction.evaluate(vectors, dev, restarts=5, workers=1)
-    choice = {"dev": float(np.mean([restart["v_measure"] for restart in induced.details["restarts"]]))}
-    tasks = list(dict.fromkeys(task for task, _ in REPORTED))
-    jobs, _ = plan(tasks, folder=options.data)
-    reports = []
-    for job in jobs:
-        if job.task == "similarity" and job.dataset in CHOICE:
-            choice[job.dataset] = next(iter(run(vectors, [job]))).value
-        if (job.task, job.dataset) not in REPORTED:
-            continue
-        if job.task in ("sts", "sick"):
-            reports.append(judge_sentences(vectors, job.data.read(), readouts=READOUTS))
-            reports[-1].task = job.task
-        else:
-            reports += run(vectors, [job], workers=1)
-    return {"choice": choice, "reports": [report.to_dict(items=True) for report in reports]}
+class Judgement:
+    """What is known about one recipe with one seed, in a file that each task is added to.
+
+    Parameters
+    ----------
+    place : Path
+        The file, of gzipped JSON.
+
+    Attributes
+    ----------
+    choice : dict
+        Figures that a recipe may be chosen by.
+    reports : dict
+        Task and data set -> report, for the tables.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.choice: dict[str, float] = {}
+        self.reports: dict[tuple[str, str], Report] = {}
+        if place.exists():
+            with gzip.open(place, "rt", encoding="utf-8") as stream:
+                content = json.load(stream)
+            self.choice = content["choice"]
+            reports = map(Report.from_dict, content["reports"])
+            self.reports = {(report.task, report.dataset): report for report in reports}
+
+    def lacks(self, tasks: str) -> bool:
+        """Return whether anything is missing, of tasks that match a pattern."""
+        wanted = {key for key in REPORTED if re.search(tasks, key[0])}
+        return not set(CHOICE) <= set(self.choice) or not wanted <= set(self.reports)
+
+    def write(self) -> None:
+        """Write the file."""
+        reports = [report.to_dict(items=True) for report in self.reports.values()]
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(self.place.with_suffix(".partial"), "wt", encoding="utf-8") as stream:
+            json.dump({"choice": self.choice, "reports": reports}, stream)
+        os.replace(self.place.with_suffix(".partial"), self.place)
+
+    def complete(self, vectors: KeyedVectors, options: argparse.Namespace) -> None:
+        """Judge by what is missing: first what is chosen by, last what takes long."""
+        jobs, _ = plan(list(dict.fromkeys(task for task, _ in REPORTED)), folder=options.data)
+        for job in jobs:
+            if job.task == "similarity" and job.dataset in CHOICE and job.dataset not in self.choice:
+                self.choice[job.dataset] = next(iter(run(vectors, [job]))).value
+        if "dev" not in self.choice:
+            dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
+            induced = pos_induction.evaluate(vectors, dev, restarts=5, workers=1)
+            self.choice["dev"] = float(np.mean([one["v_measure"] for one in induced.details["restarts"]]))
+        self.write()
+        for job in sorted(jobs, key=lambda job: job.task in ("tagging", "pos-induction")):
+            key = job.task, job.dataset
+            if key not in REPORTED or key in self.reports or not re.search(options.tasks, job.task):
+                continue
+            if job.task in ("sts", "sick"):
+                report = judge_sentences(vectors, job.data.read(), readouts=READOUTS)
+                report.task = job.task
+            else:
+                report = next(iter(run(vectors, [job], workers=1)))
+            self.reports[key] = report
+            self.write()
+
+
+def place_of(options: argparse.Namespace, name: str, seed: int) -> Path:
+    """Return where the judgement of a recipe with a seed is."""
+    return Path(options.output / "reports" / f"{slug(name)}.{seed}.json.gz")
 
 
 def run_all(options: argparse.Namespace) -> None:
@@ -173,8 +231,10 @@ def run_all(options: argparse.Namespace) -> None:
     text = None
     for seed in options.seeds:
         for name in RECIPES:
-            place = options.output / "reports" / f"{slug(name)}.{seed}.json.gz"
-            if place.exists() or not re.search(options.only, name):
+            if not re.search(options.only, name):
+                continue
+            judgement = Judgement(place_of(options, name, seed))
+            if not judgement.lacks(options.tasks):
                 continue
             if text is None:
                 text = encode_corpus(
@@ -186,17 +246,12 @@ def run_all(options: argparse.Namespace) -> None:
             say(f"{name}, seed {seed}")
             began = time.monotonic()
             try:
-                found = judge(trained(text, options, name, seed), options)
+                judgement.complete(trained(text, options, name, seed), options)
             except DataError as error:  # it diverged: that is a result too
                 say(f"{name}: {error}")
                 continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with gzip.open(place.with_suffix(".partial"), "wt", encoding="utf-8") as stream:
-                json.dump(found, stream)
-            os.replace(place.with_suffix(".partial"), place)
-            shown = map(Report.from_dict, found["reports"])
-            values = " ".join(f"{report.dataset} {report.value:.3f}" for report in shown)
-            say(f"  {time.monotonic() - began:.0f} s; {found['choice']}; {values}")
+            values = " ".join(f"{key[1]} {report.value:.3f}" for key, report in judgement.reports.items())
+            say(f"  {time.monotonic() - began:.0f} s; {judgement.choice}; {values}")
 
 
 Columns = dict[tuple[str, str], Column]
@@ -210,15 +265,11 @@ def collect(options: argparse.Namespace) -> tuple[dict[str, dict[str, float]], d
         reports: dict[tuple[str, str], list[Report]] = {}
         chosen: list[dict[str, float]] = []
         for seed in options.seeds:
-            place = options.output / "reports" / f"{slug(name)}.{seed}.json.gz"
-            if not place.exists():
-                continue
-            with gzip.open(place, "rt", encoding="utf-8") as stream:
-                content = json.load(stream)
-            chosen.append(content["choice"])
-            for record in content["reports"]:
-                report = Report.from_dict(record)
-                reports.setdefault((report.task, report.dataset), []).append(report)
+            judgement = Judgement(place_of(options, name, seed))
+            if set(CHOICE) <= set(judgement.choice):
+                chosen.append(judgement.choice)
+            for key, report in judgement.reports.items():
+                reports.setdefault(key, []).append(report)
         if chosen:
             choice[name] = {key: float(np.mean([one[key] for one in chosen])) for key in CHOICE}
             found[name] = {
@@ -231,24 +282,49 @@ def collect(options: argparse.Namespace) -> tuple[dict[str, dict[str, float]], d
     return choice, found
 
 
-def plot(found: dict[str, Columns], figures: Path) -> None:
+Row = dict[str, str]
+"""Heading of a column -> cell of the table."""
+
+
+def rows_of_page(page: Path) -> list[Row]:
+    """Return the rows that the page has already, of runs whose reports may no longer be there."""
+    if not page.exists():
+        return []
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    heads = [number for number, row in enumerate(cells) if row[0] == "recipe"]
+    if not heads:
+        return []
+    names = cells[heads[0]]
+    return [
+        dict(zip(names, row, strict=True))
+        for row in cells[heads[0] + 1 :]
+        if len(row) == len(names) and row[0] in RECIPES
+    ]
+
+
+def plot(rows: Sequence[Row], figures: Path) -> None:
     """Draw V-measure against similarity, a point for each recipe."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    similarity = [key for key in REPORTED if key[0] == "similarity"]
+    matplotlib.rcParams["svg.hashsalt"] = "frontier"
+    similarity = [heading for key, heading in REPORTED.items() if key[0] == "similarity"]
+    syntax = [REPORTED[key] for key in SYNTAX]
     figure, axes = pyplot.subplots(figsize=(8, 5.5), layout="constrained")
-    for name, columns in found.items():
-        x = float(np.mean([columns[key].mean for key in similarity]))
-        y = float(np.mean([columns[key].mean for key in SYNTAX]))
+    for row in rows:
+        if not all(row.get(heading) for heading in (*similarity, *syntax)):
+            continue
+        x, y = (np.mean([float(row[name].split()[0]) for name in those]) for those in (similarity, syntax))
+        name = row["recipe"]
         colour = "C3" if ":" in name and name != CONTROL else "C7" if name == CONTROL else "C0"
         axes.plot(x, y, "o", color=colour, markersize=4)
         axes.annotate(name, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
     axes.set_xlabel("similarity: mean Spearman of the sets reported")
     axes.set_ylabel("syntax: mean V-measure, WSJ and EWT test")
-    figure.savefig(figures / "frontier.png", dpi=130)
+    figure.savefig(figures / "frontier.svg", metadata={"Date": None})
     pyplot.close(figure)
 
 
@@ -257,36 +333,47 @@ def text_of(options: argparse.Namespace) -> str:
     choice, found = collect(options)
     figures = options.page.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    plot(found, figures)
 
     def shown(column: Column) -> str:
         spread = "" if len(column.values) < 2 else f" ± {column.values.std(ddof=1):.3f}"
         return f"{column.mean:.3f}{spread}"
 
-    rows = [
-        [
-            name,
-            len(next(iter(columns.values())).values),
-            *(f"{choice[name][key]:.3f}" for key in CHOICE),
-            *(shown(columns[key]) if key in columns else "" for key in REPORTED),
-        ]
-        for name, columns in found.items()
-    ]
-    candidates = [name for name in found if ":" in name and name != CONTROL]
+    by_name = {row["recipe"]: row for row in rows_of_page(options.page)}
+    for name, columns in found.items():
+        n_seeds = str(max((len(column.values) for column in columns.values()), default=1))
+        before = by_name.get(name, {})
+        by_name[name] = {
+            **(before if before.get("seeds") == n_seeds else {}),
+            "recipe": name,
+            "seeds": n_seeds,
+            **{heading: f"{choice[name][key]:.3f}" for key, heading in CHOICE.items()},
+            **{heading: shown(columns[key]) for key, heading in REPORTED.items() if key in columns},
+        }
+    rows = [by_name[name] for name in RECIPES if name in by_name]
+    plot(rows, figures)
+    headings = ("recipe", "seeds", *CHOICE.values(), *REPORTED.values())
     # as good at similarity as the best baseline may weigh as much as syntax: both are between 0 and 1
-    best = max(
-        candidates, key=lambda name: sum(choice[name][key] * (1, 0.5, 0.5)[i] for i, key in enumerate(CHOICE))
-    )
-    keys = [*SYNTAX, ("similarity", "ws353"), ("similarity", "ws353_sim"), ("similarity", "ws353_rel")]
-    rivals = [name for name in (*BASELINES, CONTROL) if name in found]
-    cells = {
-        (rival, key): difference(found[best][key], found[rival][key]) for rival in rivals for key in keys
+    weights = dict(zip(CHOICE.values(), (1, 0.5, 0.5), strict=True))
+    worth = {
+        row["recipe"]: sum(float(row[heading]) * weight for heading, weight in weights.items())
+        for row in rows
+        if ":" in row["recipe"] and row["recipe"] != CONTROL
     }
-    n_seeds = len(next(iter(found[best].values())).values)
-    ps = [p for _, _, p in cells.values()]
-    adjusted = dict(zip(cells, holm(ps) if n_seeds > 1 else ps, strict=True))
+    best = max(worth, key=lambda name: worth[name])
+    keys = [*SYNTAX, ("similarity", "ws353"), ("similarity", "ws353_sim"), ("similarity", "ws353_rel")]
+    rivals = [name for name in (*BASELINES, CONTROL) if name in found and best in found]
+    cells = {
+        (rival, key): difference(found[best][key], found[rival][key])
+        for rival in rivals
+        for key in keys
+        if key in found[best] and key in found[rival]
+    }
+    several = [cell for cell, (_, _, p) in cells.items() if np.isfinite(p)]
+    adjusted = dict(zip(several, holm([cells[cell][2] for cell in several]), strict=True))
 
     def cell(rival: str, key: tuple[str, str]) -> str:
+        if (rival, key) not in cells:
+            return ""
         value, half, _ = cells[rival, key]
         if np.isnan(half):
             paired = float((found[best][key].replicates - found[rival][key].replicates).std())
@@ -296,21 +383,22 @@ def text_of(options: argparse.Namespace) -> str:
 
     one = (
         "One seed: the intervals are from the items alone."
-        if n_seeds == 1
+        if not several
         else ("95 % from seeds and items; bold: p below .05 after Holm's correction over the table.")
     )
-    words = "30 M words" if options.lines is None else f"the first {options.lines:,} lines"
     return "\n\n".join(
         [
-            f"Wikipedia, {words}, cased; {COMMON['vector_size']} dimensions, {COMMON['negative']} negatives, "
-            f"{COMMON['epochs']} epoch, no sub-sampling. `cbow` has the exact step at .4 and fixed windows, "
-            "at windows 1 and 2 word2vec's at .2; `cbow-attn` the exact step at .4, its logits at .12; `ssg` "
-            "at .025. "
-            "V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the mean of 5. "
-            "Similarity: Spearman. ap: purity. Sentences: Pearson, SIF for all.",
-            table(("recipe", "seeds", *CHOICE.values(), *REPORTED.values()), rows),
+            f"Wikipedia, {lines_said(options.lines)}, cased; {COMMON['vector_size']} dimensions, "
+            f"{COMMON['negative']} negatives, {COMMON['epochs']} epoch, no sub-sampling. "
+            "`cbow` has the exact step at .4 and fixed windows, at windows 1 and 2 word2vec's at .2; "
+            "`cbow-attn` the exact step at .4, its logits at .12; `ssg` and `skipgram` "
+            "at .025. V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the "
+            "mean of 5. Tagging: linear probe. Similarity: Spearman. ap: purity. Sentences: Pearson, SIF for "
+            "all. Empty: not judged by it. Rows of recipes whose runs are not at hand stay as an earlier "
+            "call of this command wrote them.",
+            table(headings, [[row.get(heading, "") for heading in headings] for row in rows]),
             f"Chosen by the first three columns (V plus the mean of rg65 and mturk287): **{best}**.",
-            "![Syntax against similarity](figures/frontier.png)",
+            "![Syntax against similarity](figures/frontier.svg)",
             "## The chosen recipe against the others",
             table(
                 (f"{best} less", *(REPORTED[key] for key in keys)),
@@ -333,6 +421,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1", help="comma-separated")
     parser.add_argument("--only", default="", metavar="REGEX", help="only recipes whose name matches")
     parser.add_argument("--lines", type=int, help="train on the first lines only; 156003 are 10 M words")
+    parser.add_argument("--tasks", default="", metavar="REGEX", help="judge by these tasks only")
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if options.data is None:
