@@ -22,6 +22,9 @@ FREQUENT = frozenset(
 AMONG = 1000
 """First words of the vectors that are looked through: vocabularies have the most frequent ones first."""
 
+LEAST = 300
+"""Vectors of fewer words are not judged."""
+
 
 def other_language(vectors: Vectors, dataset: str) -> str | None:
     """Return a warning if a set is known to be English and the words of the vectors do not look so.
@@ -36,11 +39,10 @@ def other_language(vectors: Vectors, dataset: str) -> str | None:
     Notes
     -----
     English vectors have all of ``FREQUENT`` among their first thousand words; vectors of another language
-    have a few that are spelled alike. The line is drawn at a half. Vectors of less than a thousand words are
-    not judged.
+    have a few that are spelled alike. The line is drawn at a half.
     """
     first = [word.lower() for word in vectors.index_to_key[:AMONG]]
-    if len(first) < AMONG or not ENGLISH_SETS.fullmatch(dataset):
+    if len(first) < LEAST or not ENGLISH_SETS.fullmatch(dataset):
         return None
     if 2 * len(FREQUENT.intersection(first)) >= len(FREQUENT):
         return None

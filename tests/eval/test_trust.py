@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from wordvec_ca import TrainConfig, train
 from wordvec_ca.cli import main
 from wordvec_ca.cli.compare import command as compare_command
 from wordvec_ca.cli.eval import command as eval_command
@@ -226,6 +228,18 @@ def test_english_sets_say_so_to_vectors_of_other_languages():
     assert "the set is English" in other_language(other, "questions-words")
     assert other_language(english, "questions-words") is None
     assert other_language(other, "palabras") is None
+
+
+@pytest.mark.parametrize("language", ["tr", "lt", "ko", "ar", "hi", "he"])
+def test_english_sets_say_so_to_a_model_of_real_text(language):
+    sentences = Path(__file__).parents[1] / "text/scripts/sentences.tsv.xz"
+    with lzma.open(sentences, "rt", encoding="utf-8") as file:
+        lines = [line.split("\t")[1].split() for line in file if line.startswith(f"{language}\t")]
+    config = TrainConfig(vector_size=4, min_count=1, epochs=1, workers=1)
+    model = train(lines, config, progress=False)
+    reports = list(run(model.vectors, plan(["similarity"])[0], name=language))
+    assert len(reports) == 2
+    assert all("the set is English" in report.notes[0] for report in reports)
 
 
 @pytest.fixture
