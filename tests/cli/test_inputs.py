@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import signal
 import subprocess
@@ -277,3 +278,28 @@ def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> 
     outcome = command("nn", wrong, "paris")
     assert outcome.code == 2
     assert f"Did you mean {path}?" in outcome.err
+
+
+def test_a_slip_in_the_name_of_a_text_gets_the_nearest(command, text) -> None:
+    assert "Did you mean c.txt?" in command("train", "cc.txt", *SMALL).err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_no_utf8_are_names_like_others(command, text) -> None:
+    name, model = os.fsdecode(b"caf\xe9.txt"), os.fsdecode(b"m\xe9")
+    text.rename(name)
+    assert command("train", name, *SMALL, "-o", model).code == 0
+    assert command("nn", model, "w1").code == 0
+    assert os.fsdecode(b"caf\xe9.txt") in command("info", model, "--json").json["command"]
+    assert command("train", name, "--config", Path(model, "run.toml"), "-o", "again").code == 0
+
+
+def test_a_damaged_model_is_not_trained_further_and_named(command, text) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    path = Path("model/config.json")
+    record = json.loads(path.read_text())
+    record["config"]["vector_size"] = 10**15
+    path.write_text(json.dumps(record))
+    outcome = command("train", text, "--continue-from", "model", "-o", "more")
+    assert outcome.code == 1
+    assert "config.json is damaged: vector_size is 1000000000000000" in outcome.err

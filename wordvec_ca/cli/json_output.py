@@ -15,6 +15,12 @@ from wordvec_ca.cli.output import show_json
 NAMES = (".json", ".jsonl")
 """How a name ends that is taken for the file of ``--json`` when it stands behind a space."""
 
+SWITCH = {
+    **dict.fromkeys(("1", "true", "yes", "on"), "-"),
+    **dict.fromkeys(("0", "false", "no", "off"), None),
+}
+"""What a variable's value means that is no file."""
+
 
 class JsonCommand(click.Command):
     """A command with ``--json[=FILE]``, whose FILE cannot be mistaken for a model or a word.
@@ -61,9 +67,17 @@ def json_option(written: str) -> Callable[..., Any]:
         "--json",
         "json_to",
         metavar="[=FILE]",
+        callback=_from_variable,
         help=f"{written}  Without FILE on standard output instead of a table; else appended to FILE, one "
         "record a line.",
     )
+
+
+def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Let the variable of the option be a switch too, as CAWV_NN_JSON=1."""
+    if ctx.get_parameter_source("json_to") is click.core.ParameterSource.ENVIRONMENT and value is not None:
+        return SWITCH.get(value.lower(), value)
+    return value
 
 
 @contextlib.contextmanager

@@ -58,27 +58,18 @@ class ExistingPath(click.Path):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            hint = "" if os.path.exists(value) else nearest_path(os.fspath(value))
+            from wordvec_ca.files import nearest_name
+
+            hint = "" if os.path.exists(value) else nearest_name(os.fspath(value))
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
-
-
-def nearest_path(path: str) -> str:
-    """Return `` Did you mean this?`` with the nearest name in the folder of a path, or nothing."""
-    folder, name = os.path.split(path)
-    try:
-        here = sorted(entry for entry in os.listdir(folder or ".") if not entry.startswith("."))
-    except OSError:
-        return ""
-    return nearest(name, here, folder)
 
 
 FILE = FileName()
 
 
-def nearest(word: str, known: Any, folder: str = "") -> str:
-    """Return `` Did you mean this?`` for a word spelled like a known one (in a folder), else nothing."""
+def nearest(word: str, known: Any) -> str:
+    """Return `` Did you mean this?`` for a word that is spelled like a known one, else nothing."""
     close = difflib.get_close_matches(word, [str(entry) for entry in known], n=2, cutoff=0.6)
-    close = [os.path.join(folder, entry) for entry in close]
     return f" Did you mean {' or '.join(close)}?" if close else ""
 
 

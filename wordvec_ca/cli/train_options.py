@@ -10,6 +10,7 @@ import cloup
 
 from wordvec_ca.cli.options import (
     Choice,
+    ExistingPath,
     count_memory_option,
     encoding_option,
     field_option,
@@ -270,6 +271,7 @@ LONG_RUNS = [
     ),
     click.option(
         "--continue-from",
+        type=ExistingPath(),
         metavar="MODEL",
         help="Train this model, or fastText .bin, further: its options, words and parameters, and the new "
         "words of CORPUS.  "

@@ -18,6 +18,7 @@ from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
 from wordvec_ca.files.notebook_table import html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
+from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.word_counts import read_words
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "json_text",
     "map_npy",
     "nearest_existing",
+    "nearest_name",
     "open_by_content",
     "read_npy_header",
     "read_words",

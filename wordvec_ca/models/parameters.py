@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import html_table, replacing, save_npy
+from wordvec_ca.files import html_table, json_text, replacing, save_npy
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import TrainConfig
@@ -296,7 +295,7 @@ class EmbeddingModel:
                 write_gensim_index(folder, self.vocab.words, self.vocab.counts)
             if len(self.history):
                 self.history.save(folder / "history.tsv")
-            text = json.dumps(self.full_record(), indent=2, ensure_ascii=False) + "\n"
+            text = json_text(self.full_record(), indent=2) + "\n"
             (folder / "config.json").write_text(text, encoding="utf-8")
             if settings := self.record.get("settings"):
                 (folder / "run.toml").write_text(settings_file(settings), encoding="utf-8")

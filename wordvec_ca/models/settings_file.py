@@ -28,7 +28,7 @@ def settings_file(settings: Mapping[str, Any]) -> str:
     kept = {}
     for name, value in settings.items():
         try:
-            str(value).encode()
+            tomli_w.dumps({name: value}).encode()
             kept[name] = value
         except UnicodeEncodeError:
             lines.append(f"# {name} was {value!a}")

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import nearest_name
 from wordvec_ca.text.left_out import is_ours, without_foreign
 from wordvec_ca.text.remote import expand_url, is_url
 
@@ -76,7 +77,7 @@ def _expand(path: str) -> list[str]:
         hint = (
             "; a list of str is a list of paths: to train on lines of text, pass iter(lines)"
             if any(character.isspace() for character in path)
-            else ""
+            else nearest_name(path)
         )
         raise DataError(f"there is no file {path!r}{hint}") from error
     except (OSError, ValueError) as error:

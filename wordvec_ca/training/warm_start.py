@@ -43,7 +43,7 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     Raises
     ------
     DataError
-        It is no model, or an option is changed that gives the parameters their shape or meaning.
+        It is no model or damaged, or an option is changed that gives the parameters their shape or meaning.
     ValueError
         An option is outside its limits.
     """
@@ -64,7 +64,13 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
 def _former_config(directory: str | os.PathLike[str]) -> TrainConfig:
     if is_fasttext(directory):
         return fasttext_config(directory)
-    return TrainConfig.from_dict(read_record(Path(directory))["config"])
+    record = read_record(Path(directory))
+    try:
+        return TrainConfig.from_dict(record["config"])
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{Path(directory) / 'config.json'} is damaged: {error}") from error
 
 
 def _check_same_shape(former: TrainConfig, config: TrainConfig, directory: str | os.PathLike[str]) -> None:

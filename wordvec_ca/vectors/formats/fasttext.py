@@ -203,7 +203,7 @@ def read_model(path: str | os.PathLike[str], *, source: str | None = None) -> Fa
             options, version = Options(magic, version, *data.unpack(_OLD_OPTIONS, "the options")), 0
         else:
             raise DataError(
-                f"{name}: not a fastText model of version 11 or 12 (it begins with {magic} and {version})"
+                f"{name}: no fastText model of version 11 or 12: it does not begin as such a file does"
             )
         n, n_words, n_labels, n_tokens = data.unpack(_SIZES, "the sizes of the dictionary")
         pruned = data.unpack(_PRUNED, "the sizes of the dictionary")[0] if version else -1

@@ -1,0 +1,23 @@
+"""The file that somebody may have meant."""
+
+from __future__ import annotations
+
+import difflib
+import os
+
+
+def nearest_name(path: str) -> str:
+    """Return `` Did you mean this?`` with names beside a path that are spelled like it, or nothing.
+
+    Parameters
+    ----------
+    path : str
+        Of a file or folder that does not exist.
+    """
+    folder, name = os.path.split(path)
+    try:
+        here = sorted(entry for entry in os.listdir(folder or ".") if not entry.startswith("."))
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(name, here, n=2, cutoff=0.6)
+    return f" Did you mean {' or '.join(os.path.join(folder, entry) for entry in close)}?" if close else ""
