@@ -80,7 +80,7 @@ def can_hold(name, word, errors):
 
 @pytest.mark.parametrize("name", READ_BACK)
 @settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
