@@ -73,7 +73,8 @@ def atomic_file(
         sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # of a file system that is read-only
+            temporary.unlink(missing_ok=True)
         if error.filename in (None, str(temporary)) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(target)) from error
         raise
