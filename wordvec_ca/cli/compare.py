@@ -13,7 +13,7 @@ from wordvec_ca.cli.evaluation_options import (
     evaluation_options,
     files_of,
 )
-from wordvec_ca.cli.json_output import record_writer
+from wordvec_ca.cli.json_output import NAMES, record_writer
 from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import say, show
 
@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Compare MODELS with BASELINE on the same items, and say "tie" where it is one.
 
-    Each is a model, as for `cawv eval`, or the JSON that `cawv eval --json FILE --items` wrote. Analogies,
+    Each is a model, as for `cawv eval`, or what `cawv eval --json=FILE.json --items` wrote. Analogies,
     categories and induction, which are easier with fewer words, are run among the words that all models have.
     Differences come with paired 95 % intervals, and with p-values adjusted for the number of comparisons
     (Holm).
@@ -79,7 +79,7 @@ def command(
             faults.append(str(entry))
 
     def reports(path: Path) -> list[Report]:
-        if path.suffix == ".json":
+        if path.suffix in NAMES:
             return reports_in(path)
         tell(str(path))
         found = []
@@ -104,7 +104,7 @@ def command(
 
     def look_at_words(path: Path) -> Path:
         nonlocal common, n_judged
-        if path.suffix != ".json":
+        if path.suffix not in NAMES:
             words = KeyedVectors.load(path).index_to_key
             common = words if common is None else common_words([common, words])
             n_judged += 1
