@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +18,14 @@ from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
-from wordvec_ca.training.cluster import check_cluster_address, cost
+from wordvec_ca.training.cluster import check_cluster_address, cost, lease
 from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.node import Node, end_of_line, halved, whole
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
+from wordvec_ca.training.merge_plan import beyond_measured
 
 CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
 
@@ -202,3 +210,50 @@ def test_addresses_that_are_right(address: str) -> None:
 def test_addresses_that_are_wrong(address: str) -> None:
     with pytest.raises(ValueError, match="must be local"):
         check_cluster_address(address)
+
+
+def another_lease(storage: Storage, **fields: Any) -> None:
+    record = {"host": "node7", "pid": 4711, "token": "x", "since": 1.8e9, "renewed": 1.8e9, **fields}
+    storage.write("lease.json", json.dumps(record).encode())
+
+
+def test_a_run_has_one_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Storage(str(tmp_path / "run"))
+    with Lease(storage) as held:
+        held.check(now=True)
+        with pytest.raises(DataError, match=rf"process {os.getpid()} on .* works on this run"):
+            Lease(storage).__enter__()
+    assert not (tmp_path / "run").exists()
+
+    another_lease(storage)  # of a host that cannot be asked: alive if it renews its lease, else dead
+    monkeypatch.setattr(lease, "STALE_AFTER", 0.3)
+    monkeypatch.setattr(lease.time, "sleep", lambda seconds: another_lease(storage, renewed=1.9e9))
+    with pytest.raises(DataError, match=r"process 4711 on node7, since 2027-01-15T08:00:00\+00:00, works"):
+        Lease(storage).__enter__()
+    monkeypatch.undo()
+    monkeypatch.setattr(lease, "STALE_AFTER", 0.3)
+    told: list[str] = []
+    with Lease(storage, told.append) as held:
+        assert "node7" in told[0]
+        another_lease(storage)
+        with pytest.raises(DataError, match=r"node7.* has taken over this run"):
+            held.check(now=True)
+    assert json.loads((tmp_path / "run" / "lease.json").read_text())["host"] == "node7"
+
+
+def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path / "run"))
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    for pid in (process.pid, os.getpid(), None):
+        another_lease(storage, host=socket.gethostname(), pid=pid)
+        with Lease(storage, pytest.fail):
+            pass
+
+
+def test_more_nodes_than_measured_are_warned_of() -> None:
+    assert beyond_measured(CONFIG, 16) is None
+    assert "17 replicas of cbow" in str(beyond_measured(CONFIG, 17))
+    attention = TrainConfig(model="cbow-attn")
+    assert beyond_measured(attention, 8) is None
+    assert "take 8 or fewer" in str(beyond_measured(attention, 9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -154,11 +155,24 @@ def most_replicas(config: TrainConfig) -> int:
     return 8 if config.spec.attends else 16
 
 
+def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
+    """Return what to tell who wants more replicas than `most_replicas`; None if there are no more."""
+    most = most_replicas(config)
+    if replicas <= most:
+        return None
+    return (
+        f"{replicas} replicas of {config.model}: with more than {most} it is not measured whether they learn "
+        f"as much as one (docs/measurements/replicas.md); take {most} or fewer, with more threads each, or "
+        "compare the loss on held-out text (--valid)"
+    )
+
+
 def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
     """Return how many replicas a run has in one process: those with which it is predicted to end first.
 
     More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
-    workers are several in any case, if the memory has room.
+    workers are several in any case, if the memory has room. They are never more than `most_replicas`, unless
+    the configuration says so: then there is a warning.
 
     Parameters
     ----------
@@ -171,7 +185,10 @@ def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
     """
     workers = config.workers or 1
     if config.replicas is not None:
-        return min(config.replicas, workers)
+        replicas = min(config.replicas, workers)
+        if (warning := beyond_measured(config, replicas)) is not None:
+            warnings.warn(warning, stacklevel=4)
+        return replicas
 
     def fits(replicas: int) -> bool:
         return replicas > 1 and memory_bytes(config, n_words, replicas) <= MOST_MEMORY * machine_memory()
