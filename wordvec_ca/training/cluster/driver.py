@@ -215,7 +215,13 @@ class Driver:
         ledger = Ledger(self.config.epochs, tokens)
         self.ledger = ledger
         self.rounds = Rounds(
-            self.members, self.custody, ledger, self.config, self.request.merging, self.totals
+            self.members,
+            self.custody,
+            ledger,
+            self.config,
+            self.request.merging,
+            self.totals,
+            len(self.vocab),
         )
         self.rounds.restore = self._restore
         if former is not None:
