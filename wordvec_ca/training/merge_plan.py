@@ -133,7 +133,7 @@ def usual_merges(config: TrainConfig, replicas: int) -> int:
 def merges_of_nodes(config: TrainConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
     """Return how often the nodes of a cluster merge in a run: less often on a short text.
 
-    A merge of nodes takes as long whatever they have trained since the last one, and much longer than within a
+    A merge of nodes takes as long whatever they have trained since the last one, and much longer than in a
     process. On a long text they merge as often as there: what a node has trained since is lost if it dies.
 
     Parameters
