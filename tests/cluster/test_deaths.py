@@ -42,6 +42,7 @@ class Watched(Driver):
         self.digests: set[str] = set()
 
     def _save(self, *args: Any) -> Any:
+        self._with_parameters()
         living = [m for m in self.members.living if m.version == self.rounds.version]
         self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
         return super()._save(*args)
