@@ -1,7 +1,7 @@
 """Quality by number of replicas: held-out loss and word similarity, one thread each, over seeds.
 
     python scripts/quality/replica_numbers.py --corpus WIKI.txt.xz --pairs ws353.tsv rg65.tsv mturk287.tsv \
-        --log runs.jsonl --cells 30:cbow:1,2,4,8,16 30:skipgram:2:merges=50
+        --log runs.jsonl --cells 30:cbow:1,2,4,8,16 30:skipgram:2:merges=50 30:ssg:8:workers=64
 
 A cell is ``WORDS:MODEL:REPLICAS[:OPTION=VALUE...]``: millions of words, and options of training. The last
 lines of the text are held out. Every run adds a line to the log, and one that is there already is not run
@@ -32,6 +32,9 @@ from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import train
 
+BESIDE_ONE = ("merges", "merge_rate", "merge_rule", "workers")
+"""Options in which a run may differ from the one worker that it is compared with."""
+
 DEFAULTS = {"vector_size": 50, "epochs": 3, "min_count": 5}
 
 
@@ -59,14 +62,13 @@ def cells(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 }
 
 
-def run(cell: dict[str, Any], encoded: Any, valid: Any, sets: dict[str, Any]) -> dict[str, Any]:
+def trained(cell: dict[str, Any], encoded: Any, valid: Any, sets: dict[str, Any]) -> dict[str, Any]:
     """Train once; return the loss on the held-out lines and Spearman's rho of each set of word pairs."""
     config = TrainConfig(
         model=cell["model"],
-        workers=cell["replicas"],
         replicas=cell["replicas"],
         seed=cell["seed"],
-        **DEFAULTS | cell["options"],
+        **DEFAULTS | {"workers": cell["replicas"]} | cell["options"],
     )
     cpu, began = time.process_time(), time.monotonic()
     try:
@@ -110,7 +112,7 @@ def runs(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
                 config = TrainConfig(min_count=least)
                 texts[text] = encode_corpus(lines, config.text_options(), cache_dir=place), valid
                 del lines
-            done.append(run(cell, *texts[text], sets))
+            done.append(trained(cell, *texts[text], sets))
             print(done[-1], flush=True)
             with open(options.log, "a", encoding="utf-8") as file:
                 file.write(json.dumps(done[-1]) + "\n")
@@ -131,7 +133,7 @@ def page(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
         rows = []
         for model in dict.fromkeys(r["model"] for r in group):
             plain = [r for r in done if (r["words"], r["model"], r["replicas"]) == (words, model, 1)]
-            same = {n: v for n, v in json.loads(settings).items() if not n.startswith("merge")}
+            same = {n: v for n, v in json.loads(settings).items() if n not in BESIDE_ONE}
             alone = mean([r["loss"] for r in plain if r["options"] == same and "loss" in r])
             for n in sorted({r["replicas"] for r in group if r["model"] == model}):
                 found = [r for r in group if (r["model"], r["replicas"]) == (model, n)]
@@ -159,9 +161,9 @@ def page(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
             )
         )
     note = (
-        "Each replica has one thread. Loss and similarity (mean of Spearman's rho over the sets of word "
-        "pairs) are means over the seeds; in brackets the least and the greatest seed. 50 dimensions and 3 "
-        "epochs unless said."
+        "Each replica has one thread, unless workers are named. Loss and similarity (mean of Spearman's rho "
+        "over the sets of word pairs) are means over the seeds; in brackets the least and the "
+        "greatest seed. 50 dimensions and 3 epochs unless said."
     )
     write_section(options.page, "Many threads: replicas", "numbers", note + "\n\n" + "\n\n".join(parts))
 
