@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -24,6 +25,7 @@ from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.node import Node, end_of_line, halved, whole
 from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.rounds import plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.training.merge_plan import beyond_measured
 
@@ -257,3 +259,17 @@ def test_more_nodes_than_measured_are_warned_of() -> None:
     attention = TrainConfig(model="cbow-attn")
     assert beyond_measured(attention, 8) is None
     assert "take 8 or fewer" in str(beyond_measured(attention, 9))
+
+
+def test_nodes_merge_less_often_where_merging_takes_long() -> None:
+    config = TrainConfig(model="skipgram", epochs=5, workers=1).resolved()
+
+    def merges(nodes: int, n_tokens: int, threads: int = 1, **options: Any) -> int:
+        given = dataclasses.replace(config, **options)
+        return plan_of_nodes(given, 150_000, n_tokens, nodes, threads).merges_per_epoch * given.epochs
+
+    assert [merges(nodes, 35_000_000) for nodes in (1, 2, 4, 8, 16)] == [0, 25, 50, 100, 195]
+    assert [merges(nodes, 10**10) for nodes in (2, 16)] == [200, 200]
+    assert merges(2, 10**9) > merges(2, 10**9, threads=16)
+    assert merges(2, 35_000_000, merges=150) == 150
+    assert merges(8, 35_000_000, model="cbow-attn") == 290
