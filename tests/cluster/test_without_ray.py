@@ -256,9 +256,9 @@ def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> No
 def test_more_nodes_than_measured_are_warned_of() -> None:
     assert beyond_measured(CONFIG, 16) is None
     assert "17 replicas of cbow" in str(beyond_measured(CONFIG, 17))
-    attention = TrainConfig(model="cbow-attn")
-    assert beyond_measured(attention, 8) is None
-    assert "take 8 or fewer" in str(beyond_measured(attention, 9))
+    for model in ("cbow-attn", "ssg", "cwindow"):
+        assert beyond_measured(TrainConfig(model=model), 8) is None
+        assert "take 8 or fewer" in str(beyond_measured(TrainConfig(model=model), 9))
 
 
 def test_nodes_merge_less_often_where_merging_takes_long() -> None:

@@ -185,7 +185,7 @@ MOST_MEMORY = 0.5
 
 def most_replicas(config: TrainConfig) -> int:
     """Return up to how many replicas the quality of one is kept, as measured."""
-    return 8 if config.spec.attends else 16
+    return 8 if config.spec.knows_places else 16
 
 
 def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
