@@ -108,9 +108,12 @@ def memory(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
         text, _ = read(options.corpus, 10)
         path.write_text("\n".join(map(" ".join, text)), encoding="utf-8")
         del text
-        for model, workers in (("cbow", 1), ("cbow", 8), ("cbow", 32), ("cbow", 64), ("ssg", 16)):
+        known = {(run["model"], run["workers"]) for run in done if "memory" in run}
+        for model, workers in (("cbow", 8), ("cbow", 64), ("skipgram", 64), ("ssg", 8), ("cbow", 1)):
+            if (model, workers) in known:
+                continue
             command = ["train", str(path), "--model", model, "--workers", str(workers), "--epochs", "1"]
-            command += ["--vector-size", "300", "--min-count", "2"] if model == "cbow" else []
+            command += ["--vector-size", "100" if model == "ssg" else "300", "--min-count", "5"]
             said = subprocess.run(
                 [sys.executable, "-m", "wordvec_ca", *command, "--dry-run"],
                 capture_output=True, text=True, check=True,
@@ -165,6 +168,13 @@ def pages(options: argparse.Namespace, done: list[dict[str, Any]], seconds: floa
             parted = threads.get(workers)
             columns.append(f"{workers}: {len(parted)} × {parted[0]}" if parted else str(workers))
         parts.append(f"### {words:g} M words\n\n" + table(columns, rows))
+    note = (
+        "Held-out loss, and in brackets how far it is from that of one worker (seed 1). A column names "
+        "threads: replicas × threads of each."
+    )
+    title = "Many threads: replicas"
+    if parts:
+        write_section(options.page, title, "quality", note + "\n\n" + "\n\n".join(parts), seconds)
     rows = [
         [
             run["model"],
@@ -176,14 +186,9 @@ def pages(options: argparse.Namespace, done: list[dict[str, Any]], seconds: floa
         if "memory" in run
     ]
     if rows:
-        parts.append("### Memory\n\n" + table(("model", "workers", "--dry-run says", "taken"), rows))
-    note = (
-        "Held-out loss, and in brackets how far it is from that of one worker (seed 1). A column names "
-        "threads: replicas × threads of each."
-    )
-    write_section(
-        options.page, "Many threads: replicas", "quality", note + "\n\n" + "\n\n".join(parts), seconds
-    )
+        columns = ("model", "workers", "--dry-run says", "taken")
+        body = "### Memory\n\n300 dimensions (ssg 100), 10 M words.\n\n" + table(columns, rows)
+        write_section(options.page, title, "memory", body, seconds)
 
 
 def main() -> None:

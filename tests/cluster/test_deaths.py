@@ -42,6 +42,7 @@ class Watched(Driver):
         self.digests: set[str] = set()
 
     def _save(self, *args: Any) -> Any:
+        self._with_parameters()
         living = [m for m in self.members.living if m.version == self.rounds.version]
         self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
         return super()._save(*args)
@@ -251,6 +252,40 @@ def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(
     check(finished)
     system.invalidate_cache()
     assert not system.exists(f"{s3}/run")
+
+
+KILLED = """
+import os, signal
+from wordvec_ca.cli import main
+from wordvec_ca.training.cluster import driver, request
+{} = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+
+
+@pytest.mark.parametrize("at", ["driver.Driver._fetch", "request.ClusterRequest.clear"])
+def test_the_driver_dies_while_it_saves_and_is_resumed(machines, text, tmp_path, at) -> None:
+    machines.have(2)
+    model = tmp_path / "model"
+    command = [sys.executable, "-c", KILLED.format(at), "train", str(text), "-o", str(model)]
+    command += ["--cluster", machines.cluster.address, "--nodes", "2", "--workers", "1", "-d", "16"]
+    command += ["--epochs", "2", "--min-count", "1", "--alpha", "0.1", "--progress", "none"]
+    assert subprocess.run(command).returncode == -signal.SIGKILL
+    assert (tmp_path / "model.run" / "lease.json").exists()
+    saved = model.exists()
+    assert saved == (at == "request.ClusterRequest.clear")
+    if saved:  # nothing is trained again
+        before = (model / "config.json").read_bytes()
+        finished = resume_on_cluster(model, notice=pytest.fail)
+        assert (model / "config.json").read_bytes() == before
+        assert finished.record["trained_fraction"] == 1.0
+        assert finished.load().vocab == finished.vocab
+        assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    else:
+        finished = resume_on_cluster(model, notice=lambda text: None)
+        assert finished.record["sessions"] == 2
+        assert Watched.latest.rounds.entered == []
+        check(finished)
 
 
 def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeypatch) -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import json
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +19,15 @@ from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
-from wordvec_ca.training.cluster import check_cluster_address, cost
+from wordvec_ca.training.cluster import check_cluster_address, cost, lease
 from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.node import Node, end_of_line, halved, whole
 from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.rounds import plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
+from wordvec_ca.training.merge_plan import beyond_measured
 
 CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
 
@@ -108,7 +118,7 @@ def test_stripes_are_the_text_whatever_its_pieces() -> None:
 def test_halves_are_near_and_as_often_too_small_as_too_large() -> None:
     values = np.random.default_rng(1).normal(size=(1000, 16)).astype(np.float32) * 1e-3
     values[0] = 0
-    errors = whole(halved(values)) - values
+    errors = whole(halved(values.copy())) - values
     assert np.abs(errors).max() <= np.abs(values).max() / 256
     assert (np.abs(errors) <= np.abs(values) / 256).all()
     assert abs(errors.mean()) < 0.02 * np.abs(errors).mean()
@@ -202,3 +212,64 @@ def test_addresses_that_are_right(address: str) -> None:
 def test_addresses_that_are_wrong(address: str) -> None:
     with pytest.raises(ValueError, match="must be local"):
         check_cluster_address(address)
+
+
+def another_lease(storage: Storage, **fields: Any) -> None:
+    record = {"host": "node7", "pid": 4711, "token": "x", "since": 1.8e9, "renewed": 1.8e9, **fields}
+    storage.write("lease.json", json.dumps(record).encode())
+
+
+def test_a_run_has_one_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Storage(str(tmp_path / "run"))
+    with Lease(storage) as held:
+        held.check(now=True)
+        with pytest.raises(DataError, match=rf"process {os.getpid()} on .* works on this run"):
+            Lease(storage).__enter__()
+    assert not (tmp_path / "run").exists()
+
+    another_lease(storage)  # of a host that cannot be asked: alive if it renews its lease, else dead
+    monkeypatch.setattr(lease, "STALE_AFTER", 0.3)
+    monkeypatch.setattr(lease.time, "sleep", lambda seconds: another_lease(storage, renewed=1.9e9))
+    with pytest.raises(DataError, match=r"process 4711 on node7, since 2027-01-15T08:00:00\+00:00, works"):
+        Lease(storage).__enter__()
+    monkeypatch.undo()
+    monkeypatch.setattr(lease, "STALE_AFTER", 0.3)
+    told: list[str] = []
+    with Lease(storage, told.append) as held:
+        assert "node7" in told[0]
+        another_lease(storage)
+        with pytest.raises(DataError, match=r"node7.* has taken over this run"):
+            held.check(now=True)
+    assert json.loads((tmp_path / "run" / "lease.json").read_text())["host"] == "node7"
+
+
+def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path / "run"))
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    for pid in (process.pid, os.getpid(), None):
+        another_lease(storage, host=socket.gethostname(), pid=pid)
+        with Lease(storage, pytest.fail):
+            pass
+
+
+def test_more_nodes_than_measured_are_warned_of() -> None:
+    assert beyond_measured(CONFIG, 16) is None
+    assert "17 replicas of cbow" in str(beyond_measured(CONFIG, 17))
+    for model in ("cbow-attn", "ssg", "cwindow"):
+        assert beyond_measured(TrainConfig(model=model), 8) is None
+        assert "take 8 or fewer" in str(beyond_measured(TrainConfig(model=model), 9))
+
+
+def test_nodes_merge_less_often_where_merging_takes_long() -> None:
+    config = TrainConfig(model="skipgram", epochs=5, workers=1).resolved()
+
+    def merges(nodes: int, n_tokens: int, threads: int = 1, **options: Any) -> int:
+        given = dataclasses.replace(config, **options)
+        return plan_of_nodes(given, 150_000, n_tokens, nodes, threads).merges_per_epoch * given.epochs
+
+    assert [merges(nodes, 35_000_000) for nodes in (1, 2, 4, 8, 16)] == [0, 25, 50, 100, 195]
+    assert [merges(nodes, 10**10) for nodes in (2, 16)] == [200, 200]
+    assert merges(2, 10**9) > merges(2, 10**9, threads=16)
+    assert merges(2, 35_000_000, merges=150) == 150
+    assert merges(8, 35_000_000, model="cbow-attn") == 290

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -129,12 +130,45 @@ def usual_merges(config: TrainConfig, replicas: int) -> int:
     return 3 * MERGES if config.spec.attends and replicas > 4 else MERGES
 
 
+def merges_of_nodes(config: TrainConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
+    """Return how often the nodes of a cluster merge in a run: less often on a short text.
+
+    A merge of nodes takes as long whatever they have trained since the last one, and much longer than in a
+    process. On a long text they merge as often as there: what a node has trained since is lost if it dies.
+
+    Parameters
+    ----------
+    config : TrainConfig
+        Resolved.
+    n_words : int
+        Vocabulary.
+    n_tokens : int
+        Tokens of an epoch, of all nodes together.
+    nodes, threads : int
+        How many there are, and threads of each.
+    """
+    usual = config.merges or usual_merges(config, nodes)
+    training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
+    affordable = MERGING * training * SENT_BYTES / memory_bytes(config, n_words)
+    least = usual * LEAST_MERGES * nodes // MERGES
+    return usual if config.merges else min(usual, max(least, int(affordable)))
+
+
 WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
 """Seconds for each token that so many threads with private rows wait for each other's cache lines, with rows
 of 100 dimensions (docs/measurements/core-traffic.md)."""
 
 MULTIPLICATION = 2.2e-11
 """Seconds of the training loop, besides."""
+
+SENT_BYTES = 0.5e9
+"""Bytes of parameters that the nodes of a cluster merge in a second (docs/measurements/cluster.md)."""
+
+MERGING = 0.15
+"""Share of the time of training that merges of nodes may take, unless they would be too few."""
+
+LEAST_MERGES = 12
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md)."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
@@ -151,14 +185,27 @@ MOST_MEMORY = 0.5
 
 def most_replicas(config: TrainConfig) -> int:
     """Return up to how many replicas the quality of one is kept, as measured."""
-    return 8 if config.spec.attends else 16
+    return 8 if config.spec.knows_places else 16
+
+
+def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
+    """Return what to tell who wants more replicas than `most_replicas`; None if there are no more."""
+    most = most_replicas(config)
+    if replicas <= most:
+        return None
+    return (
+        f"{replicas} replicas of {config.model}: with more than {most} it is not measured whether they learn "
+        f"as much as one (docs/measurements/replicas.md); take {most} or fewer, with more threads each, or "
+        "compare the loss on held-out text (--valid)"
+    )
 
 
 def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
     """Return how many replicas a run has in one process: those with which it is predicted to end first.
 
     More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
-    workers are several in any case, if the memory has room.
+    workers are several in any case, if the memory has room. They are never more than `most_replicas`, unless
+    the configuration says so: then there is a warning.
 
     Parameters
     ----------
@@ -171,7 +218,10 @@ def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
     """
     workers = config.workers or 1
     if config.replicas is not None:
-        return min(config.replicas, workers)
+        replicas = min(config.replicas, workers)
+        if (warning := beyond_measured(config, replicas)) is not None:
+            warnings.warn(warning, stacklevel=4)
+        return replicas
 
     def fits(replicas: int) -> bool:
         return replicas > 1 and memory_bytes(config, n_words, replicas) <= MOST_MEMORY * machine_memory()

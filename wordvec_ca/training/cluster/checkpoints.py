@@ -140,6 +140,10 @@ class Storage:
         """Remove all that a run has put there, and the folder if nothing else is in it."""
         for name in [*self.checkpoints(), "vocab.tsv", "cluster.json"]:
             self.remove(name)
+        self.remove_folder()
+
+    def remove_folder(self) -> None:
+        """Remove the folder itself, if nothing is in it."""
         if not is_url(self.place):
             try:
                 os.rmdir(self.place)

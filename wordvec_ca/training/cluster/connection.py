@@ -68,7 +68,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
                     ray.init(address=local.address, **quiet)
                 else:
                     ray.init(address=cluster, **quiet)
-            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            except Exception as error:  # Ray raises this class itself if a node does not start in time
                 raise DataError(
                     f"cannot connect to {cluster!r}: {(str(error) or repr(error)).splitlines()[0]}; "
                     "is it running (ray status), and is this machine one of its nodes?"
@@ -92,6 +92,10 @@ def _local(nodes: int, workers: int | None) -> Any:
         "object_store_memory": store,
     }
     cluster = Cluster(initialize_head=True, head_node_args={**given, "include_dashboard": False})
-    for _ in range(nodes - 1):
-        cluster.add_node(**given)
+    try:
+        for _ in range(nodes - 1):
+            cluster.add_node(**given)
+    except BaseException:
+        cluster.shutdown()
+        raise
     return cluster

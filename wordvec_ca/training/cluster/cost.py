@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -17,11 +18,9 @@ from wordvec_ca.text import absolute_name, find_files
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.members import PATIENCE, Members
+from wordvec_ca.training.cluster.rounds import ask_to_merge, plan_of_nodes
 from wordvec_ca.training.cluster.shards import shards_of
-from wordvec_ca.training.merge_plan import MergePlan
-
-PROBE_BYTES = 64 << 20
-"""Bytes that one node sends another to measure the network."""
+from wordvec_ca.training.merge_plan import MergePlan, beyond_measured, most_replicas
 
 WORTH = 0.5
 """Efficiency below which more nodes are not advised: half of what is paid for would wait."""
@@ -43,7 +42,7 @@ class Cost:
     Attributes
     ----------
     nodes : int
-    reading, training, merging : float
+    starting, reading, training, merging : float
         Seconds: the text is read twice, to count its words and to encode it.
     sent : int
         Bytes that each node sends in the run, and as many that it receives.
@@ -54,6 +53,7 @@ class Cost:
     """
 
     nodes: int
+    starting: float
     reading: float
     training: float
     merging: float
@@ -65,7 +65,7 @@ class Cost:
     @property
     def seconds(self) -> float:
         """The whole run."""
-        return self.reading + self.training + self.merging
+        return self.starting + self.reading + self.training + self.merging
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,11 @@ class ClusterPlan:
     reading_words_per_second : float
         The same while it reads.
     network : float or None
-        Bytes per second from one node to another, measured; None with one node.
+        Bytes per second from one node to another in a merge, measured; None with one node.
     merge_seconds : float
         Of a node's own work in a merge, measured.
+    starting_seconds : float
+        Until the nodes were ready, measured.
     workers : int
         Threads of each node.
     costs : list of Cost
@@ -101,6 +103,7 @@ class ClusterPlan:
     reading_words_per_second: float
     network: float | None
     merge_seconds: float
+    starting_seconds: float
     workers: int
     costs: list[Cost]
     advised: int
@@ -119,6 +122,8 @@ def costs(
     network: float | None,
     merge_seconds: float,
     numbers: Sequence[int],
+    starting_seconds: float = 0.0,
+    workers: int = 1,
 ) -> list[Cost]:
     """Work out what a run costs on so many nodes.
 
@@ -142,22 +147,28 @@ def costs(
         Of a node's own work in a merge.
     numbers : sequence of int
         Of nodes; the first is the one with which others are compared.
+    starting_seconds : float, default 0
+        Until nodes are ready.
+    workers : int, default 1
+        Threads of each node.
     """
     parameters = memory_bytes(config, n_words)
     found: list[Cost] = []
     for n in numbers:
-        merges = MergePlan.of(config, words + lines, n).merges_per_epoch * config.epochs
+        plan = plan_of_nodes(config, n_words, words + lines, n, workers)
+        merges = plan.merges_per_epoch * config.epochs
         sent = int(merges * (n - 1) / n * parameters)  # twice half of the bytes
         moving = sent / network if network and n > 1 else 0.0
         reading = 2 * raw_words / (n * reading_words_per_second)
         training = words * config.epochs / (n * words_per_second)
         merging = moving + merges * merge_seconds * (n > 1)
-        seconds = reading + training + merging
+        seconds = starting_seconds + reading + training + merging
         first = found[0] if found else None
         efficiency = 1.0 if first is None else first.seconds * first.nodes / (n * seconds)
         found.append(
             Cost(
                 nodes=n,
+                starting=starting_seconds,
                 reading=reading,
                 training=training,
                 merging=merging,
@@ -203,8 +214,11 @@ def plan_on_cluster(
     Nothing is written. Parameters and errors as in ``train_on_cluster``.
     """
     config = replace(config or TrainConfig(), workers=1).resolved()
+    if (warning := beyond_measured(config, nodes)) is not None:
+        notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
+    started = time.monotonic()
     with ExitStack() as stack:
         ray = stack.enter_context(connected(cluster, nodes, workers))
         directory = None if cache_dir is None else os.fspath(cache_dir)
@@ -215,6 +229,7 @@ def plan_on_cluster(
         members.assemble()
         at_work = len(members.living)
         began = time.monotonic()
+        starting = began - started
         counted, stats = Counting(
             members, shards_of(files, at_work, config.seed), config.text_options()
         ).run()
@@ -225,7 +240,8 @@ def plan_on_cluster(
             kept = sum(n for w, n in zip(counted.words, counted.counts.tolist(), strict=True) if w in vocab)
         measured = _measured(members, words, kept + stats.lines)
         threads = max(1, members.living[0].workers) if members.living else workers or 1
-        network = _network(members)
+        plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
+        network = _network(members, plan, memory_bytes(config, len(words)), measured[1])
     numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
     found = costs(
         replace(config, workers=1),
@@ -238,8 +254,10 @@ def plan_on_cluster(
         network=network,
         merge_seconds=measured[1],
         numbers=numbers,
+        starting_seconds=starting,
+        workers=threads,
     )
-    advised, why = advice(found)
+    advised, why = advice([cost for cost in found if cost.nodes <= most_replicas(config)])
     return ClusterPlan(
         config=config,
         stats=replace(stats, raw_types=words.raw_types, kept_tokens=kept),
@@ -248,6 +266,7 @@ def plan_on_cluster(
         reading_words_per_second=reading,
         network=network,
         merge_seconds=measured[1],
+        starting_seconds=starting,
         workers=threads,
         costs=found,
         advised=advised,
@@ -266,23 +285,31 @@ def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, flo
     return min(speed for speed, _ in found.values()), max(seconds for _, seconds in found.values())
 
 
-def _network(members: Members) -> float | None:
-    """Return the bytes per second from each node to the next, all at the same time, the second time."""
+def _network(members: Members, plan: MergePlan, parameters: int, work: float) -> float | None:
+    """Return the bytes per second out of each node and into it in a merge, the fastest of three.
+
+    Parameters
+    ----------
+    members : Members
+        Measured: they have parameters.
+    plan : MergePlan
+        Of so many nodes.
+    parameters : int
+        Bytes of them.
+    work : float
+        Seconds of a node's own work in a merge.
+    """
     living = members.living
-    if len(living) < 2:
+    n = len(living)
+    if n < 2:
         return None
-    slowest = None
-    for _ in range(2):
-        blobs = {m: m.actor.blob.remote(PROBE_BYTES) for m in living}
-        for member, ref in blobs.items():
-            members.ray.wait([ref], fetch_local=False, timeout=members.patience)
-            assert member
+    fastest = math.inf
+    for version in range(2, 5):
         began = time.monotonic()
-        calls = {m: m.actor.length.remote(blobs[living[i - 1]]) for i, m in enumerate(living)}
-        if len(members.results(calls)) < len(living):
+        if len(members.results(ask_to_merge(living, plan, 1.0, 0.1, version))) < n:
             return None
-        slowest = PROBE_BYTES / max(1e-6, time.monotonic() - began)
-    return slowest
+        fastest = min(fastest, time.monotonic() - began)
+    return parameters * (n - 1) / n / max(1e-3, fastest - work)
 
 
 def describe_cluster_plan(plan: ClusterPlan) -> str:
@@ -303,13 +330,17 @@ def describe_cluster_plan(plan: ClusterPlan) -> str:
             f"{plan.reading_words_per_second / 1e6:.2f} M words/s, {plan.merge_seconds * 1000:.0f} ms of "
             "work in a merge, as just measured",
         ),
-        ("network", f"{network}, as just measured"),
+        ("network", f"{network} in a merge, as just measured"),
     ]
     lines = [f"{name:<11} {value}" for name, value in rows]
-    lines += ["", "nodes  time        reading  training  merging   efficiency  sent by each  memory    disk"]
+    lines += [
+        "",
+        "nodes  time        starting  reading  training  merging   efficiency  sent by each  memory    disk",
+    ]
     for cost in plan.costs:
         lines.append(
-            f"{cost.nodes:5}  {duration(cost.seconds):<10}  {duration(cost.reading):<7}  "
+            f"{cost.nodes:5}  {duration(cost.seconds):<10}  {duration(cost.starting):<8}  "
+            f"{duration(cost.reading):<7}  "
             f"{duration(cost.training):<8}  {duration(cost.merging):<8}  {cost.efficiency:10.0%}  "
             f"{size(cost.sent):<12}  {size(cost.memory):<8}  {size(cost.disk)}"
         )

@@ -22,6 +22,7 @@ from wordvec_ca.training.cluster.checkpoints import Storage
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.custody import Custody
+from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Encoded
@@ -30,6 +31,7 @@ from wordvec_ca.training.cluster.record import cluster_record
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals
 from wordvec_ca.training.interrupts import ended_by_signals
+from wordvec_ca.training.merge_plan import beyond_measured
 from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20
@@ -68,6 +70,8 @@ class Driver:
         What to do.
     callbacks : sequence of callable
         Receive each ``Progress``.
+    lease : Lease
+        Of the run, held.
     notice : callable or None
         Receives lines about nodes; by default they are warnings.
     """
@@ -76,9 +80,10 @@ class Driver:
         self,
         request: ClusterRequest,
         callbacks: Sequence[Callback],
+        lease: Lease,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self.request, self.config = request, request.config
+        self.request, self.config, self.lease = request, request.config, lease
         self.storage = Storage(request.storage)
         self.notice = notice or (lambda text: warnings.warn(text, stacklevel=4))
         self.speedometer = Speedometer(callbacks, self.notice)
@@ -119,6 +124,8 @@ class Driver:
             Whether the run began before.
         """
         request = self.request
+        if (warning := beyond_measured(self.config, request.nodes)) is not None:
+            self.notice(warning)
         with ExitStack() as stack:
             ray = stack.enter_context(connected(request.cluster, request.nodes, request.workers))
             self.members = Members(
@@ -208,7 +215,13 @@ class Driver:
         ledger = Ledger(self.config.epochs, tokens)
         self.ledger = ledger
         self.rounds = Rounds(
-            self.members, self.custody, ledger, self.config, self.request.merging, self.totals
+            self.members,
+            self.custody,
+            ledger,
+            self.config,
+            self.request.merging,
+            self.totals,
+            len(self.vocab),
         )
         self.rounds.restore = self._restore
         if former is not None:
@@ -222,6 +235,7 @@ class Driver:
             ready = self.rounds.ready()
             before = dict(self.totals.tallies)
             self._finish_checkpoint()
+            self.lease.check()
             self.rounds.round(ready, self._stopping)
             if ledger.epoch_ended:
                 self._end_epoch(before)
@@ -302,6 +316,7 @@ class Driver:
     def _begin_checkpoint(self) -> None:
         """Let a node write a checkpoint beside its training."""
         self._finish_checkpoint()
+        self.lease.check(now=True)
         member = next((m for m in self.members.living if m.version == self.rounds.version), None)
         if member is None:
             return
@@ -380,6 +395,7 @@ class Driver:
     def _save(self, counted: CorpusStats | None) -> FinishedRun:
         """Let a node write the model, fetch it, and drop the run if it is finished."""
         request = self.request
+        self.lease.check(now=True)
         interrupted = not self.ledger.finished
         began = time.monotonic()
         record = cluster_record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Trained
-from wordvec_ca.training.merge_plan import MergePlan
+from wordvec_ca.training.merge_plan import MergePlan, merges_of_nodes
 from wordvec_ca.training.schedule import Schedule
 
 SLOW = 2.0
@@ -74,6 +74,49 @@ class Totals:
         return (self.tallies.get(total, 0.0) - before.get(total, 0.0)) / n if n else math.nan
 
 
+def plan_of_nodes(
+    config: TrainConfig,
+    n_words: int,
+    n_tokens: int,
+    nodes: int,
+    threads: int,
+    given: Mapping[str, Any] | None = None,
+) -> MergePlan:
+    """Return how so many nodes merge; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
+    if nodes == 1:
+        return MergePlan.of(config, n_tokens, nodes)
+    merges = merges_of_nodes(config, n_words, n_tokens, nodes, threads)
+    return MergePlan.of(
+        config, n_tokens, nodes, {"merges_per_epoch": -(-merges // config.epochs), **(given or {})}
+    )
+
+
+def ask_to_merge(
+    group: Sequence[Member], plan: MergePlan, tokens: float, alpha: float, version: int
+) -> dict[Member, Any]:
+    """Ask several nodes for what they have learnt, each to reduce a slice of it, and all to apply that.
+
+    Parameters
+    ----------
+    group : sequence of Member
+    plan : MergePlan
+        Of so many.
+    tokens : float
+        Trained by each since the last merge, on average.
+    alpha : float
+        The learning rate meanwhile.
+    version : int
+        What the parameters are to become.
+    """
+    n = len(group)
+    slices = [member.actor.slices.options(num_returns=n).remote(n) for member in group]
+    merged = [
+        member.actor.reduce.remote(i, plan, tokens, alpha, *[of_one[i] for of_one in slices])
+        for i, member in enumerate(group)
+    ]
+    return {member: member.actor.apply.remote(version, *merged) for member in group}
+
+
 class Rounds:
     """Trains the epochs of a run, whoever dies or comes.
 
@@ -91,6 +134,8 @@ class Rounds:
         What of the plan of merges is set by hand.
     totals : Totals
         What was counted so far.
+    n_words : int
+        Vocabulary.
     """
 
     def __init__(
@@ -101,9 +146,10 @@ class Rounds:
         config: TrainConfig,
         given: Mapping[str, Any],
         totals: Totals,
+        n_words: int,
     ) -> None:
         self.members, self.custody, self.ledger = members, custody, ledger
-        self.config, self.given, self.totals = config, given, totals
+        self.config, self.given, self.totals, self.n_words = config, given, totals, n_words
         self.schedule = Schedule(config, ledger.total)
         self.version = 0
         self.loop: dict[str, Any] = {}
@@ -114,7 +160,14 @@ class Rounds:
 
     def plan(self, nodes: int) -> MergePlan:
         """Return how so many nodes merge."""
-        return MergePlan.of(self.config, self.ledger.total, nodes, self.given)
+        return plan_of_nodes(
+            self.config,
+            self.n_words,
+            self.ledger.total,
+            nodes,
+            max((member.workers for member in self.members.all), default=1),
+            self.given,
+        )
 
     def ready(self) -> list[Member]:
         """Return the nodes that can train now, having admitted those that came since the last merge."""
@@ -330,13 +383,7 @@ class Rounds:
         else:
             plan = self.plan(n)
             alpha = plan.rate * self.schedule.alpha(self.ledger.position)
-            slices = [m.actor.slices.options(num_returns=n).remote(n) for m in group]
-            merged = [
-                m.actor.reduce.remote(i, plan, tokens / n, alpha, *[of_one[i] for of_one in slices])
-                for i, m in enumerate(group)
-            ]
-            calls = {m: m.actor.apply.remote(version, *merged) for m in group}
-            del slices, merged
+            calls = ask_to_merge(group, plan, tokens / n, alpha, version)
         answers = self.members.results(calls)
         if len(answers) < n:
             versions = self.members.versions()

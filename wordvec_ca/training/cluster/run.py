@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from wordvec_ca.training.checkpoint import parse_interval
 from wordvec_ca.training.cluster.checkpoints import Storage
 from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.driver import Driver, FinishedRun
+from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.members import PATIENCE
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.shards import shards_of
@@ -94,7 +96,8 @@ def train_on_cluster(
     Raises
     ------
     DataError
-        The corpus cannot be used, there is no cluster, all nodes are lost, or training diverged.
+        The corpus cannot be used, there is no cluster, all nodes are lost, another driver works on the run,
+        or training diverged.
     ValueError
         An option is outside its limits.
     OutputExistsError
@@ -132,9 +135,10 @@ def train_on_cluster(
         command=command,
         settings=settings,
     )
-    _make_way(request)
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
-    return Driver(request, callbacks, notice).run(words)
+    with Lease(Storage(request.storage), notice or (lambda text: None)) as lease:
+        _make_way(request)
+        return Driver(request, callbacks, lease, notice).run(words)
 
 
 def resume_on_cluster(
@@ -166,14 +170,31 @@ def resume_on_cluster(
     Raises
     ------
     DataError
-        There is no such run, or its text has changed.
+        There is no such run, another driver works on it, or its text has changed.
     """
     request = ClusterRequest.read(place)
     changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
     if output is not None:
         changes["output"] = os.path.abspath(output)
     request = replace(request, **{name: value for name, value in changes.items() if value is not None})
-    return Driver(request, callbacks, notice).run(None, resumed=True)
+    with Lease(Storage(request.storage), notice or (lambda text: None)) as lease:
+        finished = _finished(request)
+        if finished is not None:
+            request.clear()
+            return finished
+        return Driver(request, callbacks, lease, notice).run(None, resumed=True)
+
+
+def _finished(request: ClusterRequest) -> FinishedRun | None:
+    """Return the run if its model is there: the driver died while it removed what the run needed."""
+    try:
+        with open(os.path.join(request.output, "config.json"), "rb") as file:
+            record = json.load(file)
+        if record["run"] != request.run or record["interrupted"]:
+            return None
+    except (OSError, KeyError, TypeError, ValueError):
+        return None
+    return FinishedRun(request.output, record, Vocab.load(os.path.join(request.output, "vocab.tsv")))
 
 
 def _make_way(request: ClusterRequest) -> None:
