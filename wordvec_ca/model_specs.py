@@ -223,6 +223,11 @@ OPTION_TRAITS = {
 """Options that only some models have, and the attribute of `ModelSpec` that tells."""
 
 
+def models_with_option(option: str) -> tuple[str, ...]:
+    """Return the names of the models that have an option of training."""
+    return models_with(OPTION_TRAITS[option]) if option in OPTION_TRAITS else MODELS
+
+
 def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
     """Return for people what each model has by default: the most common value first.
 

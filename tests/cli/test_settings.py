@@ -56,6 +56,36 @@ def test_a_run_from_python_leaves_settings_too(command, text) -> None:
     assert "corpus" not in tomllib.loads(Path("third/run.toml").read_text())
 
 
+def test_settings_of_a_run_from_python_have_no_option_of_another_model(command, text) -> None:
+    from wordvec_ca import TrainConfig, train
+
+    config = TrainConfig(model="skipgram", alpha=0.03, epochs=1, vector_size=8, workers=1)
+    train(text, config, output="first")  # attention_alpha follows alpha, but skipgram has no attention
+    assert "attention-alpha" not in tomllib.loads(Path("first/run.toml").read_text())
+    outcome = command("train", "--config", "first/run.toml", "-o", "second")
+    assert outcome.code == 0, outcome.err
+    assert vectors("first") == vectors("second")
+
+
+def test_settings_of_a_continued_run_from_python_say_what_is_usual_too(command, text) -> None:
+    from wordvec_ca import TrainConfig, train
+    from wordvec_ca.training import continued_config
+
+    train(text, TrainConfig(epochs=2, sample=0.01, vector_size=8, workers=1), output="old")
+    config = continued_config("old", {"epochs": 5, "sample": 1e-3, "workers": 1})
+    train(text, config, continue_from="old", output="first")
+    outcome = command("train", "--config", "first/run.toml", "-o", "second")
+    assert outcome.code == 0, outcome.err
+    assert vectors("first") == vectors("second")
+
+
+def test_first_vectors_and_subwords_are_refused_before_anything_is_read(command, text) -> None:
+    for more in ((), ("--dry-run",)):
+        outcome = command("train", text, "--subwords", "--init-vectors", "none.vec", *more)
+        assert outcome.code == 2
+        assert "--subwords" in outcome.err
+
+
 def test_a_resumed_run_leaves_the_settings_of_its_beginning(command, text) -> None:
     from wordvec_ca import TrainConfig, train
 

@@ -20,6 +20,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.report.attention import relative_attention, word_classes
+from wordvec_ca.report.facts import reproduction
 from wordvec_ca.report.page import render
 from wordvec_ca.report.svg import Scale, Series, chart
 from wordvec_ca.training.run import train
@@ -157,6 +158,14 @@ def test_relative_attention_is_one_on_average(tmp_path: Path, attention: str) ->
             math.exp(logits[2, 4] - logits[0, 1])
         )
     Elements(render(tmp_path / "m"))
+
+
+def test_a_command_that_was_not_recorded_has_the_options_of_the_command_line() -> None:
+    config = TrainConfig(cbow_mean=False, alpha=0.1, field=("title", "text"), hs=True, workers=1).resolved()
+    command = reproduction({}, config)["command"]
+    assert command == (
+        "cawv train CORPUS --model cbow --hs --alpha 0.1 --workers 1 --cbow-sum --field title --field text"
+    )
 
 
 def test_words_are_put_into_classes() -> None:

@@ -16,7 +16,7 @@ from wordvec_ca.cli.options import FILE
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
-from wordvec_ca.model_specs import MODELS, OPTION_TRAITS, models_with
+from wordvec_ca.model_specs import models_with_option
 
 
 @cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
@@ -68,6 +68,11 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(
             "--continue-from brings its own words and vectors: leave out --init-vectors and --read-vocab"
         )
+    if options["init_vectors"] and config.subwords:
+        raise click.UsageError(
+            "--init-vectors gives the vectors of words, which --subwords makes of n-grams: leave one of them "
+            "out, or --continue-from a fastText .bin or a model with n-grams"
+        )
     if options["valid"] == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if options["no_cache"] and options["keep_cache"]:
@@ -97,18 +102,13 @@ def _check_of_use(model: str, options: dict[str, Any]) -> None:
     """Raise a usage error for an option that the model does not have: who gives one means another model."""
     for name in sorted(_given(variables=False) & _foreign(model)):
         if name != "negatives" or options[name] != "exact":
-            models = ", ".join(_models_with(name))
+            models = ", ".join(models_with_option(name))
             raise click.UsageError(f"{_flag(name)} is for --model {models}, not for {model}")
-
-
-def _models_with(option: str) -> tuple[str, ...]:
-    """Return the models that have an option."""
-    return models_with(OPTION_TRAITS[option]) if option in OPTION_TRAITS else MODELS
 
 
 def _foreign(model: str) -> set[str]:
     """Return the options that a model does not have."""
-    return {name for name in click.get_current_context().params if model not in _models_with(name)}
+    return {name for name in click.get_current_context().params if model not in models_with_option(name)}
 
 
 def _flag(name: str) -> str:

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
+from wordvec_ca.model_specs import models_with_option
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.report.wording import shown
 
@@ -36,11 +37,17 @@ def _options(config: TrainConfig) -> list[str]:
     """Return the options that differ from the defaults, as on the command line."""
     usual, options = TrainConfig(model=config.model).resolved(), []
     for field in fields(TrainConfig):
+        if config.model not in models_with_option(field.name):
+            continue
         value, option = getattr(config, field.name), "--" + field.name.replace("_", "-")
         if field.name in ("model", "workers") or value != getattr(usual, field.name):
-            if isinstance(value, bool):
+            if field.name == "cbow_mean":
+                options.append(option if value else "--cbow-sum")
+            elif isinstance(value, bool):
                 options.append(option if value else option.replace("--", "--no-", 1))
-            else:
+            elif isinstance(value, tuple):
+                options += [word for entry in value for word in (option, shlex.quote(str(entry)))]
+            elif value is not None:
                 options += [option, shlex.quote(str(value))]
     return options
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
+from wordvec_ca.model_specs import models_with_option
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.text import absolute_name
 from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
@@ -81,13 +82,18 @@ class RunRequest:
     def as_settings(self) -> dict[str, Any]:
         """Return the request as settings for ``cawv train --config``.
 
-        They hold what is not the model's default, the number of workers, and the texts that are files.
+        They hold what is not the model's default, the number of workers, and the texts that are files. A
+        model that is trained further has other defaults, those of its first run: then they hold all options.
         """
-        default = TrainConfig(model=self.config.model).resolved()
+        model = self.config.model
+        default = TrainConfig(model=model).resolved()
         kept = {
-            name: value for name, value in self.config.as_dict().items() if value != getattr(default, name)
+            name: value
+            for name, value in self.config.as_dict().items()
+            if model in models_with_option(name)
+            and (self.continue_from is not None or value != getattr(default, name))
         }
-        settings: dict[str, Any] = {"corpus": absolute_names(self.corpus), "model": self.config.model, **kept}
+        settings: dict[str, Any] = {"corpus": absolute_names(self.corpus), "model": model, **kept}
         settings["workers"] = self.config.workers
         settings["valid"] = next(iter(absolute_names(self.valid) or []), None)
         settings["continue_from"] = _absolute(self.continue_from)
