@@ -64,7 +64,7 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "cbow-attn w20": (ATTENTION,),
     "cbow-attn near:2,far": ({**ATTENTION, "parts": "near:2,far"},),
     "cbow near:2,far": ({**MEAN, "parts": "near:2,far"},),
-    "control: cbow w1 | cbow-attn w20": ({**SMALL, **HALF, "window": 1}, {**ATTENTION, **HALF}),
+    "control: cbow w1 + cbow-attn w20": ({**SMALL, **HALF, "window": 1}, {**ATTENTION, **HALF}),
     "cbow-attn near:2,all:20": ({**ATTENTION, "parts": "near:2,all:20"},),
     "cbow-attn near:2:17,far": ({**ATTENTION, "parts": "near:2:17,far"},),
     "cbow-attn near:1,far": ({**ATTENTION, "parts": "near:1,far"},),
@@ -89,10 +89,13 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
 """Recipes by name, the most important ones first; of two models, the vectors stand side by side."""
 
 BASELINES = ("cbow w1", "cbow w2", "cbow w5", "cbow w20", "cbow w20, reduced", "cbow-attn w20")
+COMPARISON = "## The chosen recipe against the others"
+"""Heading of the second table of the page."""
+
 BILSTM = ("cbow w1", "cbow w20", "cbow-attn w20", "cbow-attn near:2,far", "ssg w5", "skipgram w5")
 """Recipes that ling2015/windows.py tags with an LSTM."""
 
-CONTROL = "control: cbow w1 | cbow-attn w20"
+CONTROL = "control: cbow w1 + cbow-attn w20"
 
 CHOICE = {"dev": "V, EWT dev", "rg65": "rg65", "mturk287": "mturk287"}
 REPORTED = {
@@ -303,6 +306,13 @@ def rows_of_page(page: Path) -> list[Row]:
     ]
 
 
+def comparison_of_page(page: Path, best: str) -> str:
+    """Return the comparison that the page has already, if it is of this recipe, else nothing."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    found = text.partition(COMPARISON)[2].partition("<!-- end")[0].strip()
+    return found if f"| {best} less" in found else ""
+
+
 def plot(rows: Sequence[Row], figures: Path) -> None:
     """Draw V-measure against similarity, a point for each recipe."""
     import matplotlib
@@ -386,6 +396,10 @@ def text_of(options: argparse.Namespace) -> str:
         if not several
         else ("95 % from seeds and items; bold: p below .05 after Holm's correction over the table.")
     )
+    body = [[rival, *(cell(rival, key) for key in keys)] for rival in rivals]
+    comparison = comparison_of_page(options.page, best)
+    if cells:
+        comparison = table((f"{best} less", *(REPORTED[key] for key in keys)), body) + f"\n\n{one}"
     return "\n\n".join(
         [
             f"Wikipedia, {lines_said(options.lines)}, cased; {COMMON['vector_size']} dimensions, "
@@ -395,16 +409,13 @@ def text_of(options: argparse.Namespace) -> str:
             "at .025. V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the "
             "mean of 5. Tagging: linear probe. Similarity: Spearman. ap: purity. Sentences: Pearson, SIF for "
             "all. Empty: not judged by it. Rows of recipes whose runs are not at hand stay as an earlier "
-            "call of this command wrote them.",
+            "call of this command wrote them, "
+            "and so does the comparison.",
             table(headings, [[row.get(heading, "") for heading in headings] for row in rows]),
             f"Chosen by the first three columns (V plus the mean of rg65 and mturk287): **{best}**.",
             "![Syntax against similarity](figures/frontier.svg)",
-            "## The chosen recipe against the others",
-            table(
-                (f"{best} less", *(REPORTED[key] for key in keys)),
-                [[rival, *(cell(rival, key) for key in keys)] for rival in rivals],
-            ),
-            one,
+            COMPARISON,
+            comparison,
         ]
     )
 
