@@ -2,27 +2,29 @@ r"""The drop-in beside gensim: the same calls, once with each import; quality an
 
     python scripts/quality/dropin.py similarity CORPUS --pairs ws353.tsv rg65.tsv mturk287.tsv
     python scripts/quality/dropin.py speed CORPUS
+    python scripts/quality/dropin.py beside-train CORPUS
 
-Both write a section of docs/measurements/gensim-dropin.md. ``similarity`` trains cbow and skip-gram with
+Each writes a section of docs/measurements/gensim-dropin.md. ``similarity`` trains cbow and skip-gram with
 negative sampling and with hierarchical softmax, some seeds each, and compares Spearman correlations with
-human judgements. ``speed`` times ``train()`` alone, the vocabulary being built, in processes of their own, in
-alternation: from a file and from a list of lists of words; and ``cawv train`` with the same options.
+human judgements. ``speed`` times both from a file and from a list of lists of words; ``beside-train`` the
+drop-in's ``corpus_file`` and ``cawv train`` with the same options.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from measurement_page import FOLDER, table, write_section
+
+from wordvec_ca import TrainConfig, train
 
 PAGE = FOLDER / "gensim-dropin.md"
 TITLE = "The drop-in beside gensim"
@@ -101,6 +103,16 @@ def similarity(options: argparse.Namespace) -> None:
                         f"{statistics.mean(means):.4f}",
                         flush=True,
                     )
+            write_quality(found, list(pairs), options, time.monotonic() - started)
+
+
+def write_quality(
+    found: dict[tuple[str, int], dict[str, list[float]]],
+    sets: list[str],
+    options: argparse.Namespace,
+    seconds: float,
+) -> None:
+    """Write the table of correlations, of the seeds that are there."""
     rows = []
     for (name, hs), scores in found.items():
         theirs, ours = scores["gensim"], scores["drop-in"]
@@ -109,95 +121,148 @@ def similarity(options: argparse.Namespace) -> None:
         rows.append(
             (
                 name,
-                "hs=1, negative=0" if hs else "negative=5",
+                loss_of(hs),
                 *(f"{statistics.mean(s):.3f} ({' '.join(f'{x:.3f}' for x in s)})" for s in (theirs, ours)),
                 f"{statistics.mean(gains):+.3f}",
                 f"{noise:.3f}",
             )
         )
     columns = ("model", "loss", "gensim: mean (each seed)", "drop-in", "difference", "spread of seeds")
-    told = (
-        f"{options.words:,} words, {options.epochs} epoch{'s' * (options.epochs > 1)}, "
-        f"{', '.join(pairs)}; mean Spearman over the sets."
-    )
+    told = f"{options.words:,} words, {epochs_of(options)}, {', '.join(sets)}; mean Spearman over the sets."
     body = f"## Quality\n\n{told}\n\n{table(columns, rows)}"
-    write_section(PAGE, TITLE, "quality", body, time.monotonic() - started)
+    write_section(PAGE, TITLE, "quality", body, seconds)
 
 
 # ---- speed ------------------------------------------------------------------------------------------------
 
 
-def one_run(options: argparse.Namespace) -> None:
-    """Time one call of ``train`` in this process; print seconds as JSON."""
-    model = settings(options.sg, options.hs)
-    if options.whose == "cawv":
-        from wordvec_ca import TrainConfig, train
+@dataclass(frozen=True)
+class Way:
+    """A way to train: whose trainer, and from a list of lists of words or from a file."""
 
-        begun = time.process_time(), time.monotonic()
-        name = "skipgram" if options.sg else "cbow"
+    whose: str
+    lists: bool = False
+
+
+WAYS = [Way("gensim"), Way("drop-in"), Way("cawv"), Way("gensim", lists=True), Way("drop-in", lists=True)]
+
+
+def processor_seconds(
+    way: Way, path: Path, sentences: list[list[str]], sg: int, hs: int, workers: int, epochs: int
+) -> tuple[float, float]:
+    """Train once; return seconds of all threads together, of everything and of ``train()`` alone."""
+    begun = time.process_time()
+    if way.whose == "cawv":
         config = TrainConfig(
-            model=name, window=5, min_count=5, hs=bool(options.hs), negative=model["negative"], epochs=1,
-            workers=options.workers, tokenizer="whitespace", lowercase=False, alpha=0.025,
-            cbow_update="word2vec",
+            model="skipgram" if sg else "cbow", window=5, min_count=5, hs=bool(hs), negative=5 * (1 - hs),
+            negatives=None if sg or hs else "exact", epochs=epochs, workers=workers, tokenizer="whitespace",
+            lowercase=False, alpha=0.025, cbow_update="word2vec",
         )  # fmt: skip
-        record = train(options.corpus, config, progress=False).record
-        wall = record["timings"]["training_seconds"]
-        print(json.dumps({"wall": wall, "cpu": min(time.process_time() - begun[0], wall * options.workers)}))
-        return
-    source: dict[str, Any] = {"corpus_file": options.corpus}
-    if options.lists:
-        with open(options.corpus, encoding="utf-8") as file:
-            source = {"corpus_iterable": [line.split() for line in file]}
-    made = word2vec(options.whose)(workers=options.workers, epochs=1, **model)
-    made.build_vocab(**source)
-    begun = time.process_time(), time.monotonic()
-    made.train(**source, epochs=1, total_examples=made.corpus_count, total_words=made.corpus_total_words)
-    print(json.dumps({"cpu": time.process_time() - begun[0], "wall": time.monotonic() - begun[1]}))
+        train(path, config, progress=False)
+        return time.process_time() - begun, float("nan")
+    source = {"corpus_iterable": sentences} if way.lists else {"corpus_file": str(path)}
+    model = word2vec(way.whose)(workers=workers, epochs=epochs, **settings(sg, hs))
+    model.build_vocab(**source)
+    counted = time.process_time()
+    model.train(
+        **source, epochs=epochs, total_examples=model.corpus_count, total_words=model.corpus_total_words
+    )
+    return time.process_time() - begun, time.process_time() - counted
+
+
+def medians(
+    ways: list[Way],
+    path: Path,
+    sentences: list[list[str]],
+    kind: tuple[int, int],
+    workers: int,
+    options: argparse.Namespace,
+) -> dict[Way, tuple[float, float]]:
+    """Return the median seconds of each way, of everything and of ``train()`` alone, in alternation."""
+    found: dict[Way, list[tuple[float, float]]] = {way: [] for way in ways}
+    for _ in range(options.rounds):
+        for way in ways:
+            found[way].append(processor_seconds(way, path, sentences, *kind, workers, options.epochs))
+    return {way: tuple(map(statistics.median, zip(*times, strict=True))) for way, times in found.items()}
+
+
+def prepared(options: argparse.Namespace, folder: str) -> tuple[Path, list[list[str]]]:
+    """Return a file of words and its sentences; everything has been imported and used once."""
+    path, little = Path(folder) / "words.txt", Path(folder) / "little.txt"
+    first_words(options.corpus, options.words, path)
+    with open(path, encoding="utf-8") as file:
+        sentences = [line.split() for line in file]
+    little.write_text("\n".join(" ".join(words) for words in sentences[:500]), "utf-8")
+    for way in WAYS:
+        processor_seconds(way, little, sentences[:500], 0, 0, 1, 1)
+    return path, sentences
 
 
 def speed(options: argparse.Namespace) -> None:
-    """Time ``train`` from files and lists, with one worker and two."""
+    """Time training from files and lists, with one worker and two, beside gensim."""
     started, rows = time.monotonic(), []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "words.txt"
-        first_words(options.corpus, options.words, path)
-        for name, sg, hs in KINDS:
-            for workers in options.workers:
-                rows.append(speed_row(path, name, sg, hs, workers, options))
-                print(rows[-1], flush=True)
-    columns = (
-        *("model", "loss", "workers", "gensim, file", "drop-in, file", "ratio", "cawv train"),
-        *("gensim, lists", "drop-in, lists", "ratio"),
+    columns = ("model", "loss", "workers") + tuple(
+        f"{source}: {cell}"
+        for source in ("file", "lists")
+        for cell in ("gensim", "drop-in", "ratio", "`train()`")
     )
     told = (
-        f"{options.words:,} words, one epoch, {options.rounds} rounds in alternation, medians: thousands of "
-        "words per second of processor time (of all threads together, so that other programs on the machine "
-        "count little), `train()` alone; of `cawv train` the training loop alone."
+        f"{options.words:,} words, {epochs_of(options)}, {rounds_of(options)}, in one process: seconds of "
+        "processor time of all threads together (so that other programs on the machine count little), "
+        "vocabulary and training; and gensim's as a multiple of the drop-in's, of both and of `train()`."
     )
-    write_section(
-        PAGE, TITLE, "speed", f"## Speed\n\n{told}\n\n{table(columns, rows)}", time.monotonic() - started
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        path, sentences = prepared(options, folder)
+        for workers in options.workers:
+            for name, sg, hs in KINDS:
+                times = medians(WAYS, path, sentences, (sg, hs), workers, options)
+                cells = []
+                for lists in (False, True):
+                    theirs, ours = times[Way("gensim", lists)], times[Way("drop-in", lists)]
+                    cells += [f"{theirs[0]:.2f}", f"{ours[0]:.2f}", f"{theirs[0] / ours[0]:.1f}"]
+                    cells.append(f"{theirs[1] / ours[1]:.1f}")
+                rows.append((name, loss_of(hs), str(workers), *cells))
+                print(rows[-1], flush=True)
+                body = f"## Speed\n\n{told}\n\n{table(columns, rows)}"
+                write_section(PAGE, TITLE, "speed", body, time.monotonic() - started)
 
 
-def speed_row(
-    path: Path, name: str, sg: int, hs: int, workers: int, options: argparse.Namespace
-) -> tuple[str, ...]:
-    """Return a row of the table of speeds."""
-    ways = [("gensim", 0), ("drop-in", 0), ("cawv", 0), ("gensim", 1), ("drop-in", 1)]
-    seconds: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
-    for _ in range(options.rounds):
-        for whose, lists in ways:
-            command = [sys.executable, __file__, "one-run", str(path), "--whose", whose]
-            command += ["--sg", str(sg), "--hs", str(hs), "--workers", str(workers), "--lists", str(lists)]
-            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            seconds[whose, lists].append(json.loads(out.splitlines()[-1])["cpu"])
-    rates = {way: options.words / statistics.median(each) / 1e3 for way, each in seconds.items()}
-    cells = []
-    for lists in (0, 1):
-        theirs, ours = rates["gensim", lists], rates["drop-in", lists]
-        cells += [f"{theirs:,.0f}", f"{ours:,.0f}", f"{ours / theirs:.1f}"]
-    cells.insert(3, f"{rates['cawv', 0]:,.0f}")
-    return (name, "hs=1, negative=0" if hs else "negative=5", str(workers), *cells)
+def beside_train(options: argparse.Namespace) -> None:
+    """Time the drop-in's ``corpus_file`` beside ``cawv train`` with the same options."""
+    started, rows = time.monotonic(), []
+    ways = [Way("cawv"), Way("drop-in")]
+    columns = ("model", "loss", "workers", "cawv train", "`corpus_file`", "difference")
+    told = (
+        f"{options.words:,} words, {epochs_of(options)}, {rounds_of(options)}: seconds of processor time "
+        "from the file to vectors, with the same options (for CBOW with `--negatives exact`, as the drop-in "
+        "has them)."
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path, sentences = prepared(options, folder)
+        for workers in options.workers:
+            for name, sg, hs in KINDS:
+                times = medians(ways, path, sentences, (sg, hs), workers, options)
+                theirs, ours = (times[way][0] for way in ways)
+                difference = f"{ours / theirs - 1:+.1%}"
+                rows.append((name, loss_of(hs), str(workers), f"{theirs:.2f}", f"{ours:.2f}", difference))
+                print(rows[-1], flush=True)
+                body = f"## Beside `cawv train`\n\n{told}\n\n{table(columns, rows)}"
+                write_section(PAGE, TITLE, "beside train", body, time.monotonic() - started)
+
+
+def loss_of(hs: int) -> str:
+    """Return the options of a loss."""
+    return "hs=1, negative=0" if hs else "negative=5"
+
+
+def rounds_of(options: argparse.Namespace) -> str:
+    """Return how often everything was timed, in words."""
+    return f"medians of {options.rounds} rounds in alternation" if options.rounds > 1 else "once, in turn"
+
+
+def epochs_of(options: argparse.Namespace) -> str:
+    """Return how many epochs there are, in words."""
+    return f"{options.epochs} epoch{'s' * (options.epochs > 1)}"
 
 
 def main() -> None:
@@ -211,18 +276,17 @@ def main() -> None:
     quality.add_argument("--seeds", type=int, default=3)
     quality.add_argument("--epochs", type=int, default=1)
     quality.set_defaults(run=similarity)
-    timed = commands.add_parser("speed")
-    timed.add_argument("corpus")
-    timed.add_argument("--words", type=int, default=3_000_000)
-    timed.add_argument("--rounds", type=int, default=3)
-    timed.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    timed.set_defaults(run=speed)
-    one = commands.add_parser("one-run")
-    one.add_argument("corpus")
-    one.add_argument("--whose")
-    for name in ("--sg", "--hs", "--workers", "--lists"):
-        one.add_argument(name, type=int)
-    one.set_defaults(run=one_run)
+    for name, run, words, rounds, epochs in (
+        ("speed", speed, 1_000_000, 3, 1),
+        ("beside-train", beside_train, 2_000_000, 5, 5),
+    ):
+        timed = commands.add_parser(name)
+        timed.add_argument("corpus")
+        timed.add_argument("--words", type=int, default=words)
+        timed.add_argument("--rounds", type=int, default=rounds)
+        timed.add_argument("--epochs", type=int, default=epochs)
+        timed.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+        timed.set_defaults(run=run)
     options = parser.parse_args()
     options.run(options)
 

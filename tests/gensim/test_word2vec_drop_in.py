@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wordvec_ca.gensim as drop_in
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import Phrases, Word2Vec
 from wordvec_ca.gensim.models.phrases import ENGLISH_CONNECTOR_WORDS, Phraser
@@ -61,7 +62,7 @@ def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: py
     with pytest.raises(OSError, match="No space"):
         ours.save_for_gensim(path)
     assert {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == files
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match=r"no folder"):
         ours.save_for_gensim(tmp_path / "none" / "m.model")
 
 
@@ -111,6 +112,13 @@ def test_rare_words_of_a_file(tmp_path: Path) -> None:
     few = Word2Vec(min_count=100)
     few.build_vocab(corpus_file=str(text))
     assert (len(few.wv), few.corpus_total_words) == (0, 19)
+
+
+def test_what_is_not_here_says_where_it_is() -> None:
+    with pytest.raises(AttributeError, match=r"no 'utils'.*from gensim"):
+        drop_in.utils  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no 'Doc2Vec'.*FastText, KeyedVectors, Phrases, Word2Vec"):
+        drop_in.models.Doc2Vec  # noqa: B018
 
 
 def test_windows_as_wide_as_sentences() -> None:

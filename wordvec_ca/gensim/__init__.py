@@ -8,3 +8,10 @@ be installed. docs/tutorials/from-gensim.md has a table of every parameter, and 
 from wordvec_ca.gensim import models
 
 __all__ = ["models"]
+
+
+def __getattr__(name: str) -> object:
+    """Say where the rest of gensim is."""
+    raise AttributeError(
+        f"wordvec_ca.gensim has no {name!r}: it has models, for word vectors; take the rest from gensim"
+    )

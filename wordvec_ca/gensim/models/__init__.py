@@ -17,3 +17,10 @@ __all__ = [
     "phrases",
     "word2vec",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Say where the rest of gensim's models are."""
+    raise AttributeError(
+        f"wordvec_ca.gensim.models has no {name!r}: it has {', '.join(__all__[:4])}; take others from gensim"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,6 +134,18 @@ class FastText(Word2Vec):
             max_final_vocab=max_final_vocab,
             shrink_windows=shrink_windows,
         )
+
+    @classmethod
+    def load_fasttext_format(cls, model_file: str | os.PathLike[str], encoding: str = "utf-8") -> FastText:
+        """Warn, and return ``load_facebook_model(model_file)``: gensim's name for it until 4.
+
+        Parameters
+        ----------
+        model_file : path
+        encoding : str, default "utf-8"
+        """
+        warnings.warn("use load_facebook_model", DeprecationWarning, stacklevel=2)
+        return load_facebook_model(model_file, encoding)
 
     def estimate_memory(
         self, vocab_size: int | None = None, report: dict[str, int] | None = None
