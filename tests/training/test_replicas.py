@@ -238,3 +238,10 @@ def test_threads_of_a_replica_stay_where_they_share_a_cache(
     assert cpu_groups([4] * 4, tmp_path)[0] == {0, 2, 4, 6}
     assert cpu_groups([4, 4], tmp_path) == [None, None], "other work may be on the other half"
     assert cpu_groups([8, 8], tmp_path / "nothing") == [None, None]
+
+
+def test_more_replicas_than_threads_are_not_made_in_silence() -> None:
+    config = TrainConfig(vector_size=4, epochs=1, workers=1, replicas=2)
+    with pytest.warns(UserWarning, match="replicas is 2.*there will be 1"):
+        model = train([["a", "b"]] * 50, config)
+    assert model.record["replicas"]["replicas"] == 1

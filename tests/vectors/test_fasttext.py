@@ -168,3 +168,11 @@ def test_words_that_are_not_utf8(tmp_path):
     kv = KeyedVectors.load(tmp_path / "v", errors="surrogateescape")
     kv.save(tmp_path / "again", format="fasttext", errors="surrogateescape")
     assert (tmp_path / "again").read_bytes() == data
+
+
+@pytest.mark.parametrize(("negative", "loss"), [(0, 1), (5, 2)])
+def test_the_loss_is_that_of_the_training(tmp_path, negative, loss):
+    config = {"model": "cbow", "hs": True, "negative": negative}
+    vectors = KeyedVectors(["a", "b"], np.eye(2, dtype=np.float32), np.array([2, 1]), {"config": config})
+    vectors.save(tmp_path / "v.bin", format="fasttext")
+    assert read_model(tmp_path / "v.bin").options.loss == loss

@@ -307,6 +307,13 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
             raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
     elif doubt := config.doubt():
         warnings.warn(doubt, stacklevel=3)
+    assert config.workers is not None
+    if (config.replicas or 1) > config.workers:
+        warnings.warn(
+            f"replicas is {config.replicas}, but each needs a thread and workers is {config.workers}: "
+            f"there will be {config.workers}",
+            stacklevel=3,
+        )
     kernels.load(config.backend)  # fails at once if it cannot run here
     parse_interval(request.checkpoint_every)
     if request.output is not None:

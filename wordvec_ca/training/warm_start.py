@@ -76,7 +76,7 @@ def _former_config(directory: str | os.PathLike[str]) -> TrainConfig:
 def _check_same_shape(former: TrainConfig, config: TrainConfig, directory: str | os.PathLike[str]) -> None:
     former, config = former.resolved(), config.resolved()
     fixed = ["model", "vector_size", "lowercase", "tokenizer"]
-    fixed += ["window"] if former.spec.knows_places else []
+    fixed += ["window"] if former.spec.knows_places or former.parts else []
     fixed += ["attention"] if former.spec.attends else []
     fixed += ["parts"] if former.spec.averages else []
     fixed += ["subwords", "min_n", "max_n", "buckets"] if former.subwords or config.subwords else []

@@ -34,7 +34,7 @@ from wordvec_ca.vectors.table import GrowingRows, VectorTable, row_blocks
 MAGIC = 793712314
 VERSION = 12
 CBOW, SKIPGRAM, SUPERVISED = 1, 2, 3
-NEGATIVE_SAMPLING = 2
+HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
 
 _HEADER = struct.Struct("<2i")
 _OPTIONS = struct.Struct("<12id")
@@ -452,4 +452,6 @@ def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
     found = {names[name]: config[name] for name in names if isinstance(config.get(name), int)}
     pairwise = any(spec.name == config.get("model") and spec.pairwise for spec in SPECS)
     found["model"] = SKIPGRAM if pairwise else CBOW
+    if config.get("hs") and not config.get("negative"):
+        found["loss"] = HIERARCHICAL_SOFTMAX
     return found | ({"t": config["sample"]} if isinstance(config.get("sample"), int | float) else {})
