@@ -280,6 +280,7 @@ def test_the_driver_dies_while_it_saves_and_is_resumed(machines, text, tmp_path,
         assert (model / "config.json").read_bytes() == before
         assert finished.record["trained_fraction"] == 1.0
         assert finished.load().vocab == finished.vocab
+        assert not glob.glob(os.path.join(tempfile.gettempdir(), f"cawv-{finished.record['run']}*"))
         assert [path.name for path in tmp_path.iterdir()] == ["model"]
     else:
         finished = resume_on_cluster(model, notice=lambda text: None)

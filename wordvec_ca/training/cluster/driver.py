@@ -420,6 +420,7 @@ class Driver:
                     {member: member.actor.save.remote(request.run, record, self.history)}
                 )
                 if member in files and self._fetch(member, files[member], folder):
+                    self.members.results({member: member.actor.tidy.remote(request.run)})
                     break
         self.totals.took("saving", began)
         if not interrupted:
