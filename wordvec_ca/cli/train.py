@@ -372,6 +372,7 @@ def _print_plan(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -
             config,
             vocab=_given_vocab(options),
             continue_from=options["continue_from"],
+            no_cache=options["no_cache"],
             progress=progress,
         )
     show(describe(result))

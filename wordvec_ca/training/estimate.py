@@ -71,6 +71,7 @@ def plan(
     *,
     vocab: Vocab | str | os.PathLike[str] | None = None,
     continue_from: str | os.PathLike[str] | None = None,
+    no_cache: bool = False,
     progress: ReadingProgress | None = None,
 ) -> Plan:
     """Count the corpus, time the training loop for a moment, and work out what the run will need.
@@ -105,7 +106,7 @@ def plan(
         n_parameters=n_parameters(config, len(words)),
         replicas=replicas,
         memory_bytes=memory_bytes(config, len(words), replicas) + OVERHEAD,
-        cache_bytes=4 * (stats.kept_tokens + stats.lines),
+        cache_bytes=0 if no_cache else 4 * (stats.kept_tokens + stats.lines),
         model_bytes=saved_bytes(config, len(words)),
         words_per_second=speed,
         training_seconds=None if speed is None else stats.kept_tokens * config.epochs / speed,
@@ -148,8 +149,12 @@ def describe(plan: Plan) -> str:
         ("memory", f"{size(plan.memory_bytes)} while training{copies}"),
         (
             "disk",
-            f"{size(plan.cache_bytes)} for the encoded text (twice that for a moment), "
-            f"{size(plan.model_bytes)} for the model",
+            (
+                f"{size(plan.cache_bytes)} for the encoded text (twice that for a moment), "
+                if plan.cache_bytes
+                else ""
+            )
+            + f"{size(plan.model_bytes)} for the model",
         ),
     ]
     if plan.words_per_second is None or plan.training_seconds is None:
