@@ -39,7 +39,9 @@ static double squares(const float *x, size_t n)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"cbow", "skipgram", "ssg", "cwindow", "cbow-attn"};
+    static const struct { const char *name; int composition, bands; } models[] = {
+        {"cbow", 'm', 1}, {"skipgram", 'p', 1}, {"ssg", 'p', SLOTS}, {"cwindow", 's', 1}, {"cbow-attn", 'a', 1},
+    };
     static int32_t tokens[TOKENS], pool[TUPLES * DRAWN];
     const TrainChunk train = argc == 2 ? sgns_kernel(argv[1]) : 0;
     if (!train)
@@ -48,12 +50,13 @@ int main(int argc, char **argv)
         tokens[i] = i % 26 == 25 ? -1 : (int32_t)(pseudo_random(WORDS) * (uint64_t)pseudo_random(WORDS) / WORDS);
     for (int i = 0; i < TUPLES * DRAWN; i++)
         pool[i] = (int32_t)pseudo_random(WORDS);
-    for (int model = MODEL_CBOW; model <= MODEL_CBOW_ATTN; model++) {
-        const int parts = model == MODEL_SSG || model == MODEL_CWINDOW ? SLOTS : 1;
-        const int attends = model == MODEL_CBOW_ATTN;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        const int composition = models[m].composition, bands = models[m].bands;
+        const int side_by_side = composition == 's' ? SLOTS : 1, parts = bands * side_by_side;
+        const int attends = composition == 'a';
         const Hyper hyper = {
-            .model = model, .width = WIDTH, .out_width = model == MODEL_CWINDOW ? SLOTS * WIDTH : WIDTH,
-            .bands = model == MODEL_SSG ? SLOTS : 1, .window = WINDOW, .drawn = DRAWN,
+            .composition = composition, .width = WIDTH, .out_width = side_by_side * WIDTH,
+            .bands = bands, .window = WINDOW, .drawn = DRAWN,
             .shared_by = parts == 1 ? 4 : 1, .alpha_begin = 0.1f, .alpha_end = 0.01f,
             .word_stride = attends ? PADDED_SLOTS : 0, .word_slots = attends, .use_slots = attends,
             .attention_rate = 1, .attention_clip = 10, .merge_every = 1 << 30,
@@ -74,7 +77,7 @@ int main(int argc, char **argv)
         const int status = train(&task);
         if (status)
             return 1;
-        printf("%s %.9g %.9g\n", names[model], stats[STAT_LOSS] / stats[STAT_EXAMPLES],
+        printf("%s %.9g %.9g\n", models[m].name, stats[STAT_LOSS] / stats[STAT_EXAMPLES],
                squares(inputs, n_inputs) + squares(outputs, n_outputs) + squares(word_logits, WORDS * PADDED_SLOTS));
     }
     return 0;
