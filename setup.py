@@ -54,6 +54,7 @@ EXTENSIONS = [
         extra_compile_args=FLAGS,
     ),
     Extension("wordvec_ca.kernels._decimals", ["kernels/_decimals.pyx"], extra_compile_args=FLAGS),
+    Extension("wordvec_ca.kernels._replicas", ["kernels/_replicas.pyx"], extra_compile_args=FLAGS),
 ]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 try:
-    from wordvec_ca.kernels._sgns import compiler, hyper_fields, isas, merge_replicas
+    from wordvec_ca.kernels._sgns import compiler, hyper_fields, isas
     from wordvec_ca.kernels._sgns import train_chunk as compiled_train_chunk
 except ModuleNotFoundError as error:
     if error.name != "wordvec_ca.kernels._sgns":
@@ -35,6 +35,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from wordvec_ca.kernels._decimals import read_rows, write_rows
     from wordvec_ca.kernels._ngrams import distinct_words, ngram_keys, word_ngrams
+    from wordvec_ca.kernels._replicas import add_delta, delta_of, merge_replicas, sum_of_deltas
     from wordvec_ca.kernels._text import (
         CHARACTER_CLASSES,
         LINE_END,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_ngrams": ("distinct_words", "ngram_keys", "word_ngrams"),
     "_decimals": ("read_rows", "write_rows"),
+    "_replicas": ("add_delta", "delta_of", "merge_replicas", "sum_of_deltas"),
     "_text": (
         *("CHARACTER_CLASSES", "LINE_END", "UNICODE_VERSION", "Lexicon", "PhraseTable", "character_classes"),
         *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
@@ -84,6 +86,7 @@ __all__ = [
     "Renumbered",
     "TextStats",
     "TrainChunk",
+    "add_delta",
     "aligned_zeros",
     "best_answers",
     "best_states",
@@ -91,6 +94,7 @@ __all__ = [
     "compiler",
     "count_strange",
     "cut_point",
+    "delta_of",
     "distinct_words",
     "expectations",
     "huffman_paths",
@@ -105,6 +109,7 @@ __all__ = [
     "read_rows",
     "renumber",
     "row_products",
+    "sum_of_deltas",
     "vocabulary_lines",
     "word_ngrams",
     "write_rows",

@@ -32,8 +32,3 @@ def train_chunk(
     isa: str,
 ) -> None:
     """Train on one chunk of encoded text; see ``sgns_reference.train_chunk`` for the arguments."""
-
-def merge_replicas(
-    base: NDArray[np.float32], replicas: tuple[NDArray[np.float32], ...], factors: NDArray[np.float32]
-) -> None:
-    """Merge the same rows of several replicas, in place."""

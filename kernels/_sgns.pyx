@@ -3,7 +3,6 @@
 
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
 
 
 cdef extern from "sgns.h" nogil:
@@ -244,54 +243,3 @@ def train_chunk(
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
     if status == -3:
         raise ValueError("the training loop does not know this composition of a hidden vector")
-
-
-cdef void add_up(float *base, float **replicas, int n, const float *factors, int64_t rows, int64_t width) noexcept nogil:
-    """Merge rows: base += factor * (sum of the replicas' deltas), and every replica becomes the base."""
-    cdef int64_t row, k
-    cdef int i
-    cdef float total, factor
-    cdef bint moved
-    for row in range(rows):
-        factor = factors[row]
-        moved = False
-        for i in range(n):
-            if memcmp(base, replicas[i], width * sizeof(float)):
-                moved = True
-        if moved:  # rows that nobody touched are only read
-            for k in range(width):
-                total = 0
-                for i in range(n):
-                    total = total + (replicas[i][k] - base[k])
-                base[k] = base[k] + factor * total
-            for i in range(n):
-                memcpy(replicas[i], base, width * sizeof(float))
-        base += width
-        for i in range(n):
-            replicas[i] += width
-
-
-cdef enum:
-    MOST_REPLICAS = 1024
-
-
-def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const float[::1] factors not None) -> None:
-    """Merge the same rows of several replicas, in place; see ``merge_rule.merged_rows`` for what it does.
-
-    ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` as many arrays of its shape,
-    ``factors`` (n_rows,) what the sum of their deltas is multiplied by. The GIL is released.
-    """
-    cdef float *rows[MOST_REPLICAS]
-    cdef float[:, ::1] replica
-    cdef int n = len(replicas), i
-    if not 1 <= n <= MOST_REPLICAS or factors.size != base.shape[0]:
-        raise ValueError("the arrays do not fit each other")
-    for i in range(n):
-        replica = replicas[i]
-        if replica.shape[0] != base.shape[0] or replica.shape[1] != base.shape[1]:
-            raise ValueError("the arrays do not fit each other")
-        rows[i] = &replica[0, 0] if base.size else NULL
-    if base.size == 0:
-        return
-    with nogil:
-        add_up(&base[0, 0], rows, n, &factors[0], base.shape[0], base.shape[1])

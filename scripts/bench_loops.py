@@ -47,7 +47,7 @@ class Loop:
             tokens = trainer.tokens[begin : begin + size]
             replica.kernel(
                 worker.hyper, tokens, replica.keep, replica.pool, trainer.model.shared, worker.private,
-                replica.lock, worker.rng, worker.stats,
+                replica.lock, worker.rng, worker.stats, trainer.model.paths,
             )  # fmt: skip
             words += int(np.count_nonzero(tokens >= 0))
             last = time.thread_time() - started

@@ -23,7 +23,7 @@ from wordvec_ca.training.cluster import check_cluster_address, cost, lease
 from wordvec_ca.training.cluster.checkpoints import Storage
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
-from wordvec_ca.training.cluster.node import Node, end_of_line, halved, whole
+from wordvec_ca.training.cluster.node import Node, end_of_line
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
@@ -113,16 +113,6 @@ def test_stripes_are_the_text_whatever_its_pieces() -> None:
         if cut == 1000:
             first = parts
     assert parts == first
-
-
-def test_halves_are_near_and_as_often_too_small_as_too_large() -> None:
-    values = np.random.default_rng(1).normal(size=(1000, 16)).astype(np.float32) * 1e-3
-    values[0] = 0
-    errors = whole(halved(values.copy())) - values
-    assert np.abs(errors).max() <= np.abs(values).max() / 256
-    assert (np.abs(errors) <= np.abs(values) / 256).all()
-    assert abs(errors.mean()) < 0.02 * np.abs(errors).mean()
-    assert np.isnan(whole(halved(np.full(3, np.nan, np.float32)))).all()
 
 
 def test_a_ledger_takes_each_segment_once() -> None:

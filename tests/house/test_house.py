@@ -41,7 +41,7 @@ ONLY_HERE = {
 }
 """Heavy libraries and the places that alone may import them."""
 
-COMPILED = {f"wordvec_ca.kernels.{name}" for name in ("_sgns", "_text", "_decimals", "_ngrams")}
+COMPILED = {f"wordvec_ca.kernels.{name}" for name in ("_sgns", "_text", "_decimals", "_ngrams", "_replicas")}
 
 KERNEL_LIBRARIES = {"numpy", "numba", *sys.stdlib_module_names}
 

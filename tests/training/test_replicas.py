@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.kernels import aligned_zeros, merge_replicas
+from wordvec_ca.kernels import add_delta, aligned_zeros, delta_of, merge_replicas, sum_of_deltas
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
@@ -114,13 +114,67 @@ def test_deltas_and_merges_of_a_replica() -> None:
     assert counted["words"] == 2_000
     assert np.isfinite(counted["loss"] / counted["examples"])
     rows = slice(10, 30)
-    delta = replica.delta("inputs", rows)
+    before, now = replica.base["inputs"][rows].copy(), replica.parameters["inputs"][rows].copy()
+    delta = whole(replica.delta("inputs", rows))
     assert np.abs(delta).max() > 0
-    assert np.allclose(delta, replica.delta("inputs", rows, np.float16), rtol=2e-3, atol=1e-6)
-    before = replica.base["inputs"][rows].copy()
-    replica.apply("inputs", rows, 2 * delta)
+    assert np.allclose(delta, now - before, rtol=1 / 256, atol=0)
+    replica.apply("inputs", rows, halved(2 * delta))
     assert np.array_equal(replica.parameters["inputs"][rows], before + 2 * delta)
     assert not replica.delta("inputs", rows).any()
+
+
+# ---- between nodes ----------------------------------------------------------------------------------------
+
+
+def halved(values: np.ndarray) -> np.ndarray:
+    """The readable twin of what a message holds: the upper half of each float32, rounded."""
+    return ((values.astype(np.float32).view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+
+
+def whole(halves: np.ndarray) -> np.ndarray:
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(40, 48), (3, 1040), (1, 7), (0, 16)])
+def test_messages_are_as_their_readable_twin(shape: tuple[int, int]) -> None:
+    base = RNG.normal(size=shape).astype(np.float32)
+    replicas = [base + 1e-3 * RNG.normal(size=shape).astype(np.float32) for _ in range(3)]
+    if base.size:
+        replicas[0][0, :2] = np.nan, np.inf
+    factors = RNG.random(shape[0]).astype(np.float32)
+    deltas = [np.empty(shape, np.uint16) for _ in replicas]
+    for replica, delta in zip(replicas, deltas, strict=True):
+        delta_of(replica, base, delta)
+        assert np.array_equal(delta, halved(replica - base))
+    merged = np.empty(shape, np.uint16)
+    sum_of_deltas(tuple(deltas), factors, merged)
+    total = (whole(deltas[0]) + whole(deltas[1]) + whole(deltas[2])) * factors[:, np.newaxis]
+    assert np.array_equal(merged, halved(total))
+    expected = base + whole(merged)
+    add_delta(merged, base, replicas[0])
+    assert np.array_equal(base, expected, equal_nan=True)
+    assert np.array_equal(replicas[0], expected, equal_nan=True)
+
+
+def test_messages_that_do_not_fit_are_refused() -> None:
+    rows, halves = np.zeros((4, 16), np.float32), np.zeros((4, 16), np.uint16)
+    with pytest.raises(ValueError, match="fit"):
+        delta_of(rows, rows[:3], halves)
+    with pytest.raises(ValueError, match="fit"):
+        sum_of_deltas((halves, halves[:3]), np.ones(4, np.float32), halves)
+    with pytest.raises(ValueError, match="fit"):
+        sum_of_deltas((), np.ones(4, np.float32), halves)
+    with pytest.raises(ValueError, match="fit"):
+        add_delta(halves[:, :8].copy(), rows, rows)
+
+
+def test_halves_are_near_and_as_often_too_small_as_too_large() -> None:
+    values = RNG.normal(size=(1000, 16)).astype(np.float32) * 1e-3
+    halves = np.empty(values.shape, np.uint16)
+    delta_of(values, np.zeros_like(values), halves)
+    errors = whole(halves) - values
+    assert (np.abs(errors) <= np.abs(values) / 256).all()
+    assert abs(errors.mean()) < 0.02 * np.abs(errors).mean()
 
 
 # ---- in one process ---------------------------------------------------------------------------------------

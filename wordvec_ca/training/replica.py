@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca import kernels
-from wordvec_ca.kernels import POOL_DRAWS, STATS, aligned_zeros, noise_pool
+from wordvec_ca.kernels import POOL_DRAWS, STATS, add_delta, aligned_zeros, delta_of, noise_pool
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
 from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, block_tokens
@@ -261,9 +261,7 @@ class Replica:
             else:
                 self.base[name] = array.copy()
 
-    def delta(
-        self, name: str, rows: slice = slice(None), dtype: type[np.floating] = np.float32
-    ) -> NDArray[np.floating]:
+    def delta(self, name: str, rows: slice = slice(None)) -> NDArray[np.uint16]:
         """Return what was added to some rows since `mark` or `apply`.
 
         Parameters
@@ -271,12 +269,18 @@ class Replica:
         name : str
             The array.
         rows : slice, default all
-        dtype : {np.float32, np.float16}
-            With float16 half as much has to be sent; it costs no quality.
-        """
-        return (self.parameters[name][rows] - self.base[name][rows]).astype(dtype, copy=False)
 
-    def apply(self, name: str, rows: slice, merged: NDArray[np.floating]) -> None:
+        Returns
+        -------
+        ndarray of shape (n_rows, width), uint16
+            The upper half of each float32, rounded: half as much has to be sent, and it costs no quality.
+        """
+        now = self.parameters[name][rows]
+        delta = np.empty(now.shape, np.uint16)
+        delta_of(now, self.base[name][rows], delta)
+        return delta
+
+    def apply(self, name: str, rows: slice, merged: NDArray[np.uint16]) -> None:
         """Set some rows to what a merge made of them, and count deltas from there.
 
         Parameters
@@ -284,9 +288,8 @@ class Replica:
         name : str
             The array.
         rows : slice
-        merged : ndarray of shape (n_rows, width)
+        merged : ndarray of shape (n_rows, width), uint16
             What was added to the rows by all replicas together: the deltas' sum times the factors of
-            `MergePlan.factors`.
+            `MergePlan.factors`, from ``kernels.sum_of_deltas``.
         """
-        self.base[name][rows] += merged
-        self.parameters[name][rows] = self.base[name][rows]
+        add_delta(merged, self.base[name][rows], self.parameters[name][rows])
