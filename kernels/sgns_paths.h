@@ -12,8 +12,6 @@
 #include "sgns_context.h"
 #include "sgns_sigmoid.h"
 
-#define LOW_NODES 5 /* of a path, whose rows are prefetched */
-
 INLINE float *node_row(const State *s, int32_t node) { return row_of(&s->task->nodes, node, s->p->n_private); }
 
 /* Looks up the rows of the nodes above a word, from rows[at] on; returns their number, and the labels. */
@@ -28,12 +26,14 @@ INLINE int use_path(State *s, int32_t word, int at, const float **labels)
     return n;
 }
 
-/* Prefetches the lowest nodes of the path of a word: those above stand on the paths of many words, and are at hand. */
-INLINE void prefetch_path(const State *s, int32_t word, int nv)
+/* Prefetches the path of a word itself; the rows of its nodes are most often at hand, as many words share them. */
+INLINE void prefetch_path(const State *s, int32_t word)
 {
-    const int64_t begin = s->task->path_ends[word], end = s->task->path_ends[word + 1];
-    for (int64_t k = end - begin > LOW_NODES ? end - LOW_NODES : begin; k < end; k++)
-        prefetch_row(node_row(s, s->task->path_nodes[k]), nv);
+    const int64_t begin = s->task->path_ends[word];
+    __builtin_prefetch(s->task->path_nodes + begin);
+    __builtin_prefetch(s->task->path_nodes + begin + 15);
+    __builtin_prefetch(s->task->path_labels + begin);
+    __builtin_prefetch(s->task->path_labels + begin + 15);
 }
 
 /* The step of a batch along the paths of its targets: all logits are those before it, and then each example finds the

@@ -42,8 +42,8 @@ static int64_t subsample(State *s, const int32_t **tokens)
     return n;
 }
 
-/* Prefetches what the target i will need: its row of O, the rows of its path and, as this word then enters the window,
- * the rows of W and K of the word i + window. */
+/* Prefetches what the target i will need: its row of O and, as this word then enters the window, the rows of W and K
+ * of the word i + window. */
 INLINE void prefetch_token(const State *s, int64_t i, int nv, int out_nv)
 {
     const Hyper *p = s->p;
@@ -51,7 +51,7 @@ INLINE void prefetch_token(const State *s, int64_t i, int nv, int out_nv)
         if (p->drawn)
             prefetch_row(output_row(s, s->tokens[i], 0), out_nv);
         if (p->longest_path)
-            prefetch_path(s, s->tokens[i], out_nv);
+            prefetch_path(s, s->tokens[i]);
     }
     i += p->window;
     if (i < s->n_tokens && s->tokens[i] >= 0) {
