@@ -239,7 +239,8 @@ MANY_CORES = [
     click.option(
         "--merge-rate",
         type=float,
-        help="By what replicas multiply the learning rates.  [default: 2; cbow-attn on long texts 1.5]",
+        help="By what replicas multiply the learning rates.  [default: 1.5, and 2 where a replica trains at "
+        "most 5,000 tokens between merges]",
     ),
     click.option(
         "--merge-rule",

@@ -70,7 +70,8 @@ class TrainConfig:
     merges : int, optional
         Merges of the replicas in a run; by default 200, for more than 4 of cbow-attn 600.
     merge_rate : float, optional
-        By what several replicas multiply the learning rates; by default it follows from their number.
+        By what several replicas multiply the learning rates; by default 1.5, and 2 where a replica trains at
+        most 5,000 tokens between merges.
     merge_rule : {"saturating", "mean", "sum"}
         How replicas merge: what each has learnt of a row is summed if the row is rare and averaged if it is
         frequent; or one of both for all rows.

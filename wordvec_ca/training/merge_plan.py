@@ -69,7 +69,7 @@ class MergePlan:
             **(given or {}),
         }
         if values["rate"] is None:
-            values["rate"] = usual_rate(config, n_tokens / values["merges_per_epoch"] / replicas)
+            values["rate"] = usual_rate(n_tokens / values["merges_per_epoch"] / replicas)
         return cls(replicas, **values)
 
     def next_merge(self, position: int, n_tokens: int) -> int:
@@ -107,22 +107,21 @@ class MergePlan:
 
 
 SHORT = 5_000
-"""Tokens between merges, of one replica, up to which attention bears the rate of the other models."""
+"""Tokens between merges, of one replica, up to which it bears twice the rate."""
 
 
-def usual_rate(config: TrainConfig, tokens: float) -> float:
+def usual_rate(tokens: float) -> float:
     """Return by what replicas multiply the learning rate, as measured (docs/measurements/replicas.md).
 
-    A mean of several replicas settles as at a lower rate. More than this would let a replica of a long text,
-    which stays alone for long, diverge before it meets the others.
+    A mean of several replicas settles as at a lower rate. A replica that is alone for long bears less more:
+    with twice the rate it does not settle between two merges.
 
     Parameters
     ----------
-    config : TrainConfig
     tokens : float
         Tokens that a replica trains between two merges.
     """
-    return 1.5 if config.spec.attends and tokens > SHORT else 2.0
+    return 2.0 if tokens <= SHORT else 1.5
 
 
 def usual_merges(config: TrainConfig, replicas: int) -> int:
