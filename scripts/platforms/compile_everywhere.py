@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import subprocess
 import sys
 import sysconfig
@@ -109,6 +110,8 @@ def main() -> None:
     parser.add_argument("--run", nargs="*", metavar="EMULATOR", help="run the probes: on it, or here")
     parser.add_argument("--jobs", type=int, default=2, help="targets at a time")
     options = parser.parse_args()
+    if importlib.util.find_spec("ziglang") is None:
+        raise SystemExit("the compiler is missing: pip install ziglang cython")
     with tempfile.TemporaryDirectory() as name:
         folder, modules = Path(name), []
         for source in sorted(KERNELS.glob("*.pyx")):
