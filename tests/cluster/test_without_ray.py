@@ -16,11 +16,17 @@ import numpy as np
 import pytest
 
 from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
-from wordvec_ca.training.cluster import check_cluster_address, cost, lease
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster import (
+    check_cluster_address,
+    cost,
+    lease,
+    resume_on_cluster,
+    train_on_cluster,
+)
+from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.node import Node, end_of_line
@@ -152,13 +158,17 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
         storage.newest()
 
 
-def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
-    request = ClusterRequest(
+def request_of(tmp_path: Path) -> ClusterRequest:
+    return ClusterRequest(
         config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
         output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2, workers=1,
         overwrite=False, cache_dir=None, checkpoint_every="10m", given_vocab=False,
         merging={"rate": 2.0}, patience=60,
     )  # fmt: skip
+
+
+def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
+    request = request_of(tmp_path)
     request.write()
     for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
         assert ClusterRequest.read(place) == request
@@ -166,6 +176,48 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="there is no run on a cluster to resume"):
         ClusterRequest.read(tmp_path / "m")
+
+
+def test_checkpoints_that_nodes_found_damaged_are_passed_over(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    for version in (1, 2):
+        write_checkpoint(storage.path(storage.next_checkpoint()), {"version": version}, {})
+    with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
+        found = storage.newest({"000002.checkpoint": "a bad sum"})
+    assert found == ("000001.checkpoint", {"version": 1})
+    with pytest.raises(DataError, match="no checkpoint can be read: a bad sum; another"):
+        storage.newest({"000002.checkpoint": "a bad sum", "000001.checkpoint": "another"})
+
+
+def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "model.run"
+    checkpoint = Storage(str(beside)).path("000001.checkpoint")
+    write_checkpoint(checkpoint, {}, {})
+    given = {"output": tmp_path / "model", "checkpoint_dir": str(tmp_path / "other")}
+    with pytest.raises(OutputExistsError, match=rf"{beside}' holds an unfinished run"):
+        train_on_cluster(text, CONFIG, **given)
+    os.unlink(checkpoint)
+    with Lease(Storage(str(beside))), pytest.raises(DataError, match="works on this run"):
+        train_on_cluster(text, CONFIG, **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path: Path) -> None:
+    request_of(tmp_path).write()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "config.json").write_text('{"run": "another"}')
+    with pytest.raises(OutputExistsError, match="exists already"):
+        resume_on_cluster(tmp_path / "shared", output=tmp_path / "old")
+    with pytest.raises(ValueError, match="nodes must be 1 to 1024"):
+        resume_on_cluster(tmp_path / "shared", nodes=0)
+
+
+def test_clearing_leaves_nothing(tmp_path: Path) -> None:
+    request = request_of(tmp_path)
+    request.write()
+    Storage(request.storage).write("counted.json", b"{}")
+    request.clear()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_long_runs_and_fast_networks_scale_better() -> None:
