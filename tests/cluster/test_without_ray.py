@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from wordvec_ca.training.cluster import (
 from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Node, end_of_line
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import plan_of_nodes
@@ -293,6 +295,30 @@ def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> No
         another_lease(storage, host=socket.gethostname(), pid=pid)
         with Lease(storage, pytest.fail):
             pass
+
+
+def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_it_is(**options: Any) -> Any:
+        return lambda thing: thing
+
+    node = {"NodeID": "n", "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 1}}
+    ray = SimpleNamespace(
+        method=as_it_is, remote=as_it_is, nodes=lambda: [node], kill=lambda actor, **options: None
+    )
+
+    def born(self: Members, node: dict[str, Any]) -> Member:
+        self.all.append(Member(len(self.all) + 1, node["NodeID"], f"node {len(self.all) + 1}", None, 1))
+        return self.all[-1]
+
+    monkeypatch.setattr(Members, "_bear", born)
+    told: list[str] = []
+    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=told.append)
+    for number in range(30):
+        for member in members.look():
+            member.words = 5.0 * (number == 2)  # one that trained: what came before it does not count
+            members.bury(member, "its process or its node has died")
+    assert len(members.all) == 3 + 4
+    assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

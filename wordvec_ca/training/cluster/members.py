@@ -27,6 +27,9 @@ PATIENCE_AT_BIRTH = 300.0
 TIDYING = 10.0
 """Seconds that members have to clear their disks, all at the same time."""
 
+TRIES = 4
+"""Members that may die on a node in turn, without having trained anything, before it is not used again."""
+
 LOOK_EVERY = 1.0
 """Seconds between two questions of how far members are."""
 
@@ -194,9 +197,18 @@ class Members:
         for name, node in sorted(nodes.items(), key=lambda item: (item[1]["NodeManagerAddress"], item[0])):
             if len(self.living) >= self.wanted:
                 break
-            if name not in taken:
+            if name not in taken and self._died_early(name) < TRIES:
                 born.append(self._bear(node))
         return born
+
+    def _died_early(self, node: str) -> int:
+        """Return how many members on a node have died, one after the other, and not trained anything."""
+        deaths = 0
+        for member in reversed([member for member in self.all if member.node == node]):
+            if member.alive or member.words:
+                break
+            deaths += 1
+        return deaths
 
     def _bear(self, node: Mapping[str, Any]) -> Member:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -227,6 +239,10 @@ class Members:
             pass
         self.deaths.append(f"{member.name}: {why}")
         self.notice(f"{member.name} is lost: {why}")
+        if self._died_early(member.node) == TRIES:
+            self.notice(
+                f"{member.name} is the {TRIES}th in turn that died there at once: no other is started"
+            )
 
     def results(
         self, calls: Mapping[Member, Any], watch: Callable[[dict[Member, Any]], None] | None = None
