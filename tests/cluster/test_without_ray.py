@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
 import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,17 +27,19 @@ from wordvec_ca.training import MergePlan
 from wordvec_ca.training.cluster import (
     check_cluster_address,
     cost,
+    driver,
     lease,
     resume_on_cluster,
     train_on_cluster,
 )
 from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
+from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Node, end_of_line
 from wordvec_ca.training.cluster.request import ClusterRequest
-from wordvec_ca.training.cluster.rounds import plan_of_nodes
+from wordvec_ca.training.cluster.rounds import Rounds, Totals, plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.training.merge_plan import beyond_measured
 
@@ -319,6 +325,100 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
             members.bury(member, "its process or its node has died")
     assert len(members.all) == 3 + 4
     assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
+
+
+@pytest.fixture
+def run_without_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that starts a run whose driver does something in place of counting or encoding."""
+    members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, living=[])
+    monkeypatch.setattr(driver, "connected", lambda *args: contextlib.nullcontext())
+    monkeypatch.setattr(driver, "Members", lambda *args, **options: members)
+    monkeypatch.setattr(Driver, "_check_storage", lambda self: None)
+
+    def run(text: Path, count: Any, encode: Any = None) -> None:
+        monkeypatch.setattr(Driver, "_words", count)
+        monkeypatch.setattr(Driver, "_prepare", encode)
+        train_on_cluster(text, CONFIG, output=tmp_path / "model", notice=pytest.fail)
+
+    return run
+
+
+def test_a_run_that_fails_before_it_has_done_anything_leaves_nothing(
+    text: Path, tmp_path: Path, run_without_nodes: Any
+) -> None:
+    def count(self: Driver, vocab: Any, resumed: bool) -> Any:
+        assert (tmp_path / "model.run" / "cluster.json").exists()
+        raise DataError("node 1: a file is missing")
+
+    with pytest.raises(DataError, match="a file is missing"):
+        run_without_nodes(text, count)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_nodes_encode_ends_the_run_at_once_and_keeps_the_counts(
+    text: Path, tmp_path: Path, run_without_nodes: Any
+) -> None:
+    def count(self: Driver, vocab: Any, resumed: bool) -> Any:
+        self.storage.write("counted.json", b"{}")
+        return [], None
+
+    def encode(self: Driver, known: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+        pytest.fail("it went on")
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        pytest.warns(UserWarning, match=r"cawv train --resume .*model\.run continues it"),
+    ):
+        run_without_nodes(text, count, encode)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
+    assert not (tmp_path / "model.run" / "lease.json").exists()
+
+
+def test_a_checkpoint_that_a_node_cannot_read_is_rejected() -> None:
+    def results(calls: Any) -> Any:
+        if calls[member] == "000002.checkpoint":
+            raise DataError("a bad sum")
+        return {member: None}
+
+    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda place, version: place))
+    member = Member(1, "n", "node 1", reader, 1, version=0)
+    members: Any = SimpleNamespace(results=results, notice=lambda text: None)
+    ledger = Ledger(2, [10])
+    these = Rounds(members, SimpleNamespace(), ledger, CONFIG, {}, Totals(), 5)  # type: ignore[arg-type]
+    these.version = 8
+    kept = ["000001.checkpoint", "000002.checkpoint"]
+    these.restore = lambda: (kept[-1], 4 * len(kept), Ledger(2, [10], done=[3]), Totals(merges=4))
+    these.reject = lambda place, why: kept.remove(place)
+    assert these._recover(member) is None
+    assert member.version == 0
+    assert these._recover(member) is member
+    assert (member.version, these.version, ledger.done, these.totals.merges) == (4, 4, [3], 4)
+
+
+def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
+    class TaskError(Exception):
+        cause: Any = None
+
+    def fails(ref: Exception, **options: Any) -> None:
+        error = TaskError("a trace of many lines")
+        error.cause = ref
+        raise error
+
+    nothing = type("Nothing", (Exception,), {})
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        get=fails,
+        exceptions=SimpleNamespace(RayTaskError=TaskError, RayActorError=nothing, RayError=nothing),
+    )
+    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=pytest.fail)
+    member = Member(1, "n", "node 1 (10.0.0.7)", None, 1)
+    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): No space left .* --cache-dir name a folder"):
+        members._answer(member, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): '/missing': No such file or directory$"):
+        members._answer(member, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/missing"))
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

@@ -150,8 +150,8 @@ class Driver:
                 self._take_up(former[1], resumed=True)
             self.vocab, counted = self._words(vocab, resumed)
             known = {} if former is None else _known(former[1])
+            self._prepare(known)  # which may take hours, and leaves nothing to save: Ctrl-C ends it at once
             with ended_by_signals(self):
-                self._prepare(known)
                 self._train(None if former is None else former[1])
                 return self._save(counted)
 
