@@ -30,3 +30,26 @@ def test_standard_input_is_refused(command) -> None:
 def test_there_is_nothing_to_resume(command) -> None:
     outcome = command("train", "--resume", "memory://nowhere/run", "--cluster", "nowhere:1")
     assert outcome.code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epochs", "9"], "--epochs does not go with --resume of a run on a cluster"),
+        (["--dry-run"], "--dry-run does not go with --resume of a run on a cluster"),
+        (["--checkpoint-dir", "elsewhere"], "--checkpoint-dir does not go with --resume"),
+        (["text.txt"], "CORPUS does not go with --resume"),
+    ],
+)
+def test_a_resumed_run_goes_on_as_it_began(command, tmp_path, arguments, message) -> None:
+    (tmp_path / "model.run").mkdir()
+    (tmp_path / "model.run" / "cluster.json").write_text("{}")
+    outcome = command("train", "--resume", "model", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_a_resumed_run_of_one_machine_has_no_cluster(command) -> None:
+    outcome = command("train", "--resume", "model", "--cluster", "local")
+    assert outcome.code == 2
+    assert "--cluster is for runs on a cluster" in outcome.err

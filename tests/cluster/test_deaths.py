@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.training.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
 from wordvec_ca.training.cluster.custody import Custody
@@ -287,6 +288,49 @@ def test_the_driver_dies_while_it_saves_and_is_resumed(machines, text, tmp_path,
         assert finished.record["sessions"] == 2
         assert Watched.latest.rounds.entered == []
         check(finished)
+
+
+def test_a_checkpoint_with_damaged_parameters_is_passed_over(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(2)
+    fetch = Driver._fetch
+    monkeypatch.setattr(Driver, "_fetch", lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(text, tmp_path, nodes=2, checkpoint_every="20k")
+    monkeypatch.setattr(Driver, "_fetch", fetch)
+    newest = max((tmp_path / "model.run").glob("*.checkpoint"))
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(content)
+    with pytest.warns(UserWarning, match="Bad CRC-32 .*; the one before it is used"):
+        check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
+    assert Watched.latest.rounds.entered
+
+
+def test_a_run_that_saved_no_checkpoint_replaces_its_own_model(machines, text, tmp_path) -> None:
+    machines.have(2)
+    finished, _ = train(text, tmp_path, nodes=2, callbacks=[lambda progress: True])
+    assert finished.record["interrupted"]
+    check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
+
+
+def test_the_disk_of_a_node_fails(machines, text, tmp_path) -> None:
+    machines.have(2)
+    with pytest.raises(DataError, match=r"^node \d .*missing': No such file or directory$"):
+        train(text, tmp_path, nodes=2, cache_dir=tmp_path / "missing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_nodes_encode_ends_the_run_at_once(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(2)
+    Deaths(monkeypatch, "encoding", 1, lambda members: os.kill(os.getpid(), signal.SIGINT))
+    with (
+        pytest.raises(KeyboardInterrupt),
+        pytest.warns(UserWarning, match="cawv train --resume .* continues"),
+    ):
+        train(text, tmp_path, nodes=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
+    assert not actors()
+    check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
 
 
 def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeypatch) -> None:

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
 import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
-from wordvec_ca.training.cluster import check_cluster_address, cost, lease
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster import (
+    check_cluster_address,
+    cost,
+    driver,
+    lease,
+    resume_on_cluster,
+    train_on_cluster,
+)
+from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
+from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Node, end_of_line
 from wordvec_ca.training.cluster.request import ClusterRequest
-from wordvec_ca.training.cluster.rounds import plan_of_nodes
+from wordvec_ca.training.cluster.rounds import Rounds, Totals, plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.training.merge_plan import beyond_measured
 
@@ -152,13 +166,17 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
         storage.newest()
 
 
-def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
-    request = ClusterRequest(
+def request_of(tmp_path: Path) -> ClusterRequest:
+    return ClusterRequest(
         config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
         output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2, workers=1,
         overwrite=False, cache_dir=None, checkpoint_every="10m", given_vocab=False,
         merging={"rate": 2.0}, patience=60,
     )  # fmt: skip
+
+
+def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
+    request = request_of(tmp_path)
     request.write()
     for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
         assert ClusterRequest.read(place) == request
@@ -166,6 +184,48 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="there is no run on a cluster to resume"):
         ClusterRequest.read(tmp_path / "m")
+
+
+def test_checkpoints_that_nodes_found_damaged_are_passed_over(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    for version in (1, 2):
+        write_checkpoint(storage.path(storage.next_checkpoint()), {"version": version}, {})
+    with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
+        found = storage.newest({"000002.checkpoint": "a bad sum"})
+    assert found == ("000001.checkpoint", {"version": 1})
+    with pytest.raises(DataError, match="no checkpoint can be read: a bad sum; another"):
+        storage.newest({"000002.checkpoint": "a bad sum", "000001.checkpoint": "another"})
+
+
+def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "model.run"
+    checkpoint = Storage(str(beside)).path("000001.checkpoint")
+    write_checkpoint(checkpoint, {}, {})
+    given = {"output": tmp_path / "model", "checkpoint_dir": str(tmp_path / "other")}
+    with pytest.raises(OutputExistsError, match=rf"{beside}' holds an unfinished run"):
+        train_on_cluster(text, CONFIG, **given)
+    os.unlink(checkpoint)
+    with Lease(Storage(str(beside))), pytest.raises(DataError, match="works on this run"):
+        train_on_cluster(text, CONFIG, **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path: Path) -> None:
+    request_of(tmp_path).write()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "config.json").write_text('{"run": "another"}')
+    with pytest.raises(OutputExistsError, match="exists already"):
+        resume_on_cluster(tmp_path / "shared", output=tmp_path / "old")
+    with pytest.raises(ValueError, match="nodes must be 1 to 1024"):
+        resume_on_cluster(tmp_path / "shared", nodes=0)
+
+
+def test_clearing_leaves_nothing(tmp_path: Path) -> None:
+    request = request_of(tmp_path)
+    request.write()
+    Storage(request.storage).write("counted.json", b"{}")
+    request.clear()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_long_runs_and_fast_networks_scale_better() -> None:
@@ -241,6 +301,124 @@ def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> No
         another_lease(storage, host=socket.gethostname(), pid=pid)
         with Lease(storage, pytest.fail):
             pass
+
+
+def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_it_is(**options: Any) -> Any:
+        return lambda thing: thing
+
+    node = {"NodeID": "n", "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 1}}
+    ray = SimpleNamespace(
+        method=as_it_is, remote=as_it_is, nodes=lambda: [node], kill=lambda actor, **options: None
+    )
+
+    def born(self: Members, node: dict[str, Any]) -> Member:
+        self.all.append(Member(len(self.all) + 1, node["NodeID"], f"node {len(self.all) + 1}", None, 1))
+        return self.all[-1]
+
+    monkeypatch.setattr(Members, "_bear", born)
+    told: list[str] = []
+    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=told.append)
+    for number in range(30):
+        for member in members.look():
+            member.words = 5.0 * (number == 2)  # one that trained: what came before it does not count
+            members.bury(member, "its process or its node has died")
+    assert len(members.all) == 3 + 4
+    assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
+
+
+@pytest.fixture
+def run_without_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that starts a run whose driver does something in place of counting or encoding."""
+    members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, living=[])
+    monkeypatch.setattr(driver, "connected", lambda *args: contextlib.nullcontext())
+    monkeypatch.setattr(driver, "Members", lambda *args, **options: members)
+    monkeypatch.setattr(Driver, "_check_storage", lambda self: None)
+
+    def run(text: Path, count: Any, encode: Any = None) -> None:
+        monkeypatch.setattr(Driver, "_words", count)
+        monkeypatch.setattr(Driver, "_prepare", encode)
+        train_on_cluster(text, CONFIG, output=tmp_path / "model", notice=pytest.fail)
+
+    return run
+
+
+def test_a_run_that_fails_before_it_has_done_anything_leaves_nothing(
+    text: Path, tmp_path: Path, run_without_nodes: Any
+) -> None:
+    def count(self: Driver, vocab: Any, resumed: bool) -> Any:
+        assert (tmp_path / "model.run" / "cluster.json").exists()
+        raise DataError("node 1: a file is missing")
+
+    with pytest.raises(DataError, match="a file is missing"):
+        run_without_nodes(text, count)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_nodes_encode_ends_the_run_at_once_and_keeps_the_counts(
+    text: Path, tmp_path: Path, run_without_nodes: Any
+) -> None:
+    def count(self: Driver, vocab: Any, resumed: bool) -> Any:
+        self.storage.write("counted.json", b"{}")
+        return [], None
+
+    def encode(self: Driver, known: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+        pytest.fail("it went on")
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        pytest.warns(UserWarning, match=r"cawv train --resume .*model\.run continues it"),
+    ):
+        run_without_nodes(text, count, encode)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
+    assert not (tmp_path / "model.run" / "lease.json").exists()
+
+
+def test_a_checkpoint_that_a_node_cannot_read_is_rejected() -> None:
+    def results(calls: Any) -> Any:
+        if calls[member] == "000002.checkpoint":
+            raise DataError("a bad sum")
+        return {member: None}
+
+    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda place, version: place))
+    member = Member(1, "n", "node 1", reader, 1, version=0)
+    members: Any = SimpleNamespace(results=results, notice=lambda text: None)
+    ledger = Ledger(2, [10])
+    these = Rounds(members, SimpleNamespace(), ledger, CONFIG, {}, Totals(), 5)  # type: ignore[arg-type]
+    these.version = 8
+    kept = ["000001.checkpoint", "000002.checkpoint"]
+    these.restore = lambda: (kept[-1], 4 * len(kept), Ledger(2, [10], done=[3]), Totals(merges=4))
+    these.reject = lambda place, why: kept.remove(place)
+    assert these._recover(member) is None
+    assert member.version == 0
+    assert these._recover(member) is member
+    assert (member.version, these.version, ledger.done, these.totals.merges) == (4, 4, [3], 4)
+
+
+def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
+    class TaskError(Exception):
+        cause: Any = None
+
+    def fails(ref: Exception, **options: Any) -> None:
+        error = TaskError("a trace of many lines")
+        error.cause = ref
+        raise error
+
+    nothing = type("Nothing", (Exception,), {})
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        get=fails,
+        exceptions=SimpleNamespace(RayTaskError=TaskError, RayActorError=nothing, RayError=nothing),
+    )
+    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=pytest.fail)
+    member = Member(1, "n", "node 1 (10.0.0.7)", None, 1)
+    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): No space left .* --cache-dir name a folder"):
+        members._answer(member, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): '/missing': No such file or directory$"):
+        members._answer(member, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/missing"))
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

@@ -211,10 +211,31 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
     _tell(run, output, options)
 
 
+WITH_RESUME_ON_CLUSTER = {
+    "resume",
+    "cluster",
+    "nodes",
+    "output",
+    "overwrite",
+    "save_vocab",
+    "progress",
+    "quiet",
+    "log_json",
+}
+"""Options of a run on a cluster that may be others when it is resumed."""
+
+
 def _resume_on_cluster(options: dict[str, Any]) -> None:
     from wordvec_ca.training import resume_on_cluster
 
     typed = _typed()
+    for name in sorted(typed - WITH_RESUME_ON_CLUSTER):
+        raise click.UsageError(
+            f"{'CORPUS' if name == 'corpus' else _flag(name)} does not go with --resume of a run on a "
+            "cluster, which goes on as it began: leave it out"
+        )
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
     with contextlib.ExitStack() as stack:
         callbacks, _ = _displays(stack, options)
         run = resume_on_cluster(
@@ -222,6 +243,7 @@ def _resume_on_cluster(options: dict[str, Any]) -> None:
             cluster=options["cluster"],
             nodes=options["nodes"] if "nodes" in typed else None,
             output=options["output"],
+            overwrite=options["overwrite"],
             callbacks=callbacks,
             notice=(lambda text: None) if options["quiet"] else say,
         )
@@ -250,6 +272,12 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     typed = _typed()
     given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
+    for name in ("cluster", "nodes", "checkpoint_dir"):
+        if name in typed:
+            raise click.UsageError(
+                f"{_flag(name)} is for runs on a cluster, and {options['resume']!r} has none to "
+                "resume: leave it out, or give --resume the place of its checkpoints"
+            )
     for name in NOT_WITH_RESUME:
         if name in typed:
             raise click.UsageError(

@@ -114,8 +114,15 @@ class Storage:
         for name in self.checkpoints()[2:]:
             self.remove(name)
 
-    def newest(self) -> tuple[str, dict[str, Any]] | None:
+    def newest(self, unusable: Mapping[str, str] | None = None) -> tuple[str, dict[str, Any]] | None:
         """Return the newest checkpoint that is whole and its state; None if there is no checkpoint.
+
+        Only the state is looked at here: the driver does not read parameters.
+
+        Parameters
+        ----------
+        unusable : mapping of str to str, optional
+            Checkpoints of which a node has found the parameters damaged, and how.
 
         Raises
         ------
@@ -124,6 +131,9 @@ class Storage:
         """
         reasons = []
         for name in self.checkpoints():
+            if unusable and name in unusable:
+                reasons.append(unusable[name])
+                continue
             try:
                 state = read_state(self.path(name))
             except DataError as error:
@@ -138,7 +148,7 @@ class Storage:
 
     def clear(self) -> None:
         """Remove all that a run has put there, and the folder if nothing else is in it."""
-        for name in [*self.checkpoints(), "vocab.tsv", "cluster.json"]:
+        for name in [*self.checkpoints(), "vocab.tsv", "counted.json", "cluster.json"]:
             self.remove(name)
         self.remove_folder()
 

@@ -99,6 +99,7 @@ class Driver:
         self._valid_at: Member | None = None
         self._valid_fingerprint: str | None = None
         self._writing: tuple[Member, Any, str, int] | None = None
+        self._unusable: dict[str, str] = {}
         self._last_checkpoint = time.monotonic()
         self._last_position = 0
         self._begun = time.monotonic()
@@ -149,8 +150,8 @@ class Driver:
                 self._take_up(former[1], resumed=True)
             self.vocab, counted = self._words(vocab, resumed)
             known = {} if former is None else _known(former[1])
+            self._prepare(known)  # which may take hours, and leaves nothing to save: Ctrl-C ends it at once
             with ended_by_signals(self):
-                self._prepare(known)
                 self._train(None if former is None else former[1])
                 return self._save(counted)
 
@@ -223,7 +224,7 @@ class Driver:
             self.totals,
             len(self.vocab),
         )
-        self.rounds.restore = self._restore
+        self.rounds.restore, self.rounds.reject = self._restore, self._reject
         if former is not None:
             self.rounds.version = int(former["version"])
             ledger.__dict__.update(Ledger.from_dict(former["ledger"]).__dict__)
@@ -381,7 +382,7 @@ class Driver:
     def _restore(self) -> tuple[str, int, Ledger, Totals] | None:
         """Return the newest checkpoint for nodes of which none has the parameters, having gone back to it."""
         self._writing = None
-        found = self.storage.newest()
+        found = self.storage.newest(self._unusable)
         if found is None:
             self.losses, self.valid_losses, self.history = [], [], NodeHistory()
             return None
@@ -389,6 +390,10 @@ class Driver:
         self._take_up(state)
         totals = Totals(**state["totals"])
         return self.storage.path(name), int(state["version"]), Ledger.from_dict(state["ledger"]), totals
+
+    def _reject(self, place: str, why: str) -> None:
+        """Take a checkpoint for damaged; the next one to go back to is the one before it."""
+        self._unusable[place.rsplit("/", 1)[-1]] = why
 
     # ---- the model -----------------------------------------------------------------------------------------
 
@@ -410,7 +415,7 @@ class Driver:
         )
         with replacing(
             request.output,
-            overwrite=request.overwrite or self.sessions > 1,
+            overwrite=request.overwrite,
             files=MODEL_FILES,
             mark=request.run,
         ) as folder:
@@ -424,7 +429,6 @@ class Driver:
                     break
         self.totals.took("saving", began)
         if not interrupted:
-            self.storage.remove("counted.json")
             request.clear()
         return FinishedRun(request.output, record, self.vocab)
 

@@ -6,6 +6,7 @@ looks after that; it sees each death here.
 
 from __future__ import annotations
 
+import errno
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,12 @@ PATIENCE = 60.0
 
 PATIENCE_AT_BIRTH = 300.0
 """The same while its process starts, which loads all libraries."""
+
+TIDYING = 10.0
+"""Seconds that members have to clear their disks, all at the same time."""
+
+TRIES = 4
+"""Members that may die on a node in turn, without having trained anything, before it is not used again."""
 
 LOOK_EVERY = 1.0
 """Seconds between two questions of how far members are."""
@@ -78,6 +85,7 @@ def actor_class(ray: Any) -> Any:
     for name, group in {
         "status": "watch",
         "stop": "watch",
+        "tidy": "watch",
         "take_vocab": "prepare",
         "encode": "prepare",
         "encode_valid": "prepare",
@@ -90,6 +98,15 @@ def actor_class(ray: Any) -> Any:
 
         setattr(NodeActor, name, ray.method(concurrency_group=group)(same))
     return ray.remote(concurrency_groups={"watch": 2, "prepare": 1})(NodeActor)
+
+
+def _fault(error: OSError) -> str:
+    """Return what is wrong with a node's disk, and what to do."""
+    name = f"{error.filename!r}: " if error.filename is not None else ""
+    hint = ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "; make room there, or let --cache-dir name a folder with more, and start again"
+    return f"{name}{error.strerror or error}{hint}"
 
 
 class Members:
@@ -180,9 +197,18 @@ class Members:
         for name, node in sorted(nodes.items(), key=lambda item: (item[1]["NodeManagerAddress"], item[0])):
             if len(self.living) >= self.wanted:
                 break
-            if name not in taken:
+            if name not in taken and self._died_early(name) < TRIES:
                 born.append(self._bear(node))
         return born
+
+    def _died_early(self, node: str) -> int:
+        """Return how many members on a node have died, one after the other, and not trained anything."""
+        deaths = 0
+        for member in reversed([member for member in self.all if member.node == node]):
+            if member.alive or member.words:
+                break
+            deaths += 1
+        return deaths
 
     def _bear(self, node: Mapping[str, Any]) -> Member:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -213,6 +239,10 @@ class Members:
             pass
         self.deaths.append(f"{member.name}: {why}")
         self.notice(f"{member.name} is lost: {why}")
+        if self._died_early(member.node) == TRIES:
+            self.notice(
+                f"{member.name} is the {TRIES}th in turn that died there at once: no other is started"
+            )
 
     def results(
         self, calls: Mapping[Member, Any], watch: Callable[[dict[Member, Any]], None] | None = None
@@ -261,6 +291,8 @@ class Members:
             if isinstance(cause, DataError):
                 where = "" if len(self.all) == 1 else f"{member.name}: "
                 raise type(cause)(f"{where}{cause}") from None
+            if isinstance(cause, OSError):  # of its disk: Ray's text would be a trace of the node's calls
+                raise DataError(f"{member.name}: {_fault(cause)}") from None
             raise
         except errors.RayActorError as error:
             if isinstance(error, getattr(errors, "ActorUnavailableError", ())):
@@ -299,10 +331,10 @@ class Members:
 
     def dismiss(self, run: str) -> None:
         """Let the living clear their disks, and end them."""
-        for member, ref in {m: m.actor.tidy.remote(run) for m in self.living}.items():
-            try:
-                self.ray.get(ref, timeout=10)
-            except Exception:  # it died just now: its files without a name went with it
-                pass
+        living = self.living
+        refs = [member.actor.tidy.remote(run) for member in living]
+        if refs:
+            self.ray.wait(refs, num_returns=len(refs), timeout=TIDYING)
+        for member in living:
             member.alive = False
             self.ray.kill(member.actor, no_restart=True)

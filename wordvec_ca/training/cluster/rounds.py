@@ -154,6 +154,7 @@ class Rounds:
         self.version = 0
         self.loop: dict[str, Any] = {}
         self.restore: Callable[[], tuple[str, int, Ledger, Totals] | None] = lambda: None
+        self.reject: Callable[[str, str], None] = lambda place, why: None
         self._begun: dict[Member, Any] = {}
         self._shapes: dict[str, tuple[int, int]] = {}
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
@@ -243,7 +244,12 @@ class Rounds:
             self.members.notice("no node has the parameters any more, and there is no checkpoint: begun anew")
             return None
         place, version, ledger, totals = found
-        if self.members.results({member: member.actor.read_checkpoint.remote(place, version)}):
+        try:
+            read = self.members.results({member: member.actor.read_checkpoint.remote(place, version)})
+        except DataError as error:  # its parameters are damaged, which only who reads them sees
+            self.reject(place, str(error))
+            return None
+        if read:
             self.version = member.version = version
             self.ledger.__dict__.update(ledger.__dict__)
             self.totals.__dict__.update(totals.__dict__)

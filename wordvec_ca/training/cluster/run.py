@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +19,7 @@ from wordvec_ca.training.checkpoint import parse_interval
 from wordvec_ca.training.cluster.checkpoints import Storage
 from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.driver import Driver, FinishedRun
-from wordvec_ca.training.cluster.lease import Lease
+from wordvec_ca.training.cluster.lease import Lease, LeaseLost
 from wordvec_ca.training.cluster.members import PATIENCE
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.shards import shards_of
@@ -107,8 +109,7 @@ def train_on_cluster(
         check_type(config)
     config = replace(config or TrainConfig(), workers=1).resolved()
     check_cluster_address(cluster)
-    if not 1 <= nodes <= 1024:
-        raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
+    _check_nodes(nodes)
     parse_interval(checkpoint_every)
     check_output(output, overwrite=overwrite, files=MODEL_FILES)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
@@ -136,9 +137,15 @@ def train_on_cluster(
         settings=settings,
     )
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
-    with Lease(Storage(request.storage), notice or (lambda text: None)) as lease:
+    with _leased(request, notice) as lease:
         _make_way(request)
-        return Driver(request, callbacks, lease, notice).run(words)
+        try:
+            return Driver(request, callbacks, lease, notice).run(words)
+        except LeaseLost:  # what is there now belongs to the other
+            raise
+        except BaseException:
+            _leave(request)
+            raise
 
 
 def resume_on_cluster(
@@ -147,6 +154,7 @@ def resume_on_cluster(
     cluster: str | None = None,
     nodes: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     callbacks: Sequence[Callback] = (),
     notice: Callable[[str], None] | None = None,
 ) -> FinishedRun:
@@ -160,6 +168,8 @@ def resume_on_cluster(
         As in ``train_on_cluster``; by default as the run began.
     output : path, optional
         Where the model goes, if this is another machine.
+    overwrite : bool, default False
+        Replace the output if it exists and is not of this run.
     callbacks, notice
         As in ``train_on_cluster``.
 
@@ -171,13 +181,26 @@ def resume_on_cluster(
     ------
     DataError
         There is no such run, another driver works on it, or its text has changed.
+    ValueError
+        ``cluster`` or ``nodes`` is outside its limits.
+    OutputExistsError
+        The output exists, and is of another run.
     """
+    if cluster is not None:
+        check_cluster_address(cluster)
+    if nodes is not None:
+        _check_nodes(nodes)
     request = ClusterRequest.read(place)
     changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
     if output is not None:
         changes["output"] = os.path.abspath(output)
+    if changes.get("output", request.output) != request.output:
+        changes["overwrite"] = False  # what was allowed is to replace the other one
     request = replace(request, **{name: value for name, value in changes.items() if value is not None})
-    with Lease(Storage(request.storage), notice or (lambda text: None)) as lease:
+    overwrite = overwrite or request.overwrite or _saved(request) is not None
+    check_output(request.output, overwrite=overwrite, files=MODEL_FILES)
+    request = replace(request, overwrite=overwrite)
+    with _leased(request, notice) as lease:
         finished = _finished(request)
         if finished is not None:
             request.clear()
@@ -185,25 +208,70 @@ def resume_on_cluster(
         return Driver(request, callbacks, lease, notice).run(None, resumed=True)
 
 
-def _finished(request: ClusterRequest) -> FinishedRun | None:
-    """Return the run if its model is there: the driver died while it removed what the run needed."""
+def _check_nodes(nodes: int) -> None:
+    if not 1 <= nodes <= 1024:
+        raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
+
+
+def _places(request: ClusterRequest) -> list[Storage]:
+    """Return where the run leaves something: where its checkpoints go, and beside its output."""
+    beside = Storage(os.fspath(run_folder(request.output)))
+    storage = Storage(request.storage)
+    return [storage] if storage.place == beside.place else [storage, beside]
+
+
+@contextmanager
+def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> Iterator[Lease]:
+    """Hold the leases of both places of a run; another's may have the same output and other checkpoints."""
+    with ExitStack() as stack:
+        leases = [
+            stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in _places(request)
+        ]
+        yield leases[0]
+
+
+def _saved(request: ClusterRequest) -> dict[str, Any] | None:
+    """Return the record of the model at the output, if this run has saved it."""
     try:
         with open(os.path.join(request.output, "config.json"), "rb") as file:
             record = json.load(file)
-        if record["run"] != request.run or record["interrupted"]:
-            return None
+        return dict(record) if record["run"] == request.run else None
     except (OSError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _finished(request: ClusterRequest) -> FinishedRun | None:
+    """Return the run if its model is there: the driver died while it removed what the run needed."""
+    record = _saved(request)
+    if record is None or record.get("interrupted", True):
         return None
     return FinishedRun(request.output, record, Vocab.load(os.path.join(request.output, "vocab.tsv")))
 
 
+def _leave(request: ClusterRequest) -> None:
+    """Clear what a run that failed has begun, unless there is work in it: then say how to go on."""
+    storage = Storage(request.storage)
+    try:
+        if storage.checkpoints() or "counted.json" in storage.names():
+            warnings.warn(
+                f"what was done is kept in {storage.place!r}: cawv train --resume {storage.place} "
+                "continues it",
+                stacklevel=3,
+            )
+        else:
+            request.clear()
+    except DataError:  # the storage is what failed
+        pass
+
+
 def _make_way(request: ClusterRequest) -> None:
     """Clear the storage of an earlier run, unless that would lose work."""
-    storage = Storage(request.storage)
-    if storage.checkpoints() and not request.overwrite:
-        raise OutputExistsError(
-            f"{request.storage!r} holds an unfinished run: cawv train --resume {request.output} continues "
-            "it; overwrite=True drops it and starts anew"
-        )
-    storage.clear()
-    storage.remove("counted.json")
+    places = _places(request)
+    for storage in places:
+        if storage.checkpoints() and not request.overwrite:
+            raise OutputExistsError(
+                f"{storage.place!r} holds an unfinished run: cawv train --resume {storage.place} continues "
+                "it; overwrite=True drops it and starts anew"
+            )
+    for storage in places:
+        storage.clear()
