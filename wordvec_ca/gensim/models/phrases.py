@@ -201,7 +201,7 @@ class _PhrasesTransformation:
                 f"{os.fspath(fname)!r} holds no phrases that this version wrote ({error}); phrases of gensim "
                 "are pickles, which are not run: find them anew"
             ) from error
-        kind = cls if issubclass(cls, named) else named  # frozen phrases lack what others need
+        kind: Any = cls if issubclass(cls, named) else named  # frozen phrases lack what others need
         phrases = kind.__new__(kind)
         vars(phrases).update(state)
         return phrases

@@ -149,7 +149,7 @@ def intersect_word2vec_format(
                 taken.append(row)
     factors = np.resize(table.vectors_lockf, len(table))  # one number for all would stop all of them
     factors[taken] = lockf
-    table.vectors_lockf = factors
+    table.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
     table.norms = None
     logger.info("merged %d vectors into %s matrix from %s", len(taken), table.vectors.shape, fname)
     return len(taken)
