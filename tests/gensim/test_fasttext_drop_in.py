@@ -8,6 +8,7 @@ import pytest
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import FastText, Word2Vec
+from wordvec_ca.gensim.models import KeyedVectors as DropInVectors
 from wordvec_ca.gensim.models.fasttext import (
     FastTextKeyedVectors,
     ft_ngram_hashes,
@@ -141,3 +142,27 @@ def test_a_bin_of_2016_is_read_and_a_damaged_one_refused(tmp_path):
     path.write_bytes(b"".join(parts)[:-4])
     with pytest.raises(DataError, match="cut off"):
         load_facebook_model(path)
+
+
+def test_load_of_the_base_classes_keeps_the_ngrams(tmp_path):
+    model = FastText(SENTENCES, **OPTIONS)
+    model.save(tmp_path / "m")
+    model.wv.save(tmp_path / "v")
+    for file, of_gensim in (("m", False), ("v", False), ("theirs", True)):
+        if of_gensim:
+            gensim = pytest.importorskip("gensim.models", reason="gensim is not installed")
+            gensim.FastText(SENTENCES, **OPTIONS).save(str(tmp_path / file))
+        vectors = DropInVectors.load(tmp_path / file)
+        assert isinstance(vectors, FastTextKeyedVectors)
+        assert vectors["walker"].any()
+        if file != "v":
+            again = Word2Vec.load(tmp_path / file)
+            assert isinstance(again, FastText)
+            np.testing.assert_array_equal(again.wv["walker"], vectors["walker"])
+
+
+def test_tokens_that_are_numbers_have_the_ngrams_of_their_digits():
+    model = FastText([[101, 102, 2003]] * 30, **OPTIONS)
+    by_text = FastText([["101", "102", "2003"]] * 30, **OPTIONS)
+    np.testing.assert_array_equal(model.wv[2003], by_text.wv["2003"])
+    assert model.wv["200312"].any()

@@ -169,3 +169,39 @@ def test_phrases_are_gensims(tmp_path: Path) -> None:
     ours.scoring = len  # type: ignore[assignment]
     with pytest.raises(DataError, match="use pickle"):
         ours.save(tmp_path / "p")
+
+
+def test_vectors_taken_from_a_file_stop_no_others(tmp_path: Path) -> None:
+    Word2Vec([["w1", "w2"]] * 9, **SMALL).wv.save_word2vec_format(tmp_path / "few.txt")
+    model = Word2Vec(**SMALL)
+    model.build_vocab(sentences())
+    model.wv.intersect_word2vec_format(tmp_path / "few.txt")  # there is one lockf for all
+    before = model.wv.vectors.copy()
+    model.train(sentences(), total_examples=model.corpus_count, epochs=1)
+    stay = {word for row, word in enumerate(model.wv.index_to_key) if (model.wv[word] == before[row]).all()}
+    assert stay == {"w1", "w2"}
+
+
+def test_frozen_phrases_stay_frozen(tmp_path: Path) -> None:
+    found = Phrases([["a", "b"]] * 9, min_count=1, threshold=0.1)
+    found.freeze().save(tmp_path / "p")
+    again = Phrases.load(tmp_path / "p")
+    assert isinstance(again, Phraser)
+    assert again[["a", "b"]] == ["a_b"]
+
+
+def test_an_older_file_stays_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, phrases, path = Word2Vec(sentences(), **SMALL), Phrases([["a", "b"]] * 9), tmp_path / "old"
+    path.write_text("old")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", killed)
+    for save in (model.save, model.wv.save, model.wv.save_word2vec_format, phrases.save):
+        with pytest.raises(KeyboardInterrupt):
+            save(path)
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]

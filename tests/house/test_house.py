@@ -24,7 +24,7 @@ DRAWING = {
     "sentences": {"kernels", "files", "text", "corpus", "vectors"},
     "report": {"files", "vectors", "models"},
     "nn": {"text", "vectors"},
-    "gensim": {"corpus", "vectors", "models", "training"},
+    "gensim": {"files", "corpus", "vectors", "models", "training"},
     "eval": {"kernels", "files", "vectors", "sentences", "nn"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
@@ -32,7 +32,7 @@ DRAWING = {
 GROUND = {"errors", "machine", "model_specs", "quantities", "vector_formats", "_version"}
 """Modules that everything may import; they import nothing of ours."""
 
-MOST_ARROWS = 36
+MOST_ARROWS = 37
 
 ONLY_HERE = {
     "torch": ("wordvec_ca.nn", "wordvec_ca.eval.tasks.bilstm_tagging"),

@@ -70,6 +70,7 @@ class FastText(Word2Vec):
     """
 
     wv: FastTextKeyedVectors
+    _vectors = FastTextKeyedVectors
 
     def __init__(
         self,

@@ -156,10 +156,14 @@ class FastTextKeyedVectors(KeyedVectors):
     def adjust_vectors(self) -> None:
         """Make ``vectors`` anew from the rows of words and n-grams."""
         if self.bucket:
-            self.vectors = self._ngrams.vectors_of(self.index_to_key, self.vectors_vocab)
+            self.vectors = self._ngrams.vectors_of(self.spelled(), self.vectors_vocab)
         else:
             self.vectors = self.vectors_vocab
         self.norms = None
+
+    def spelled(self) -> list[str]:
+        """Return the keys as n-grams are taken of them: those that are no strings, as they are printed."""
+        return list(map(str, self.index_to_key))
 
     def recalc_char_ngram_buckets(self) -> None:
         """Do nothing: n-grams are found when they are needed."""
@@ -169,7 +173,7 @@ class FastTextKeyedVectors(KeyedVectors):
         """The buckets of each key's n-grams: arrays of uint32."""
         if not self.bucket:
             return [np.zeros(0, np.uint32)] * len(self)
-        offsets, buckets = self._ngrams.index.rows_of(self.index_to_key)
+        offsets, buckets = self._ngrams.index.rows_of(self.spelled())
         return np.split(buckets.astype(np.uint32), offsets[1:-1])
 
     # ---- files --------------------------------------------------------------------------------------------
@@ -185,6 +189,11 @@ class FastTextKeyedVectors(KeyedVectors):
         """
         _, state = stored.load(fname, mmap)
         return stored.vectors_from(cls, state.get("wv", state))
+
+    @classmethod
+    def stored_it(cls, state: dict[str, Any]) -> bool:
+        """Return whether attributes have n-grams of which vectors can be made."""
+        return bool(state.get("compatible_hash")) and state.get("vectors_ngrams") is not None
 
     @classmethod
     def completed(cls, state: dict[str, Any]) -> dict[str, Any]:
@@ -226,6 +235,8 @@ class FastTextKeyedVectors(KeyedVectors):
         keys = state.get("index_to_key", state.get("index2word"))
         if isinstance(keys, list) and len(keys) == len(own) and state.get("vectors") is None:
             index = NgramIndex(max(int(state["min_n"]), 1), int(state["max_n"]), bucket, None, 0)
-            state["vectors"] = NgramVectors(index, ngrams).vectors_of(keys, own) if bucket else own
+            state["vectors"] = (
+                NgramVectors(index, ngrams).vectors_of(list(map(str, keys)), own) if bucket else own
+            )
         derived = {"buckets_word", "num_ngram_vectors", "vectors_vocab_norm", "vectors_ngrams_norm"}
         return {name: value for name, value in state.items() if name not in derived}

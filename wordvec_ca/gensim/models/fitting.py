@@ -138,7 +138,8 @@ def config_of(model: Any) -> TrainConfig:
 def engine_of(model: Any) -> Any:
     """Return the parameters of a model as the training loop needs them, and share their memory."""
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
-    engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(model.wv.index_to_key, counts))
+    words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
+    engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts))
     former, model._engine = model._engine, engine
     if engine.subwords is None:
         engine.inputs = _aligned(model.wv.vectors, engine.inputs, former and former.inputs)

@@ -93,6 +93,8 @@ class KeyedVectors(Evaluated):
     def load(cls, fname: Path, mmap: str | None = None) -> Any:
         """Read what ``save`` wrote, a ``.kv`` of gensim 1 to 4, or any other vectors that cawv reads.
 
+        FastText's vectors come back as ``FastTextKeyedVectors``, with their n-grams.
+
         Parameters
         ----------
         fname : path
@@ -107,7 +109,18 @@ class KeyedVectors(Evaluated):
             There is no such file.
         """
         kind, state = stored.load(fname, mmap)
-        return stored.vectors_from(cls, state["wv"] if kind == "Word2Vec" else state)
+        vectors = state["wv"] if kind == "Word2Vec" else state
+        return stored.vectors_from(cls.kind_of(vectors), vectors)
+
+    @classmethod
+    def kind_of(cls, state: dict[str, Any]) -> type[KeyedVectors]:
+        """Return the class that stored these attributes: a subclass, if they say so, else this one."""
+        return next((kind for kind in cls.__subclasses__() if kind.stored_it(state)), cls)
+
+    @classmethod
+    def stored_it(cls, state: dict[str, Any]) -> bool:
+        """Return whether attributes are those of this subclass alone."""
+        return False
 
     def save_for_gensim(self, fname: Path) -> None:
         """Write a file that ``gensim.models.KeyedVectors.load`` reads; needs gensim.
@@ -213,8 +226,8 @@ class KeyedVectors(Evaluated):
         ----------
         fname : path
         lockf : float, default 0
-            How far training moves these vectors from there: 0 not at all, 1 as others. Needs a
-            ``vectors_lockf`` with one number for each key.
+            How far training moves these vectors from there: 0 not at all, 1 as others. ``vectors_lockf`` has
+            one number for each key then.
         binary : bool, default False
         encoding, unicode_errors : str
             How words are decoded.

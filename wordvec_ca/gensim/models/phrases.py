@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import atomic_file
 from wordvec_ca.gensim.models.trim_rules import prune_vocab
 
 logger = logging.getLogger("gensim.models.phrases")
@@ -170,11 +171,12 @@ class _PhrasesTransformation:
             "connector_words": sorted(self.connector_words),
         }
         text = json.dumps({"class": type(self).__name__, **state}, ensure_ascii=False)
-        Path(fname).write_text(text, encoding="utf-8")
+        with atomic_file(fname) as file:
+            file.write(text.encode())
 
     @classmethod
     def load(cls, fname: str | os.PathLike[str], **_: Any) -> Any:
-        """Read what ``save`` wrote.
+        """Read what ``save`` wrote: phrases or frozen ones, whichever they were.
 
         Parameters
         ----------
@@ -189,7 +191,8 @@ class _PhrasesTransformation:
         """
         try:
             state = json.loads(Path(fname).read_text(encoding="utf-8"))
-            if state.pop("class") not in ("Phrases", "FrozenPhrases"):
+            named = {"Phrases": Phrases, "FrozenPhrases": FrozenPhrases}.get(state.pop("class"))
+            if named is None:
                 raise ValueError("it is of another class")
             state["scoring"] = SCORERS[state["scoring"]]
             state["connector_words"] = frozenset(state["connector_words"])
@@ -198,7 +201,8 @@ class _PhrasesTransformation:
                 f"{os.fspath(fname)!r} holds no phrases that this version wrote ({error}); phrases of gensim "
                 "are pickles, which are not run: find them anew"
             ) from error
-        phrases = cls.__new__(cls)
+        kind: Any = cls if issubclass(cls, named) else named  # frozen phrases lack what others need
+        phrases = kind.__new__(kind)
         vars(phrases).update(state)
         return phrases
 

@@ -140,6 +140,8 @@ class Word2Vec(Vocabulary):
         No word is left to train.
     """
 
+    _vectors: type[KeyedVectors] = KeyedVectors
+
     def __init__(
         self,
         sentences: Any = None,
@@ -457,6 +459,8 @@ class Word2Vec(Vocabulary):
     def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, rethrow: bool = False) -> Any:
         """Read what ``save`` wrote, or a model of gensim 1 to 4; training can go on from it.
 
+        ``Word2Vec.load`` returns a ``FastText`` if the file holds one.
+
         Parameters
         ----------
         fname : path
@@ -477,7 +481,9 @@ class Word2Vec(Vocabulary):
         kind, state = stored.load(fname, mmap)
         if kind != "Word2Vec" or not isinstance(state.get("wv"), dict):
             raise AttributeError(f"Model of type {kind} can't be loaded by {cls.__name__}")  # type: ignore[attr-defined]
-        model = cls()  # type: ignore[operator]
+        vectors = KeyedVectors.kind_of(state["wv"])
+        kinds = [each for each in (cls, *cls.__subclasses__()) if each._vectors is vectors]  # type: ignore[attr-defined]
+        model = (kinds or [cls])[0]()  # type: ignore[operator]
         model._take(state)
         return model
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from typing import IO, Any, Literal, TypeVar, cast
+from contextlib import contextmanager
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 from xopen import xopen
 
+from wordvec_ca.files import atomic_file, compress_by_suffix
 from wordvec_ca.gensim.models.keys import KeyTable
 
 logger = logging.getLogger(__name__)
@@ -102,12 +104,11 @@ def write_word2vec_format(
         raise ValueError(f"Cannot store vocabulary with '{sort_attr}' because that attribute does not exist")
     else:
         logger.warning("attribute %s not present in %s; keeping the order of its keys", sort_attr, table)
-    mode: Literal["ab", "wb"] = "ab" if append else "wb"
     if fvocab is not None:
-        with xopen(fvocab, mode) as file:
+        with _written(fvocab, append) as file:
             for row in rows:
                 file.write(f"{prefix}{table.index_to_key[row]} {table.expandos[sort_attr][row]}\n".encode())
-    with xopen(fname, mode) as file:
+    with _written(fname, append) as file:
         if write_header:
             file.write(f"{total} {table.vector_size}\n".encode())
         for row in rows:
@@ -130,7 +131,7 @@ def intersect_word2vec_format(
 
     Parameters are those of ``KeyedVectors.intersect_word2vec_format``.
     """
-    found = 0
+    taken: list[int] = []
     with _opened(fname) as file:
         n_words, vector_size = (int(number) for number in file.readline().decode(encoding).split())
         if vector_size != table.vector_size:
@@ -145,11 +146,24 @@ def intersect_word2vec_format(
             if word in table.key_to_index:
                 row = table.key_to_index[word]
                 table.vectors[row] = vector
-                table.vectors_lockf[row % len(table.vectors_lockf)] = lockf
-                found += 1
+                taken.append(row)
+    factors = np.resize(table.vectors_lockf, len(table))  # one number for all would stop all of them
+    factors[taken] = lockf
+    table.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
     table.norms = None
-    logger.info("merged %d vectors into %s matrix from %s", found, table.vectors.shape, fname)
-    return found
+    logger.info("merged %d vectors into %s matrix from %s", len(taken), table.vectors.shape, fname)
+    return len(taken)
+
+
+@contextmanager
+def _written(fname: Path, append: bool) -> Iterator[Any]:
+    """Open a file to write to; unless it is added to, an older one stays until all is written."""
+    if append:
+        with xopen(fname, "ab") as file:
+            yield file
+    else:
+        with atomic_file(fname) as plain, compress_by_suffix(plain, fname) as packed:
+            yield packed
 
 
 def _opened(fname: Path) -> IO[bytes]:
