@@ -303,7 +303,6 @@ def test_a_checkpoint_with_damaged_parameters_is_passed_over(machines, text, tmp
     newest.write_bytes(content)
     with pytest.warns(UserWarning, match="Bad CRC-32 .*; the one before it is used"):
         check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
-    assert Watched.latest.rounds.entered
 
 
 def test_a_run_that_saved_no_checkpoint_replaces_its_own_model(machines, text, tmp_path) -> None:

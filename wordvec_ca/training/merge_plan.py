@@ -150,6 +150,8 @@ def merges_of_nodes(config: TrainConfig, n_words: int, n_tokens: int, nodes: int
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
     affordable = MERGING * training * SENT_BYTES / memory_bytes(config, n_words)
     least = usual * LEAST_MERGES * nodes // MERGES
+    if config.spec.attends and nodes > 2:
+        least = usual
     return usual if config.merges else min(usual, max(least, int(affordable)))
 
 
@@ -167,7 +169,8 @@ MERGING = 0.15
 """Share of the time of training that merges of nodes may take, unless they would be too few."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md)."""
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). Of attention more than two
+nodes merge as often as replicas in a process, for it loses much."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
@@ -184,6 +187,8 @@ MOST_MEMORY = 0.5
 
 def most_replicas(config: TrainConfig) -> int:
     """Return up to how many replicas the quality of one is kept, as measured."""
+    if config.spec.attends:
+        return 4
     return 8 if config.spec.knows_places else 16
 
 
@@ -193,9 +198,9 @@ def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
     if replicas <= most:
         return None
     return (
-        f"{replicas} replicas of {config.model}: with more than {most} it is not measured whether they learn "
-        f"as much as one (docs/measurements/replicas.md); take {most} or fewer, with more threads each, or "
-        "compare the loss on held-out text (--valid)"
+        f"{replicas} replicas of {config.model}: more than {most} may learn less than one "
+        f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss on "
+        "held-out text (--valid)"
     )
 
 
