@@ -199,8 +199,8 @@ def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
         return None
     return (
         f"{replicas} replicas of {config.model}: more than {most} may learn less than one "
-        f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss on "
-        "held-out text (--valid)"
+        f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss "
+        "on held-out text (--valid)"
     )
 
 
