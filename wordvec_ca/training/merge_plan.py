@@ -169,8 +169,8 @@ MERGING = 0.15
 """Share of the time of training that merges of nodes may take, unless they would be too few."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). Of attention more than two
-nodes merge as often as replicas in a process, for it loses much."""
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than two nodes of
+attention would lose much even so, and merge as often as replicas in a process."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
