@@ -328,6 +328,9 @@ def test_ctrl_c_while_nodes_encode_ends_the_run_at_once(machines, text, tmp_path
     ):
         train(text, tmp_path, nodes=2)
     assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
+    limit = time.monotonic() + 30
+    while actors() and time.monotonic() < limit:  # Ray ends them a moment later
+        time.sleep(0.1)
     assert not actors()
     check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
 
