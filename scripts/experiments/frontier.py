@@ -76,7 +76,7 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "cbow w5": ({**MEAN, "window": 5},),
     "ssg w5": ({**STRUCTURED, "window": 5},),
     "cbow w10": ({**MEAN, "window": 10},),
-    "cbow-attn w1": ({**ATTENTION, "window": 1},),
+    "cbow-attn w1": ({**ATTENTION, "alpha": 0.2, "window": 1},),
     "cbow-attn w2": ({**ATTENTION, "window": 2},),
     "cbow-attn w5": ({**ATTENTION, "window": 5},),
     "cbow-attn w10": ({**ATTENTION, "window": 10},),
@@ -405,7 +405,7 @@ def text_of(options: argparse.Namespace) -> str:
             f"Wikipedia, {lines_said(options.lines)}, cased; {COMMON['vector_size']} dimensions, "
             f"{COMMON['negative']} negatives, {COMMON['epochs']} epoch, no sub-sampling. "
             "`cbow` has the exact step at .4 and fixed windows, at windows 1 and 2 word2vec's at .2; "
-            "`cbow-attn` the exact step at .4, its logits at .12; `ssg` and `skipgram` "
+            "`cbow-attn` the exact step at .4 (window 1: .2), its logits at .12; `ssg` and `skipgram` "
             "at .025. V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the "
             "mean of 5. Tagging: linear probe. Similarity: Spearman. ap: purity. Sentences: Pearson, SIF for "
             "all. Empty: not judged by it. Rows of recipes whose runs are not at hand stay as an earlier "
