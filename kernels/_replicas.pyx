@@ -14,6 +14,16 @@ cdef enum:
     BLOCK = 256  # floats of a row that are added up at a time
 
 
+cdef int check(tuple arrays, tuple shape, Py_ssize_t n_factors) except -1:
+    """Return how many arrays there are; all must be of one shape, (n_rows, width), with a factor for each row."""
+    if not 1 <= len(arrays) <= MOST_REPLICAS or n_factors != shape[0]:
+        raise ValueError("the arrays do not fit each other")
+    for array in arrays:
+        if array.shape != shape:
+            raise ValueError("the arrays do not fit each other")
+    return <int> len(arrays)
+
+
 cdef void add_up(float *base, float **replicas, int n, const float *factors, int64_t rows, int64_t width) noexcept nogil:
     """Merge rows: base += factor * (sum of the replicas' deltas), and every replica becomes the base."""
     cdef int64_t row, k
@@ -47,16 +57,12 @@ def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const f
     """
     cdef float *rows[MOST_REPLICAS]
     cdef float[:, ::1] replica
-    cdef int n = len(replicas), i
-    if not 1 <= n <= MOST_REPLICAS or factors.size != base.shape[0]:
-        raise ValueError("the arrays do not fit each other")
-    for i in range(n):
-        replica = replicas[i]
-        if replica.shape[0] != base.shape[0] or replica.shape[1] != base.shape[1]:
-            raise ValueError("the arrays do not fit each other")
-        rows[i] = &replica[0, 0] if base.size else NULL
+    cdef int n = check(replicas, (base.shape[0], base.shape[1]), factors.size), i
     if base.size == 0:
         return
+    for i in range(n):
+        replica = replicas[i]
+        rows[i] = &replica[0, 0]
     with nogil:
         add_up(&base[0, 0], rows, n, &factors[0], base.shape[0], base.shape[1])
 
@@ -100,16 +106,12 @@ def sum_of_deltas(tuple deltas not None, const float[::1] factors not None, uint
     """
     cdef const uint16_t *each[MOST_REPLICAS]
     cdef const uint16_t[:, ::1] delta
-    cdef int n = len(deltas), i
-    if not 1 <= n <= MOST_REPLICAS or factors.size != out.shape[0]:
-        raise ValueError("the arrays do not fit each other")
-    for i in range(n):
-        delta = deltas[i]
-        if delta.shape[0] != out.shape[0] or delta.shape[1] != out.shape[1]:
-            raise ValueError("the arrays do not fit each other")
-        each[i] = &delta[0, 0] if out.size else NULL
+    cdef int n = check(deltas, (out.shape[0], out.shape[1]), factors.size), i
     if out.size == 0:
         return
+    for i in range(n):
+        delta = deltas[i]
+        each[i] = &delta[0, 0]
     cdef uint16_t *merged = &out[0, 0]
     cdef int64_t row, begin, k, width = out.shape[1]
     cdef float total[BLOCK]
