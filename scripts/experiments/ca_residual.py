@@ -91,6 +91,7 @@ def run(digits: Digits, epochs: int, setting: Setting) -> dict[str, Any]:
     stack = [layer(kind, 1 if i == 0 else DEPTH) for i in range(count)]
     hidden = nn.Linear(DEPTH * digits.side**2, 128)
     network = nn.Sequential(*stack, nn.Flatten(), hidden, nn.ReLU(), nn.Linear(128, 10))
+    network = network.to(memory_format=torch.channels_last)  # half the time of a convolution of few maps
     optimizer: Any = torch.optim.Adagrad(network.parameters(), lr=setting["rate"])
     if "em_steps" in kind:
         optimizer = BlockCoordinate(optimizer, gate_blocks(network), em_steps=50)

@@ -166,6 +166,21 @@ def test_residual_is_equation_42():
     torch.testing.assert_close(single(x), linear(x))
 
 
+@pytest.mark.parametrize(("n_v", "n_sigma"), [(2, 1), (1, 3), (2, 2)])
+def test_residual_on_images_is_equation_42(n_v, n_sigma):
+    torch.manual_seed(0)
+    block = CAResidual(2, 3, 4, n_v, n_sigma, activation=torch.tanh, kernel_size=(2, 3), dtype=torch.float64)
+    x = torch.randn(5, 2, 6, 7, dtype=torch.float64)
+    w = []
+    for layer in range(4):
+        newest_first = w[::-1]
+        v = torch.tanh(block.layers[layer](torch.cat([x, *newest_first[:n_v]], 1)))
+        chi = torch.sigmoid(block.gates[layer](torch.cat([x, *newest_first[:n_sigma]], 1)))
+        w.append(chi * v + (1 - chi) * block.defaults[layer].view(3, 1, 1))
+    torch.testing.assert_close(block(x), w[-1])
+    torch.testing.assert_close(block(x[0]), w[-1][0])
+
+
 def test_residual_wrong_options():
     with pytest.raises(ValueError, match="n_v"):
         CAResidual(4, 4, n_v=0)
