@@ -118,6 +118,8 @@ def test_conv_open_is_the_convolution_and_closed_is_constant(geometry):
     assert torch.equal(layer(x), plain(x))
     saturate(layer.gate, -800.0)
     assert torch.equal(layer(x), layer.default.view(1, 4, 1, 1).expand_as(layer(x)))
+    with pytest.raises(RuntimeError, match="channels"):
+        layer(x[:, :1])
 
 
 def test_conv_is_the_linear_layer_on_every_patch():

@@ -29,9 +29,11 @@ def both_maps(input: Tensor, conv: nn.Conv2d, gate: nn.Conv2d) -> tuple[Tensor, 
     """
     if conv.groups > 1 or conv.padding_mode != "zeros":
         return conv(input), torch.sigmoid(gate(input))
-    channels = input.shape[-3]
+    channels = max(conv.in_channels, gate.in_channels)
     weights = [F.pad(part.weight, (0, 0, 0, 0, 0, channels - part.in_channels)) for part in (conv, gate)]
-    biases = [conv.weight.new_zeros(conv.out_channels) if conv.bias is None else conv.bias, gate.bias]
+    biases = [
+        part.weight.new_zeros(part.out_channels) if part.bias is None else part.bias for part in (conv, gate)
+    ]
     joined = F.conv2d(input, torch.cat(weights), torch.cat(biases), conv.stride, conv.padding, conv.dilation)
     value, logits = joined.split([conv.out_channels, gate.out_channels], dim=-3)
     return value, torch.sigmoid(logits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -136,7 +136,8 @@ class CAResidual(nn.Module):
         """Return ``v`` and ``chi`` of a layer; ``chi`` is None if the gates are always on."""
         if self.kernel_size is not None and self.combine == "concat" and not self.always_on:
             seen = self.join(input, outputs[: -max(self.n_v, self.n_sigma) - 1 : -1])
-            value, chi = both_maps(seen, self.layers[layer], self.gates[layer])
+            conv, gate = cast(nn.Conv2d, self.layers[layer]), cast(nn.Conv2d, self.gates[layer])
+            value, chi = both_maps(seen, conv, gate)
             return self.activation(value), chi
         value = self.join(input, outputs[: -self.n_v - 1 : -1])
         if layer < len(self.layers):
