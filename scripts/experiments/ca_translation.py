@@ -13,8 +13,10 @@ as they finish and are not done again.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -226,12 +228,11 @@ def loss_of(network: Translator, source: list[Tensor], target: list[Tensor]) -> 
 
 def train(
     network: Translator, source: Language, target: Language, epochs: int, rate: float, seed: int
-) -> list[dict[str, float]]:
-    """Train with Adam on batches of 64 of similar length; return the scores after each epoch."""
+) -> Iterator[None]:
+    """Train with Adam on batches of 64 of similar length; stop after each epoch."""
     optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     generator = np.random.default_rng(seed)
     lengths = np.array([len(row) for row in target.train])
-    history = []
     for _ in range(epochs):
         network.train()
         order = generator.permutation(len(lengths))
@@ -248,8 +249,7 @@ def train(
             F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=PAD).backward()
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
-        history.append(evaluate(network, source, target))
-    return history
+        yield
 
 
 def main() -> None:
@@ -263,6 +263,7 @@ def main() -> None:
     options.add_argument("--pairs", type=int, help="training pairs [4000; all with --full]")
     options.add_argument("--epochs", type=int, help="[4; 10 with --full]")
     options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
+    options.add_argument("--only", default="", metavar="REGEX", help="only rows that match, as GRU, CA luong")
     options.add_argument("--rates", default="0.0005,0.002,0.005", help="Adam's, comma-separated")
     options.add_argument("--log", type=Path, default=Path("ca-translation.jsonl"), help="what is finished")
     options.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after this")
@@ -284,13 +285,16 @@ def main() -> None:
     def run(setting: Setting) -> dict[str, Any]:
         torch.manual_seed(setting["seed"])
         network = Translator(setting["cell"], setting["attention"], len(english.words), len(german.words))
-        history = train(network, english, german, epochs, setting["rate"], setting["seed"])
-        return {"held_out": -loss_of(network, *held_out), "history": history}
+        passes = train(network, english, german, epochs, setting["rate"], setting["seed"])
+        losses = [loss_of(network, *held_out) for _ in passes]
+        return {"held_out": -losses[-1], "losses": losses, "scores": evaluate(network, english, german)}
 
     report = Report("ca-translation", "CA-ATT and CA-RNN: translation", arguments.docs)
     rows, curves = [], {}
     columns = ["top-1", "top-5", "top-10", "top-100", "perplexity", "tf-BLEU", "BLEU"]
     for cell, attention in JOBS:
+        if not re.search(arguments.only, f"{cell}, {attention}"):
+            continue
         with torch.device("meta"):
             network = Translator(cell, attention, len(english.words), len(german.words))
         sizes[cell, attention] = sum(
@@ -301,12 +305,9 @@ def main() -> None:
         if outcome is None:
             continue
         rate, runs = outcome
-        finals = [one["history"][-1] for one in runs]
-        figures = [interval([final[name] for final in finals], 1) for name in columns]
+        figures = [interval([one["scores"][name] for one in runs], 1) for name in columns]
         rows.append((cell, attention, f"{sizes[cell, attention]:,}", f"{rate:g}", len(runs), *figures))
-        curves[f"{cell}, {attention}"] = np.mean(
-            [[e["top-5"] for e in one["history"]] for one in runs], axis=0
-        )
+        curves[f"{cell}, {attention}"] = np.mean([one["losses"] for one in runs], axis=0)
     if not rows:
         sys.exit("Nothing is finished yet: give the command again, with more --minutes.")
     report.text(
@@ -323,9 +324,9 @@ def main() -> None:
     for name, values in curves.items():
         axis.plot(range(1, epochs + 1), values, "o-", ms=3, label=name)
     axis.set_xlabel("epoch")
-    axis.set_ylabel("top-5 accuracy, %")
+    axis.set_ylabel("loss of a word, nats")
     axis.legend(fontsize=6)
-    report.figure(figure, "top5", "Top-5 accuracy on the validation pairs")
+    report.figure(figure, "loss", "Loss on the training pairs held out")
     report.write()
 
 
