@@ -5,7 +5,7 @@
 The paper's data is CIFAR-10; without it the same networks are trained on MNIST: convolutions of one size
 after another, a hidden layer, ten classes. The learning rate of each network is the best on images that are
 held out of training, with the first seed. Runs are written down as they finish and are not done again;
-``--minutes`` stops before the rest, and the page says how many seeds each figure has.
+``--minutes`` stops before the rest.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import math
 import re
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ca_digits import accuracy, read
-from report import Report, interval, need, parser
+from report import Report, need, parser
 from torch import Tensor, nn
 from trials import Setting, Trials
 
@@ -149,8 +150,7 @@ def main() -> None:
         f"accuracy in % after {arguments.epochs} epochs of {images:,} images in batches of {BATCH}, by the "
         f"number of layers (kernel {KERNEL}x{KERNEL}, depth {DEPTH}, ReLU, Adagrad). In brackets the rate, "
         f"the best of {', '.join(f'{rate:g}' for rate in rates)} on {HELD_OUT:,} images held out, with "
-        f"the first seed; up to {len(seeds)} seeds, 95 % by Student's t where there are several, ° where "
-        "there is one. "
+        f"the first seed; one figure for each of {len(seeds)} seeds, since some learn nothing. "
         "CA-RES layers have l sublayers of their own, n_v = 2, n_σ = 1; stacks beyond 16 sublayers are left "
         "out. Empty: not run. Chance is 11.3. Paper, on CIFAR-10: more CA-CNN layers are better up to 8, 16 "
         "learn nothing without em_steps; more sublayers are better for CA-RES."
@@ -163,16 +163,16 @@ def main() -> None:
                 row.append("")
                 continue
             rate, scores = cells[kind, count]
-            row.append(f"{interval(scores, 1)}{'' if len(scores) > 1 else '°'} ({rate:g})")
+            row.append(f"{', '.join(f'{score:.1f}' for score in scores)} ({rate:g})")
         rows.append([kind, *row])
     report.table(["layers", *map(str, counts)], rows)
     figure, axis = plt.subplots(figsize=(5, 3))
     for kind in kinds:
-        points = [(n, sum(cells[kind, n][1]) / len(cells[kind, n][1])) for n in counts if (kind, n) in cells]
+        points = [(n, median(cells[kind, n][1])) for n in counts if (kind, n) in cells]
         if points:
             axis.semilogx(*zip(*points, strict=True), "o-", base=2, label=kind)
     axis.set_xlabel("layers")
-    axis.set_ylabel("test accuracy, %")
+    axis.set_ylabel("test accuracy of the median seed, %")
     axis.legend(fontsize=7)
     report.figure(figure, "depth", "Accuracy and depth")
     report.write()
