@@ -133,7 +133,7 @@ SPECS = (
         hidden="the row of one context word",
         gradient="g",
         source="Mikolov et al. 2013",
-        advice="rare words, similarity; two to three times slower",
+        advice="rare words, similarity; 2 to 6 times slower",
     ),
     ModelSpec(
         name="ssg",
@@ -166,7 +166,7 @@ SPECS = (
         hidden="Σ aᵢ Wᵢ",
         gradient="`exact`: aᵢ g; `word2vec`: n aᵢ g",
         source="Ling et al. 2015",
-        advice="large windows without losing word order, at nearly the cost of CBOW",
+        advice="large windows without losing word order; a third to a half of CBOW's speed",
     ),
 )
 """All models, in the order in which the training loop numbers them."""

@@ -145,7 +145,7 @@ LEARNING = [
     click.option(
         "--shrink-windows/--no-shrink-windows",
         default=None,
-        help="Draw each window's size from 1 to --window.  "
+        help="Draw each window's size from 1 to --window; not with --parts.  "
         f"[default: {defaults_by_model(lambda spec: 'no' if spec.knows_places else 'yes')}]",
     ),
     click.option(
@@ -262,7 +262,8 @@ LONG_RUNS = [
     click.option(
         "--resume",
         metavar="DIR",
-        help="Continue the run whose --output was DIR; give at most --log-json and --quiet again.  "
+        help="Continue the run whose --output was DIR, with its options; only those of progress and "
+        "--checkpoint-every may be others, and on a cluster those of place.  "
         "[default: begin a run]",
     ),
     click.option(
