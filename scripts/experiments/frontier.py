@@ -406,7 +406,8 @@ def text_of(options: argparse.Namespace) -> str:
     return "\n\n".join(
         [
             f"Wikipedia, {lines_said(options.lines)}, cased; {COMMON['vector_size']} dimensions, "
-            f"{COMMON['negative']} negatives, {COMMON['epochs']} epoch, no sub-sampling unless the name says so (.001). "
+            f"{COMMON['negative']} negatives, {COMMON['epochs']} epoch, no sub-sampling "
+            "unless the name says so (.001). "
             "`cbow` has the exact step at .4 and fixed windows, at windows 1 and 2 word2vec's at .2; "
             "`cbow-attn` the exact step at .4 (window 1: .2), its logits at .12; `ssg` and `skipgram` "
             "at .025. V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the "

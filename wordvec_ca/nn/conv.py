@@ -7,36 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-
-
-def both_maps(input: Tensor, conv: nn.Conv2d, gate: nn.Conv2d) -> tuple[Tensor, Tensor]:
-    """Return a convolution and the sigmoid of its gate, computed as one convolution where that is possible.
-
-    A convolution of one map takes nearly the time of one of eight, so the gate is cheap only as one more map.
-
-    Parameters
-    ----------
-    input : Tensor, shape (N, C, H, W) or (C, H, W)
-    conv, gate : torch.nn.Conv2d
-        Equal but for their maps and groups. One may look at fewer channels than the other: the first ones.
-
-    Returns
-    -------
-    value : Tensor, shape (N, maps, H_out, W_out) or (maps, H_out, W_out)
-    chi : Tensor, likewise with one map, in [0, 1]
-    """
-    if conv.groups > 1 or conv.padding_mode != "zeros":
-        return conv(input), torch.sigmoid(gate(input))
-    channels = max(conv.in_channels, gate.in_channels)
-    weights = [F.pad(part.weight, (0, 0, 0, 0, 0, channels - part.in_channels)) for part in (conv, gate)]
-    biases = [
-        part.weight.new_zeros(part.out_channels) if part.bias is None else part.bias for part in (conv, gate)
-    ]
-    joined = F.conv2d(input, torch.cat(weights), torch.cat(biases), conv.stride, conv.padding, conv.dilation)
-    value, logits = joined.split([conv.out_channels, gate.out_channels], dim=-3)
-    return value, torch.sigmoid(logits)
 
 
 class CAConv2d(nn.Module):
@@ -128,9 +99,10 @@ class CAConv2d(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Map ``(N, C_in, H, W)`` or ``(C_in, H, W)`` to ``(N, C_out, H_out, W_out)`` or ``(C_out, ...)``."""
-        value, chi = both_maps(input, self.conv, self.gate)
+        value = self.conv(input)
         if self.activation is not None:
             value = self.activation(value)
+        chi = self.sigma_map(input)
         return chi * value + (1 - chi) * self.default[:, None, None]
 
     def extra_repr(self) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-from wordvec_ca.nn.conv import both_maps
 
 
 class CAResidual(nn.Module):
@@ -121,30 +119,17 @@ class CAResidual(nn.Module):
         """Map ``(*, in_features)`` to ``(*, out_features)``, or images likewise in the channel dimension."""
         outputs: list[Tensor] = []
         for layer in range(self.num_layers):
-            value, chi = self.value_and_gate(layer, input, outputs)
-            if chi is not None:
+            value = self.join(input, outputs[: -self.n_v - 1 : -1])
+            if layer < len(self.layers):
+                value = self.activation(self.layers[layer](value))
+            if not self.always_on:
+                chi = torch.sigmoid(self.gates[layer](self.join(input, outputs[: -self.n_sigma - 1 : -1])))
                 default = self.defaults[layer]
                 value = chi * value + (1 - chi) * (
                     default if self.kernel_size is None else default[:, None, None]
                 )
             outputs.append(value)
         return outputs[-1]
-
-    def value_and_gate(
-        self, layer: int, input: Tensor, outputs: list[Tensor]
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return ``v`` and ``chi`` of a layer; ``chi`` is None if the gates are always on."""
-        if self.kernel_size is not None and self.combine == "concat" and not self.always_on:
-            seen = self.join(input, outputs[: -max(self.n_v, self.n_sigma) - 1 : -1])
-            conv, gate = cast(nn.Conv2d, self.layers[layer]), cast(nn.Conv2d, self.gates[layer])
-            value, chi = both_maps(seen, conv, gate)
-            return self.activation(value), chi
-        value = self.join(input, outputs[: -self.n_v - 1 : -1])
-        if layer < len(self.layers):
-            value = self.activation(self.layers[layer](value))
-        if self.always_on:
-            return value, None
-        return value, torch.sigmoid(self.gates[layer](self.join(input, outputs[: -self.n_sigma - 1 : -1])))
 
     def extra_repr(self) -> str:
         """Return (l, n_v, n_sigma, b) and the way arguments are joined, for ``repr``."""
