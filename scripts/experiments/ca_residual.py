@@ -166,6 +166,19 @@ def main() -> None:
             row.append(f"{', '.join(f'{score:.1f}' for score in scores)} ({rate:g})")
         rows.append([kind, *row])
     report.table(["layers", *map(str, counts)], rows)
+    report.text("All runs that are finished: test accuracy in % by rate, a figure for each seed.")
+    tried = sorted({one["setting"]["rate"] for one in trials.done.values()})
+    every = []
+    for kind in kinds:
+        for count in counts:
+            row = []
+            for rate in tried:
+                settings = ({**fixed, "kind": kind, "layers": count, "rate": rate, "seed": n} for n in seeds)
+                found = (trials.done.get(trials.key(setting)) for setting in settings)
+                row.append(", ".join(f"{one['test']:.1f}" for one in found if one is not None))
+            if any(row):
+                every.append([kind, count, *row])
+    report.table(["layers of", "number", *(f"{rate:g}" for rate in tried)], every)
     figure, axis = plt.subplots(figsize=(5, 3))
     for kind in kinds:
         points = [(n, median(cells[kind, n][1])) for n in counts if (kind, n) in cells]
