@@ -153,7 +153,7 @@ def main() -> None:
         f"the first seed; one figure for each of {len(seeds)} seeds, since some learn nothing. "
         "CA-RES layers have l sublayers of their own, n_v = 2, n_σ = 1; stacks beyond 16 sublayers are left "
         "out. Empty: not run. Chance is 11.3. Paper, on CIFAR-10: more CA-CNN layers are better up to 8, 16 "
-        "learn nothing without em_steps; more sublayers are better for CA-RES."
+        "learn nothing without em_steps; more sublayers are better for CA-RES. " + trials.summary()
     )
     rows = []
     for kind in kinds:

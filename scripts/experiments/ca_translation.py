@@ -318,7 +318,7 @@ def main() -> None:
         "Adagrad 0.01 and 1 M steps on 100 machines are out of reach). Cells have the parameters of an LSTM "
         "of 100. Scores on the 1,014 validation pairs, lower case; tf-BLEU feeds the true words in and is "
         "not comparable with BLEU. Paper, on WMT16: no difference between attentions; CA-RNN above LSTM and "
-        "GRU in top-k accuracy and tf-BLEU."
+        "GRU in top-k accuracy and tf-BLEU. " + trials.summary()
     )
     report.table(["cell", "attention", "recurrent and attention parameters", "rate", "seeds", *columns], rows)
     figure, axis = plt.subplots(figsize=(6, 3))

@@ -35,6 +35,11 @@ class Trials:
         """Return a setting as a string."""
         return json.dumps(setting, sort_keys=True)
 
+    def summary(self) -> str:
+        """Return how many runs are finished, and how long they took together."""
+        seconds = sum(record["seconds"] for record in self.done.values())
+        return f"{len(self.done)} runs, which took {seconds / 60:.0f} minutes together."
+
     def outcome(self, setting: Setting, run: Callable[[Setting], dict[str, Any]]) -> dict[str, Any] | None:
         """Return the outcome of a setting, run if it is new; None if time is over."""
         key = self.key(setting)
