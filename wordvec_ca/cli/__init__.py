@@ -96,6 +96,17 @@ def group(ctx: click.Context, debug: bool) -> None:
     ctx.ensure_object(dict)["debug"] = debug
 
 
+def _open_closed_streams() -> None:
+    """Give a process that was started without standard input or standard error an empty one.
+
+    A file that is opened later would else get the number of standard error, and messages be written to it.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run ``cawv``; exit 0 on success, 1 on bad data or failure, 2 on wrong usage, 130 on Ctrl-C.
 
@@ -104,6 +115,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     argv : list of str, optional
         Arguments; by default those of the process.
     """
+    _open_closed_streams()
     warnings.showwarning = _show_warning
     for name in ("SIGTERM", "SIGHUP"):  # asked to end; the terminal is gone
         number = getattr(signal, name, None)

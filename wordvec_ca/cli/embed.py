@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.inputs import Inputs, check_not_read
 from wordvec_ca.cli.options import FILE, Choice, ExistingPath
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -48,6 +48,7 @@ def command(
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
+    check_not_read(output, model, *sentences, *filter(None, (fit, load_fit)))
     if "-" in sentences and not (fit or load_fit):
         raise click.UsageError("standard input can be read only once: give --fit or --load-fit with it")
     if fit and load_fit:

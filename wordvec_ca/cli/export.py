@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.options import Choice, ExistingPath, part_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
@@ -97,10 +98,18 @@ def command(
     if output is None:
         if to != "gensim":
             raise click.UsageError("Missing option '-o': where should the vectors be written?")
+        chosen = {name for name in click.get_current_context().params if _is_given(name)}
+        if more := sorted(chosen - {"model", "to", "overwrite"}):
+            raise click.UsageError(
+                f"--format gensim without -o only adds the index to {model!r}: --{more[0].replace('_', '-')} "
+                "goes with -o OUT"
+            )
         from wordvec_ca.vectors import add_gensim_index
 
         say(f"Wrote {add_gensim_index(model, overwrite=overwrite)}")
         return
+    check_not_read(output, model)
+    check_not_read(f"{output}.vectors.npy", model)  # the second file of --format gensim
     try:
         to = to or format_of_suffix(output)
     except ValueError as error:
@@ -133,6 +142,8 @@ def command(
         overwrite=overwrite,
     )
     say(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})")
+    if vectors.ngrams is not None and to not in ("fasttext", "floret"):
+        say("Note: n-grams stay behind, so unknown words have no vector there; --format fasttext keeps them")
     if dtype != "float32":
         loss = precision_loss(vectors.vectors[:n_written], dtype)
         say(
@@ -142,3 +153,9 @@ def command(
     if n_written < len(vectors) and vectors.counts is not None and vectors.counts.any():
         share = vectors.counts[:n_written].sum() / vectors.counts.sum()
         say(f"These {n_written:,} of {len(vectors):,} words make {share:.1%} of the known words of the text")
+
+
+def _is_given(name: str) -> bool:
+    """Return whether an option stands on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE

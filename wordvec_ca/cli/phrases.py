@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.options import (
     FILE,
     Choice,
@@ -71,6 +72,7 @@ def command(
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
+    check_not_read(output, *corpus)
     if not output.parent.is_dir():
         raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
     before = None if phrases is None else Phrases.load(phrases)

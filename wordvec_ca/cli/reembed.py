@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.inputs import Inputs, check_not_read
 from wordvec_ca.cli.options import FILE, Choice, ExistingPath, threads_option, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 
@@ -94,6 +94,7 @@ def command(
     if counts_only:
         if output.exists() and not overwrite:
             raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
+        check_not_read(output, model, *sentences)
     else:
         check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
     vectors = KeyedVectors.load(model)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 import cloup
 
+from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.options import FILE
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.settings import given_settings
@@ -98,12 +99,19 @@ def _check_tokenizer(tokenizer: str) -> None:
         trusted_tokenizer(tokenizer, None, "the run of these settings")
 
 
+GOES_WITH = {"nodes": "cluster", "checkpoint_dir": "cluster"}
+"""Options that mean nothing without another."""
+
+
 def _check_of_use(model: str, options: dict[str, Any]) -> None:
     """Raise a usage error for an option that the model does not have: who gives one means another model."""
     for name in sorted(_given(variables=False) & _foreign(model)):
         if name != "negatives" or options[name] != "exact":
             models = ", ".join(models_with_option(name))
             raise click.UsageError(f"{_flag(name)} is for --model {models}, not for {model}")
+    for name in sorted(_typed() & set(GOES_WITH)):
+        if not options[GOES_WITH[name]]:
+            raise click.UsageError(f"{_flag(name)} goes with {_flag(GOES_WITH[name])}: give both, or neither")
 
 
 def _foreign(model: str) -> set[str]:
@@ -120,6 +128,8 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
     from wordvec_ca.training import train
     from wordvec_ca.vectors import MODEL_FILES
 
+    if options["save_vocab"]:
+        check_not_read(options["save_vocab"], *corpus, *filter(None, [options["valid"], options["phrases"]]))
     output = options["output"] or default_output(corpus, config.model)
     check_output(output, overwrite=options["overwrite"], files=MODEL_FILES)
     if options["save_vocab"]:
@@ -181,6 +191,8 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
         )
         show(describe_cluster_plan(plan))
         return
+    if options["save_vocab"]:
+        check_not_read(options["save_vocab"], *corpus, *filter(None, [options["valid"], options["phrases"]]))
     output = options["output"] or default_output(corpus, config.model)
     if options["save_vocab"]:
         _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])

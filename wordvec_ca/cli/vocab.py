@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import (
     FILE,
@@ -68,6 +69,7 @@ def command(
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
+    check_not_read(output, *corpus)
     if not output.parent.is_dir():
         raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
     first = next(iter(CorpusStats().as_dict()))

@@ -167,7 +167,8 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
     for array, from_array in zip(model.shared[:3], former.shared[:3], strict=True):
         if len(array) == len(model.vocab) and len(from_array) == len(former.vocab):
             array[here] = from_array[there]
-    model.slot_logits[:] = former.slot_logits
+    if model.config.spec.attends:
+        model.slot_logits[:] = former.slot_logits
     if model.nodes is not None and former.nodes is not None and _same_tree(model, former):
         model.nodes[:] = former.nodes
     if model.subwords is not None and former.subwords is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -163,7 +164,40 @@ def read_text(
             f"{name}: line 1 promises {n_words} vectors, but the file ends after {len(words)} (line "
             f"{len(words) + 1}); it is cut off or the header is wrong"
         )
+    _look_for_numbers(words, vector_size, name, first_line)
     return VectorTable(_decode(words, errors, name, first_line), rows.finish(), None, {})
+
+
+_ENDS_IN_NUMBER = re.compile(rb"^.*[ \t][-+]?\d*\.?\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
+_ENDS_IN_DECIMALS = re.compile(rb"^.*[ \t][-+]?\d*\.\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
+
+
+def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_line: int) -> None:
+    """Warn of words that end in a number with decimals, which may be a number too many in their lines.
+
+    Raises
+    ------
+    DataError
+        Most words do: then the vector size is wrong.
+    """
+    joined = b"\n".join(words)
+    if b" " not in joined and b"\t" not in joined:
+        return
+    found = len(_ENDS_IN_NUMBER.findall(joined))
+    if 2 * found > len(words):
+        raise DataError(
+            f"{name}: {found} of {len(words)} lines have more than {vector_size} numbers; correct the vector "
+            "size in the header"
+        )
+    first = _ENDS_IN_DECIMALS.search(joined)
+    if first is not None:
+        found = len(_ENDS_IN_DECIMALS.findall(joined))
+        line = first_line + joined.count(b"\n", 0, first.start())
+        warnings.warn(
+            f"{name}: {found} of {len(words)} words end in a number, the first is {show_word(first[0])} in line "
+            f"{line}; if that line has a number too many, its vector is wrong",
+            stacklevel=4,
+        )
 
 
 def line_blocks(stream: BinaryIO, carry: bytes, name: str) -> Iterator[bytes]:
