@@ -85,7 +85,7 @@ def test_rows_that_do_not_fit_are_counted(tmp_path: Path) -> None:
     [
         ("n,body\n1,x\n", "has no column 'text'; its header has 'n', 'body'"),
         ("text,text\n1,x\n", r"has 2 column\(s\) 'text'"),
-        ('n,text\n1,"never closed\n' + "x" * 70_000_000, "line .*quotation mark"),
+        ('n,text\n1,"never closed\n' + "x" * 70_000_000, "begins in line 2: .*quotation mark"),
         ("n,text\n1,\n2,\n", "no row has a text"),
     ],
 )
@@ -94,6 +94,32 @@ def test_delimited_that_cannot_be_used(tmp_path: Path, content: str, message: st
     path.write_text(content)
     with pytest.raises(DataError, match=message):
         text_of(path, "text")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_quotation_mark_that_is_not_closed_ends_the_run(tmp_path: Path, name: str, end: str) -> None:
+    from collections import Counter
+
+    from wordvec_ca.text.delimited import cell_texts
+
+    mark = "\t" if name.endswith("tsv") else ","
+    closed = f'id{mark}text\n0{mark}"two\nlines"\n"1\n"{mark}"'  # the last mark is in line 5
+    data = (closed + "".join(f"{i}{mark}words of row {i}\n" for i in range(20_000)) + f"end{end}").encode()
+    with (gzip.open if name.endswith("gz") else open)(tmp_path / name, "wb") as file:
+        file.write(data)
+    message = rf"{name}'?, line 5: a quotation mark opens there and is not closed .*; close it or"
+    with pytest.raises(DataError, match=message):
+        text_of(tmp_path / name, "text")
+    with open(tmp_path / name, "rb") as stream, pytest.raises(DataError, match="line 5: a quotation mark"):
+        text_of(stream, "text")
+    for cut in (1, 7, 4096):
+        pieces = [data[i : i + cut] for i in range(0, len(data), cut)]
+        with pytest.raises(DataError, match=message):
+            list(cell_texts(pieces, ["text"], mark, name, Counter()))
+    with pytest.raises(DataError, match="x, line 1: a quotation mark"):
+        list(cell_texts([b'text,"n\n', b"1,2\n"], ["text"], ",", "x", Counter()))
+    assert list(cell_texts([closed.encode(), b'"'], ["text"], mark, "x", Counter())) == [b"two\nlines\n"]
 
 
 def test_a_table_read_as_text_is_a_warning(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from wordvec_ca.text.records import RecordTexts
 LONGEST_CELL = 1 << 26
 """Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
 
+_CLOSE = "close it or, if it belongs to the text, double it and put the whole cell in quotation marks"
+
 _BY_SUFFIX = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
 _ALL = "\t,;|"
 
@@ -102,10 +104,10 @@ def cell_texts(
     """
     longest = csv.field_size_limit()
     csv.field_size_limit(max(longest, LONGEST_CELL))
-    rows = csv.reader(_lines(pieces), delimiter=delimiter)
     texts = RecordTexts(fields, name, records)
     try:
-        header = next(rows)
+        rows = _closed_rows(pieces, delimiter, name)
+        _, header = next(rows)
         for field in fields:
             if header.count(field) != 1:
                 raise DataError(
@@ -113,23 +115,46 @@ def cell_texts(
                     f"{', '.join(map(repr, header[:20]))}; give the name of one (--field)"
                 )
         places = [(field, header.index(field)) for field in fields]
-        for row in rows:
+        for line, row in rows:
             if not row:
                 continue
             if len(row) != len(header):
-                texts.malformed(f"line {rows.line_num} has {len(row)} cells, the header {len(header)}")
+                texts.malformed(f"line {line} has {len(row)} cells, the header {len(header)}")
                 continue
-            text = texts.of({field: row[place] or None for field, place in places}, f"line {rows.line_num}")
+            text = texts.of({field: row[place] or None for field, place in places}, f"line {line}")
             if text is not None:
                 yield text
-    except csv.Error as error:
-        raise DataError(
-            f"{name}, line {rows.line_num}: {error}; if a quotation mark is not closed there, "
-            "close or double it"
-        ) from error
     finally:
         csv.field_size_limit(longest)
     texts.end("no row has a text")
+
+
+def _closed_rows(pieces: Iterable[bytes], delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row after the number of its last line; refuse a cell whose quotation mark is not closed."""
+    ended = False
+
+    def lines() -> Iterator[str]:
+        nonlocal ended
+        yield from _lines(pieces)
+        ended = True
+
+    rows = csv.reader(lines(), delimiter=delimiter)
+    begin = 1
+    try:
+        for row in rows:
+            if ended:  # a row that is whole is given before the reader asks for a line after it
+                opened = rows.line_num - row[-1].removesuffix("\n").count("\n")
+                raise DataError(
+                    f"{name}, line {opened}: a quotation mark opens there and is not closed before the end "
+                    f"of the file; {_CLOSE}"
+                )
+            yield rows.line_num, row
+            begin = rows.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, the row that begins in line {begin}: {error}; if a quotation mark is not closed there, "
+            f"{_CLOSE}"
+        ) from error
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
