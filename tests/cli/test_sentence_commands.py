@@ -113,11 +113,40 @@ def test_reembed_refuses(tmp_path, model, cawv):
     assert "> 0" in cawv("reembed", model, corpus, "-o", tmp_path / "o", "--scale", 0, code=2).err
     strange = write(tmp_path / "strange.txt", ["Wörter", "anderer", "Sprache"])
     assert "none of the 3 tokens" in cawv("reembed", model, strange, "-o", tmp_path / "o", code=1).err
-    WordCounts(np.ones(3, np.int64)).save(tmp_path / "other.npz")
-    assert (
-        "3 counts for 7" in cawv("reembed", model, tmp_path / "other.npz", "-o", tmp_path / "o", code=1).err
-    )
     assert not (tmp_path / "o").exists()
+
+
+def test_reembed_refuses_counts_of_other_words(tmp_path, model, cawv):
+    counts = tmp_path / "counts.npz"
+    cawv("reembed", model, write(tmp_path / "text.txt", text()), "-o", counts, "--counts-only")
+    rng = np.random.default_rng(1)
+    for words in (WORDS[::-1], [*WORDS[:-1], "small"], WORDS[:-1]):
+        KeyedVectors(words, rng.normal(size=(len(words), 5))).save(tmp_path / "other.vec")
+        for options in ([], ["--counts-only"]):
+            output = tmp_path / "o.npz"
+            said = cawv("reembed", tmp_path / "other.vec", counts, "-o", output, *options, code=1).err
+            assert "counts.npz holds counts of other words" in said
+            assert "--counts-only" in said
+            assert not output.exists()
+    WordCounts.load(counts).save(counts)  # as earlier versions did
+    said = cawv("reembed", model, counts, "-o", tmp_path / "o", code=1).err
+    assert "counts.npz does not say which words" in said
+    assert "--counts-only" in said
+    assert not (tmp_path / "o").exists()
+
+
+def test_reembed_takes_the_counts_of_a_re_embedded_model(tmp_path, model, cawv):
+    cawv("reembed", model, write(tmp_path / "text.txt", text()), "-o", tmp_path / "out")
+    cawv("reembed", model, tmp_path / "out/counts.npz", "-o", tmp_path / "again")
+    assert (tmp_path / "again/v0.npy").read_bytes() == (tmp_path / "out/v0.npy").read_bytes()
+
+
+def test_counts_are_written_only_to_a_name_that_is_read_as_counts(tmp_path, model, cawv):
+    corpus = write(tmp_path / "text.txt", text())
+    for name in ("counts", "counts.npz.tmp", "counts.NPZ"):
+        said = cawv("reembed", model, corpus, "-o", tmp_path / name, "--counts-only", code=2).err
+        assert "must end in .npz" in said
+        assert not (tmp_path / name).exists()
 
 
 # ------------------------------------------------------------------ embed

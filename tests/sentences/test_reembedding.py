@@ -377,3 +377,44 @@ def test_save_and_load(tmp_path):
         (tmp_path / "bad.npz").write_bytes(content)
         with pytest.raises(DataError, match="not a file of word counts"):
             WordCounts.load(tmp_path / "bad.npz")
+
+
+def test_counts_know_their_words(tmp_path):
+    path = tmp_path / "counts.npz"
+    counts = count_sentences(TEXT, vectors(WORDS).key_to_index)
+    counts.save(path, words=WORDS)
+    again = WordCounts.load(path, words=WORDS)
+    np.testing.assert_array_equal(again.counts, counts.counts)
+    assert (again.n_oov, again.n_sentences) == (10, 20)
+    with pytest.raises(DataError, match="other words, or in another order"):
+        WordCounts.load(path, words=WORDS[::-1])
+    odd = ["a\nb", "c", "\ud800"]
+    WordCounts(np.ones(3, np.int64)).save(path, words=odd)
+    assert WordCounts.load(path, words=odd).n_tokens == 3
+    with pytest.raises(DataError, match="other words, or in another order"):
+        WordCounts.load(path, words=["a", "b\nc", "\ud800"])
+    counts.save(path)
+    assert WordCounts.load(path).n_tokens == 45
+    with pytest.raises(DataError, match="does not say which words"):
+        WordCounts.load(path, words=WORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("counts", np.array([1, -1])),
+        ("counts", np.array([1, 2**63], np.uint64)),
+        ("counts", np.array([1.0, np.nan])),
+        ("counts", np.array([[1, 2]])),
+        ("counts", np.array([1, None])),
+        ("n_oov", -1),
+        ("n_oov", np.inf),
+        ("n_oov", [1]),
+        ("n_sentences", -1),
+        ("n_sentences", 1.5),
+    ],
+)
+def test_counts_are_whole_numbers(tmp_path, name, value):
+    np.savez(tmp_path / "bad.npz", **{"counts": np.array([1, 2]), "n_oov": 0, "n_sentences": 1, name: value})
+    with pytest.raises(DataError, match="not a file of word counts"):
+        WordCounts.load(tmp_path / "bad.npz")

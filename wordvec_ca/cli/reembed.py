@@ -43,7 +43,9 @@ from wordvec_ca.cli.output import say
     show_default=True,
     help="Raise the counts to this power.",
 )
-@click.option("--counts-only", is_flag=True, help="Write only the counts of SENTENCES, to the file OUTPUT.")
+@click.option(
+    "--counts-only", is_flag=True, help="Write only the counts of SENTENCES, to the file OUTPUT (.npz)."
+)
 @tokenizer_of_model_option
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
 @threads_option
@@ -68,8 +70,8 @@ def command(
     """Find what the words of MODEL have in common in SENTENCES, and take it out of their vectors.
 
     SENTENCES are text files (one sentence a line; plain or compressed, directories, patterns, - for standard
-    input) or files of counts made with --counts-only. Counts add up: count the shards of a large text
-    anywhere, then re-embed with all the counts; the result is that of one pass over the text.
+    input) or files of counts (.npz) made with --counts-only and MODEL. Counts add up: count the shards
+    of a large text anywhere, then re-embed with all the counts; the result is that of one pass over the text.
 
     Of a model with n-grams, unknown words of SENTENCES get a row in OUTPUT too, unless there are files of
     counts among them; OUTPUT has no n-grams.
@@ -92,6 +94,10 @@ def command(
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
     if counts_only:
+        if not output.name.endswith(".npz"):  # by this, SENTENCES that are counts are told from text
+            raise click.BadParameter(
+                f"{str(output)!r} must end in .npz with --counts-only", param_hint="--output"
+            )
         if output.exists() and not overwrite:
             raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
         check_not_read(output, model, *sentences)
@@ -101,7 +107,7 @@ def command(
     counted = [path for path in sentences if path.endswith(".npz")]
     texts = [path for path in sentences if not path.endswith(".npz")]
     inputs = Inputs()
-    parts, n_made = inputs.each(counted, WordCounts.load), 0
+    parts, n_made = inputs.each(counted, lambda path: WordCounts.load(path, words=vectors.index_to_key)), 0
     if texts:
         options = text_options(vectors, tokenizer, lowercase)
         files = inputs.texts(texts)
@@ -122,7 +128,7 @@ def command(
         if n_made:
             say(f"{n_made:,} words got a vector from their n-grams")
     if counts_only:
-        counts.save(output)
+        counts.save(output, words=vectors.index_to_key)
         inputs.finish()
         return
     result = reembed(

@@ -91,16 +91,17 @@ class Reembedding:
         """Return the context-sensitive part of each row, ``(1 - chi) w'``; see :func:`sensitive_part`."""
         return sensitive_part(matrix, self.v0)
 
-    def save(self, directory: str | Path) -> None:
+    def save(self, directory: str | Path, *, words: Iterable[str] | None = None) -> None:
         """Write ``v0.npy``, ``counts.npz`` and ``reembedding.json`` into a directory (made if missing).
 
-        Symbolic links of these names are replaced, not followed.
+        Symbolic links of these names are replaced, not followed. With the ``words`` of the vectors, the
+        counts can be used to re-embed the same words again; see :meth:`WordCounts.save`.
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         withdraw(directory / "reembedding.json")
         save_npy(directory / "v0.npy", self.v0, follow_links=False)
-        self.counts.save(directory / "counts.npz", follow_links=False)
+        self.counts.save(directory / "counts.npz", words=words, follow_links=False)
         record = {
             "format": 1,
             "energies": self.energies.tolist(),

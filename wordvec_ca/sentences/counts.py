@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file
+from wordvec_ca.files import atomic_file, escape_lines
 
 
 @dataclass(frozen=True)
@@ -48,29 +49,53 @@ class WordCounts:
             self.counts + other.counts, self.n_oov + other.n_oov, self.n_sentences + other.n_sentences
         )
 
-    def save(self, path: str | Path, *, follow_links: bool = True) -> None:
-        """Write the counts to one ``.npz`` file (plain arrays, no pickle), through a symbolic link or not."""
+    def save(
+        self, path: str | Path, *, words: Iterable[str] | None = None, follow_links: bool = True
+    ) -> None:
+        """Write the counts to one ``.npz`` file (plain arrays, no pickle), through a symbolic link or not.
+
+        With the ``words`` counted, in the order of the rows, the file also holds their fingerprint, so that
+        :meth:`load` can tell whose counts they are.
+        """
+        arrays: dict[str, Any] = {"counts": self.counts, "n_oov": self.n_oov, "n_sentences": self.n_sentences}
+        if words is not None:
+            arrays["words_sha256"] = _fingerprint(words)
         with atomic_file(path, follow_links=follow_links) as file:
-            np.savez(file, counts=self.counts, n_oov=self.n_oov, n_sentences=self.n_sentences)
+            np.savez(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> WordCounts:
+    def load(cls, path: str | Path, *, words: Iterable[str] | None = None) -> WordCounts:
         """Read what :meth:`save` wrote.
+
+        With ``words``, only counts of just these words in this order are read; without, whose counts they
+        are is not checked.
 
         Raises
         ------
         DataError
-            If the file is not such a file.
+            If the file is not such a file, or its counts are not known to be those of ``words``.
         """
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return cls(
-                    arrays["counts"].astype(np.int64), int(arrays["n_oov"]), int(arrays["n_sentences"])
-                )
+                counts = _whole_numbers(arrays, "counts", 1)
+                n_oov = int(_whole_numbers(arrays, "n_oov", 0))
+                n_sentences = int(_whole_numbers(arrays, "n_sentences", 0))
+                fingerprint = str(arrays["words_sha256"]) if "words_sha256" in arrays else None
         except OSError:
             raise
         except Exception as error:  # damaged arrays raise nearly anything
             raise DataError(f"{path} is not a file of word counts (WordCounts.save): {error}") from error
+        if words is not None and fingerprint != _fingerprint(words):
+            reason = (
+                "does not say which words it counts, as files of earlier versions do not"
+                if fingerprint is None
+                else "holds counts of other words, or in another order, than those of the model"
+            )
+            raise DataError(
+                f"{path} {reason}: count the text again with the same model, "
+                "'cawv reembed MODEL TEXT -o COUNTS.npz --counts-only'"
+            )
+        return cls(counts, n_oov, n_sentences)
 
     @classmethod
     def from_ids(cls, ids: NDArray[np.integer[Any]], n_words: int, n_sentences: int) -> WordCounts:
@@ -112,6 +137,25 @@ class WordCounts:
             else:
                 n_oov += int(count)
         return cls(counts, n_oov)
+
+
+def _fingerprint(words: Iterable[str]) -> str:
+    """Return the SHA-256 of the words in their order, as 64 hexadecimal digits."""
+    lines = escape_lines(list(words))  # a newline in a word is not the end of the word
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _whole_numbers(arrays: Mapping[str, NDArray[Any]], name: str, ndim: int) -> NDArray[np.int64]:
+    """Return an array of a file, or raise a DataError unless it holds whole numbers >= 0."""
+    array = arrays[name]
+    if array.ndim != ndim or array.dtype.kind not in "iu":
+        raise DataError(
+            f"{name} is an array of {array.dtype} in {array.ndim} dimensions, not of whole numbers in {ndim}"
+        )
+    numbers = array.astype(np.int64)  # an unsigned number that is too large becomes negative
+    if (numbers < 0).any():
+        raise DataError(f"{name} holds a number that is negative or too large, {array[numbers < 0].flat[0]}")
+    return numbers
 
 
 def count_sentences(sentences: Iterable[Iterable[str]], key_to_index: Mapping[str, int]) -> WordCounts:

@@ -48,7 +48,7 @@ def save_reembedded(
     with replacing(directory, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES) as folder:
         save_npy(folder / "vectors.kv.vectors.npy", result.transform(vectors.vectors))
         save_npy(folder / "chi.npy", result.chi(vectors.vectors))
-        result.save(folder)
+        result.save(folder, words=vectors.index_to_key)
         words = escape_lines(vectors.index_to_key).split("\n")[:-1]
         lines = "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True))
         (folder / "vocab.tsv").write_bytes(lines.encode("utf-8", "surrogatepass"))
