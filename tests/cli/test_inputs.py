@@ -37,6 +37,45 @@ def broken(text) -> Path:
     return path
 
 
+# ---- outputs that are inputs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("phrases", "c.txt", "-o", "c.txt"),
+        ("phrases", "*.txt", "-o", "c.txt"),
+        ("vocab", ".", "-o", "./c.txt"),
+        ("embed", "model", "c.txt", "-o", "c.txt"),
+        ("train", "c.txt", *SMALL, "--save-vocab", "c.txt", "-o", "another"),
+        ("train", "other", *SMALL, "--valid", "c.txt", "--save-vocab", "c.txt", "-o", "another"),
+        ("export", "model", "-f", "gensim", "-o", "model/vectors.kv", "--max-words", "3"),
+    ],
+)
+def test_no_command_replaces_what_it_reads(command, text, arguments) -> None:
+    Path("other").write_text("a b c\n" * 50)
+    command("train", text, *SMALL, "-o", "model")
+    before = {path: path.read_bytes() for path in (text, *Path("model").iterdir())}
+    outcome = command(*arguments, "--overwrite")
+    assert outcome.code == 2
+    assert "is part of what is read" in outcome.err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_options_that_would_do_nothing(command, text) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    outcome = command("export", "model", "-f", "gensim", "--overwrite", "--max-words", "3")
+    assert (outcome.code, "--max-words goes with -o OUT" in outcome.err) == (2, True)
+    outcome = command("train", text, *SMALL, "--nodes", "5", "-o", "another")
+    assert (outcome.code, "--nodes goes with --cluster" in outcome.err) == (2, True)
+
+
+def test_training_without_standard_streams(command, text) -> None:
+    run = [sys.executable, "-m", "wordvec_ca", "train", str(text), *SMALL, "-o", "model"]
+    subprocess.run(["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *run], check=True)
+    assert len(KeyedVectors.load("model")) > 10
+
+
 # ---- several inputs ---------------------------------------------------------------------------------------
 
 

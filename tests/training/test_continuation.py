@@ -38,6 +38,13 @@ def row(model: EmbeddingModel, word: str) -> np.ndarray:
     return model.inputs[model.vocab.index[word]]
 
 
+@pytest.mark.parametrize("name", ["cbow", "skipgram"])
+def test_window_may_be_another_where_no_parameter_depends_on_it(tmp_path: Path, name: str) -> None:
+    train(text(range(40)), small(model=name), output=tmp_path / "old")
+    config = continued_config(tmp_path / "old", {"window": 20, "workers": 1})
+    assert train(text(range(40)), config, continue_from=tmp_path / "old").config.window == 20
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_model_goes_on_with_old_words_and_new_ones(tmp_path: Path, name: str) -> None:
     old = train(text(range(40)), small(model=name, attention_warmup=0), output=tmp_path / "old")

@@ -406,6 +406,16 @@ def test_damaged_files_say_where(tmp_path, content, kind, message):
     assert peak < 30e6 + 3 * len(content)  # an absurd header must not allocate what it promises
 
 
+def test_a_number_too_many_is_told(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_text("3 2\na 2.5 3.25\nb 7.5 2.5 4.1\ncatch 22 1 2\n")
+    with pytest.warns(UserWarning, match="1 of 3 words end in a number, the first is b'b 7.5' in line 3"):
+        assert KeyedVectors.load(path).index_to_key == ["a", "b 7.5", "catch 22"]
+    path.write_text("2 2\na 1 2 3\nb 1.5 2 4\n")
+    with pytest.raises(DataError, match="2 of 2 lines have more than 2 numbers"):
+        KeyedVectors.load(path)
+
+
 def test_an_absurd_header_in_a_compressed_file_allocates_nothing(tmp_path):
     for name in ("word2vec", "word2vec-binary"):
         (tmp_path / "v").write_bytes(gzip.compress(b"99999999999 300\na 1 2\n"))

@@ -194,8 +194,8 @@ def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_lin
         found = len(_ENDS_IN_DECIMALS.findall(joined))
         line = first_line + joined.count(b"\n", 0, first.start())
         warnings.warn(
-            f"{name}: {found} of {len(words)} words end in a number, the first is {show_word(first[0])} in line "
-            f"{line}; if that line has a number too many, its vector is wrong",
+            f"{name}: {found} of {len(words)} words end in a number, the first is {show_word(first[0])} in "
+            f"line {line}; if that line has a number too many, its vector is wrong",
             stacklevel=4,
         )
 
