@@ -408,9 +408,9 @@ def test_damaged_files_say_where(tmp_path, content, kind, message):
 
 def test_a_number_too_many_is_told(tmp_path):
     path = tmp_path / "v.txt"
-    path.write_text("3 2\na 2.5 3.25\nb 7.5 2.5 4.1\ncatch 22 1 2\n")
-    with pytest.warns(UserWarning, match="1 of 3 words end in a number, the first is b'b 7.5' in line 3"):
-        assert KeyedVectors.load(path).index_to_key == ["a", "b 7.5", "catch 22"]
+    path.write_text("4 2\na 2.5 3.25\nb 7.5 2.5 4.1\ncatch 22 1 2\nd 1 2\n")
+    with pytest.warns(UserWarning, match="1 of 4 words end in a number, the first is b'b 7.5' in line 3"):
+        assert KeyedVectors.load(path).index_to_key == ["a", "b 7.5", "catch 22", "d"]
     path.write_text("2 2\na 1 2 3\nb 1.5 2 4\n")
     with pytest.raises(DataError, match="2 of 2 lines have more than 2 numbers"):
         KeyedVectors.load(path)
