@@ -495,6 +495,13 @@ def test_parameters_that_cannot_be_used(params):
         SentenceVectorizer(**{"vectors": vectors(), **params}).fit(TEXT)
 
 
+def test_as_many_directions_as_dimensions_leave_nothing():
+    size = SentenceVectorizer(vectors()).fit_transform(TEXT).shape[1]
+    SentenceVectorizer(vectors(), n_components=size - 1).fit(TEXT)
+    with pytest.raises(DataError, match=f"give at most {size - 1}"):
+        SentenceVectorizer(vectors(), n_components=size).fit(TEXT)
+
+
 @pytest.mark.parametrize("counts", [np.ones(3, int), -np.ones(len(WORDS), int), {"the": 0}])
 def test_counts_that_cannot_be_used(counts):
     with pytest.raises(DataError):

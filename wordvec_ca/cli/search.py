@@ -98,6 +98,8 @@ def command(
             rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
             write({"query": text, "hits": rows})
             if json_to != "-":
+                if len(query) != 1:
+                    show(terminal_text(given))
                 for hit in hits:
                     show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
             if not quiet:

@@ -287,6 +287,11 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         wanted = self.n_components
         if wanted is None:
             wanted = N_COMPONENTS.get(self.method_, 0)
+        elif wanted >= size:
+            raise DataError(
+                f"n_components={wanted}: the vectors have {size} dimensions, and without {wanted} directions "
+                f"nothing is left of a sentence; give at most {size - 1}"
+            )
         self.components_ = np.zeros((0, size), np.float32)
         self.component_shares_ = np.zeros(0, np.float32)
         if wanted:
