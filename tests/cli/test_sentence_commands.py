@@ -206,6 +206,16 @@ def test_lines_of_files(tmp_path):
     assert lines.repaired == 1
 
 
+@pytest.mark.parametrize(
+    "more", [("mean", "--a", "0.01"), ("sif", "--max-iter", "5"), ("usif", "--readout", "full")]
+)
+def test_options_of_another_method_are_refused(tmp_path, model, cawv, more):
+    outcome = cawv(
+        "embed", model, write(tmp_path / "t.txt", ["a"]), "-o", tmp_path / "o.npy", "--method", *more, code=2
+    )
+    assert f"{more[1]} does nothing with --method {more[0]}" in outcome.err
+
+
 # ------------------------------------------------------------------ search
 
 

@@ -84,6 +84,13 @@ def make_vectorizer(
     params = {name: value for name, value in given.items() if value is not None}
     if OF_CA_SEM & set(params):
         params.setdefault("method", "ca-sem")
+    method = params.get("method")
+    unused = OF_CA_SEM if method not in (None, "ca-sem") else set()
+    unused = unused | ({"a"} if method in ("attention", "mean", "idf", "usif") else set())
+    for name in sorted(unused & set(params)):
+        raise click.UsageError(
+            f"--{name.replace('_', '-')} does nothing with --method {method}: leave it out"
+        )
     if params.get("frequency") == "none":
         params["frequency"] = None
     if params.get("scale") == 0:
