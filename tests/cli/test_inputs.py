@@ -47,6 +47,7 @@ def broken(text) -> Path:
         ("phrases", "*.txt", "-o", "c.txt"),
         ("vocab", ".", "-o", "./c.txt"),
         ("embed", "model", "c.txt", "-o", "c.txt"),
+        ("embed", "model", "other", "--fit", "c.txt", "-o", "c.txt"),
         ("train", "c.txt", *SMALL, "--save-vocab", "c.txt", "-o", "another"),
         ("train", "other", *SMALL, "--valid", "c.txt", "--save-vocab", "c.txt", "-o", "another"),
         ("export", "model", "-f", "gensim", "-o", "model/vectors.kv", "--max-words", "3"),

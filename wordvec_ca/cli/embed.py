@@ -48,7 +48,7 @@ def command(
 
     if output.exists() and not overwrite:
         raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
-    check_not_read(output, model, *sentences, *filter(None, (fit, load_fit)))
+    check_not_read(output, model, *sentences, *fit, *filter(None, [load_fit]))
     if "-" in sentences and not (fit or load_fit):
         raise click.UsageError("standard input can be read only once: give --fit or --load-fit with it")
     if fit and load_fit:
