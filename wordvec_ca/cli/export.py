@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wordvec_ca.cli.inputs import check_not_read
-from wordvec_ca.cli.options import Choice, ExistingPath, part_option
+from wordvec_ca.cli.options import Choice, ExistingPath, part_option, typed_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
 
@@ -98,8 +98,7 @@ def command(
     if output is None:
         if to != "gensim":
             raise click.UsageError("Missing option '-o': where should the vectors be written?")
-        chosen = {name for name in click.get_current_context().params if _is_given(name)}
-        if more := sorted(chosen - {"model", "to", "overwrite"}):
+        if more := sorted(typed_options() - {"model", "to", "overwrite"}):
             raise click.UsageError(
                 f"--format gensim without -o only adds the index to {model!r}: --{more[0].replace('_', '-')} "
                 "goes with -o OUT"
@@ -153,9 +152,3 @@ def command(
     if n_written < len(vectors) and vectors.counts is not None and vectors.counts.any():
         share = vectors.counts[:n_written].sum() / vectors.counts.sum()
         say(f"These {n_written:,} of {len(vectors):,} words make {share:.1%} of the known words of the text")
-
-
-def _is_given(name: str) -> bool:
-    """Return whether an option stands on the command line."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE

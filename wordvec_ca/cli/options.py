@@ -67,6 +67,17 @@ class ExistingPath(click.Path):
 FILE = FileName()
 
 
+def options_from(*sources: click.core.ParameterSource) -> set[str]:
+    """Return the names of the options of the running command that were set there."""
+    context = click.get_current_context()
+    return {name for name in context.params if context.get_parameter_source(name) in sources}
+
+
+def typed_options() -> set[str]:
+    """Return the names of the options that stand on the command line."""
+    return options_from(click.core.ParameterSource.COMMANDLINE)
+
+
 def nearest(word: str, known: Any) -> str:
     """Return `` Did you mean this?`` for a word that is spelled like a known one, else nothing."""
     close = difflib.get_close_matches(word, [str(entry) for entry in known], n=2, cutoff=0.6)

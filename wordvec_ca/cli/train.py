@@ -13,7 +13,7 @@ import click
 import cloup
 
 from wordvec_ca.cli.inputs import check_not_read
-from wordvec_ca.cli.options import FILE
+from wordvec_ca.cli.options import FILE, options_from, typed_options
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
@@ -109,7 +109,7 @@ def _check_of_use(model: str, options: dict[str, Any]) -> None:
         if name != "negatives" or options[name] != "exact":
             models = ", ".join(models_with_option(name))
             raise click.UsageError(f"{_flag(name)} is for --model {models}, not for {model}")
-    for name in sorted(_typed() & set(GOES_WITH)):
+    for name in sorted(typed_options() & set(GOES_WITH)):
         if not options[GOES_WITH[name]]:
             raise click.UsageError(f"{_flag(name)} goes with {_flag(GOES_WITH[name])}: give both, or neither")
 
@@ -128,12 +128,9 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
     from wordvec_ca.training import train
     from wordvec_ca.vectors import MODEL_FILES
 
-    if options["save_vocab"]:
-        check_not_read(options["save_vocab"], *corpus, *filter(None, [options["valid"], options["phrases"]]))
     output = options["output"] or default_output(corpus, config.model)
     check_output(output, overwrite=options["overwrite"], files=MODEL_FILES)
-    if options["save_vocab"]:
-        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
+    _check_vocab_file(corpus, options)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, options)
         model = train(
@@ -191,11 +188,8 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
         )
         show(describe_cluster_plan(plan))
         return
-    if options["save_vocab"]:
-        check_not_read(options["save_vocab"], *corpus, *filter(None, [options["valid"], options["phrases"]]))
     output = options["output"] or default_output(corpus, config.model)
-    if options["save_vocab"]:
-        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
+    _check_vocab_file(corpus, options)
     settings = given_settings(click.get_current_context(), config, _foreign(config.model))
     del settings["workers"]  # of this machine
     if options["workers"]:
@@ -240,7 +234,7 @@ WITH_RESUME_ON_CLUSTER = {
 def _resume_on_cluster(options: dict[str, Any]) -> None:
     from wordvec_ca.training import resume_on_cluster
 
-    typed = _typed()
+    typed = typed_options()
     for name in sorted(typed - WITH_RESUME_ON_CLUSTER):
         raise click.UsageError(
             f"{'CORPUS' if name == 'corpus' else _flag(name)} does not go with --resume of a run on a "
@@ -281,7 +275,7 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     if is_cluster_run(options["resume"]):
         _resume_on_cluster(options)
         return
-    typed = _typed()
+    typed = typed_options()
     given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
     for name in ("cluster", "nodes", "checkpoint_dir"):
@@ -335,20 +329,10 @@ def _loaded_vocab(options: dict[str, Any]) -> Any:
     return Vocab.load(given) if isinstance(given, str) else given
 
 
-def _typed() -> set[str]:
-    """Return the names of the options that stand on the command line."""
-    return _from(click.core.ParameterSource.COMMANDLINE)
-
-
 def _given(*, variables: bool = True) -> set[str]:
     """Return the names of the options that somebody chose: there, in the settings, or in variables."""
     source = click.core.ParameterSource
-    return _from(source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else []))
-
-
-def _from(*sources: click.core.ParameterSource) -> set[str]:
-    context = click.get_current_context()
-    return {name for name in context.params if context.get_parameter_source(name) in sources}
+    return options_from(source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else []))
 
 
 def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
@@ -391,6 +375,13 @@ def _check_file(option: str, name: str, *, overwrite: bool) -> None:
         raise click.BadParameter(f"{name!r} exists; give --overwrite to replace it", param_hint=option)
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise click.BadParameter(f"{name!r} cannot be written: permission denied", param_hint=option)
+
+
+def _check_vocab_file(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Raise a usage error if --save-vocab names what could not be written, or what is read."""
+    if options["save_vocab"]:
+        _check_file("--save-vocab", options["save_vocab"], overwrite=options["overwrite"])
+        check_not_read(options["save_vocab"], *corpus, *filter(None, [options["valid"], options["phrases"]]))
 
 
 def _check_log(name: str) -> None:
