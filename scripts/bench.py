@@ -35,7 +35,7 @@ from typing import Any
 
 from bench_loops import Loop, Run
 from bench_processes import Process, Row, gensim_command, our_command, peer_command, prepare
-from measurement_page import processor, write_section
+from study import processor, write_section
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus

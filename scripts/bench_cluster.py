@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import measurement_page
+import study
 
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.text import TextFiles
@@ -147,12 +147,12 @@ def main() -> None:
         f"{given.times}; load of the machine when a run began: {begun}. Seconds; *waiting* "
         "is part of training, the mean idle time of a node; the processor's time is that of the busiest "
         "node.\n\n"
-        f"**{ratios}.**\n\n" + measurement_page.table(columns, rows)
+        f"**{ratios}.**\n\n" + study.table(columns, rows)
     )
     print(body)
     if given.page:
         name = f"{given.model}-{given.size}-{words // 1_000_000}"
-        measurement_page.write_section(given.page, "A cluster's speed", name, body, time.monotonic() - began)
+        study.write_section(given.page, "A cluster's speed", name, body, time.monotonic() - began)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError

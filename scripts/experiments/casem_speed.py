@@ -29,7 +29,7 @@ import numpy as np
 from xopen import xopen
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.sentences import SearchIndex, SentenceVectorizer, TextLines, WordCounts, count_text, reembed
 from wordvec_ca.text import tokenize

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, write_section
+from study import FOLDER, write_section
 
 from wordvec_ca.sentences import SentenceVectorizer, count_text
 from wordvec_ca.text import tokenize

@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, encode_corpus
 from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes

@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent / "ling2015"))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 from tables import Column, difference, draws
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus

@@ -24,7 +24,7 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from bench_loops import Loop
-from measurement_page import FOLDER, processor, table, write_section
+from study import FOLDER, processor, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.kernels import isa

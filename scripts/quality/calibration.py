@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, write_section
+from study import FOLDER, write_section
 
 from wordvec_ca.eval import Metric, Report, compare
 

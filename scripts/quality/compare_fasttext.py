@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig

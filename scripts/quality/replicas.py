@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError

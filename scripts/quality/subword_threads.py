@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from compare_fasttext import MODELS, by_cawv
 from compare_gensim import tokenised
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from compare_fasttext import KINDS, MODELS, by_cawv, kinds_of, scores, thinned
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.eval import evaluate, plan, read_word_pairs, run
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -16,17 +15,6 @@ MOST_WORDS_OF_A_DECISION = 300
 MOST_LINES_OF_THE_README = 120
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 MEASUREMENTS = [page for page in sorted((DOCS / "measurements").glob("*.md")) if page.name != "index.md"]
-
-
-def page_writer() -> ModuleType:
-    """Import the module with which scripts write their pages."""
-    path = ROOT / "scripts" / "measurement_page.py"
-    spec = importlib.util.spec_from_file_location("measurement_page", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
@@ -47,7 +35,8 @@ def test_measurements_name_command_machine_and_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in ("commands?", "machines?", "date"):
         assert re.search(rf"^\| {name} \| \S", text, re.M), f"{page.name} does not name its {name}"
-    scripts = re.findall(r"python (scripts/[\w/]+(?:\.py)?)", text) or re.findall(r"`make (\w+)", text)
+    scripts = re.findall(r"python ((?:scripts|tests)/[\w/]+(?:\.py)?)", text)
+    scripts = scripts or re.findall(r"`make (\w+)", text)
     assert scripts, f"{page.name} names no script"
     for script in scripts:
         assert (ROOT / script).exists() or script == "bench", f"{page.name}: there is no {script}"
@@ -61,16 +50,15 @@ def test_every_measurement_is_listed() -> None:
 def test_a_script_replaces_its_section_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = page_writer()
     page = tmp_path / "measurements" / "page.md"
     script = str(ROOT / "scripts" / "bench.py")
     monkeypatch.setattr(sys, "argv", [script, "--data", "/somewhere", "--repeat", "3"])
-    writer.write_section(page, "Title", "one", "first", seconds=90)
-    writer.write_section(page, "Title", "two", "second")
+    study.write_section(page, "Title", "one", "first", seconds=90)
+    study.write_section(page, "Title", "two", "second")
     page.write_text(
         page.read_text("utf-8").replace("# Title\n", "# Title\n\nWritten by a person.\n"), "utf-8"
     )
-    writer.write_section(page, "Title", "one", "third")
+    study.write_section(page, "Title", "one", "third")
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Title\n\nWritten by a person.\n")
     assert "first" not in text

@@ -1,6 +1,6 @@
 """Every reader against damaged files: cases that fuzzing has found, and some hundred mutations each.
 
-The search itself takes minutes for each reader: ``scripts/stress/fuzz_readers.py``, which this uses.
+The search itself takes minutes for each reader: ``fuzz_readers.py``, which this uses.
 """
 
 from __future__ import annotations
@@ -8,23 +8,18 @@ from __future__ import annotations
 import gc
 import importlib.util
 import random
-import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fuzz_readers as fuzz
+import fuzz_seeds as seeds
+import fuzz_targets as targets
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-CASES = sorted(path for path in (ROOT / "tests" / "stress" / "fuzz_cases").rglob("*") if path.is_file())
-
-
-sys.path.insert(0, str(ROOT / "scripts" / "stress"))
-fuzz = importlib.import_module("fuzz_readers")
-targets = importlib.import_module("fuzz_targets")
-seeds = importlib.import_module("fuzz_seeds")
+CASES = sorted(path for path in (Path(__file__).parent / "fuzz_cases").rglob("*") if path.is_file())
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from tables import collect, differences_table, results_table
 from tuning import Tuning
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-from measurement_page import FOLDER, write_section
+from study import FOLDER, write_section
 
 TITLE = "Attention-CBOW and its rivals (Ling et al. 2015)"
 

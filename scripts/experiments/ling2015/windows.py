@@ -21,7 +21,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from frontier import BILSTM, COMMON, lines_said, say, slug
-from measurement_page import FOLDER, table, write_section
+from study import FOLDER, table, write_section
 
 from wordvec_ca.eval import Report, plan
 from wordvec_ca.vectors import KeyedVectors

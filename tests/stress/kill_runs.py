@@ -1,6 +1,6 @@
 """Interrupt commands at random moments, by kill -9 and by power cuts, and look what comes out.
 
-    python scripts/stress/kill_runs.py --kills 1000 --cuts 100
+    python tests/stress/kill_runs.py --kills 1000 --cuts 100
 
 The commands count on disk, find phrases, train with one and two workers, export, index and embed
 (``interrupted_work.py``). Each is interrupted one to four times, half of the times at a random moment and
@@ -30,15 +30,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve()
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from interrupted_work import APPROXIMATE, JOBS, Job, Notes, Workshop, fork, load_program, status_of
 from power_cuts import Disk, compile_recorder
+from study import table, write_section
 
 from wordvec_ca.files import save_json
-
-PAGE = HERE.parents[2] / "docs" / "measurements" / "interruptions.md"
 
 
 def stage(job: Job, root: Path) -> str:
@@ -212,8 +210,6 @@ def under_recorder(library: Path) -> None:
 
 
 def page_body(kills: Counts, cuts: Counts) -> str:
-    from measurement_page import table
-
     names = sorted({*kills.stages, *cuts.stages})
     counts = [(name, f"{kills.stages[name]:,}", f"{cuts.stages[name]:,}") for name in names]
     totals = [(name, a, b) for (name, a), (_, b) in zip(kills.rows(), cuts.rows(), strict=True)]
@@ -223,7 +219,7 @@ def page_body(kills: Counts, cuts: Counts) -> str:
             "file, and given again. After each interruption all outputs were read and compared with the\n"
             "older ones and with those of an undisturbed run, bit for bit (with two workers: read only).",
             "A power cut is simulated: of what was not flushed, each page of a file and each change of a\n"
-            "name is there or not, at random, in any order (`scripts/stress/power_cuts.py`).",
+            "name is there or not, at random, in any order (`tests/stress/power_cuts.py`).",
             table(("", "kill -9", "power cuts"), totals),
             table(("interrupted while", "kill -9", "power cuts"), counts),
         ]
@@ -267,8 +263,6 @@ def main() -> None:
         for fault, times in collections.Counter(one.faults).most_common(10):
             print(f"  {times} x {fault}")
     if options.page:
-        from measurement_page import write_section
-
         write_section(
             options.page, "Interruptions", "interruptions", page_body(kills, cuts), time.monotonic() - began
         )

@@ -3,7 +3,7 @@
 The words are made so that the vocabulary is known without counting: word number i occurs once, and once more
 for each of 2, 3 and 5 that divides i::
 
-    python scripts/stress/count_types.py --into /tmp/types --types 60000000
+    python tests/stress/count_types.py --into /tmp/types --types 60000000
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+from study import peak_memory
 
 STRIDE = 2_654_435_761
 """A prime: multiples of it modulo the number of types visit every type once, in no order."""
@@ -38,17 +41,6 @@ def expected_vocabulary(n_types: int):
                 yield f"w{i:08x}\t{count}\n"
 
 
-def anonymous_bytes(pid: int) -> int:
-    """Return the anonymous memory of a process."""
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--into", type=Path, required=True, help="folder for the corpus and the vocabulary")
@@ -68,11 +60,9 @@ def main() -> None:
     ]  # fmt: skip
     if options.count_memory:
         command += ["--count-memory", str(options.count_memory)]
-    started, peak = time.monotonic(), 0
+    started = time.monotonic()
     process = subprocess.Popen(command)
-    while process.poll() is None:
-        peak = max(peak, anonymous_bytes(process.pid))
-        time.sleep(0.05)
+    peak = peak_memory(process)
     seconds = time.monotonic() - started
     print(f"counted in {seconds:.1f} s; anonymous memory at most {peak / 2**20:,.0f} MiB")
     wrong = n = 0

@@ -3,7 +3,7 @@
 Nested templates, tables, references, files and categories, redirects, empty pages, talk pages, broken markup,
 pages on which the parser would work for minutes, and one page of 20 MB. The same seed gives the same bytes::
 
-    python scripts/stress/synthetic_dump.py dump.xml.bz2 --megabytes 220
+    python tests/stress/synthetic_dump.py dump.xml.bz2 --megabytes 220
     cawv train dump.xml.bz2 -o model
 """
 

@@ -1,7 +1,7 @@
 """Feed damaged and hostile files to one of the readers, guided by coverage, for some minutes.
 
     pip install atheris
-    python scripts/stress/fuzz_readers.py safetensors --minutes 10
+    python tests/stress/fuzz_readers.py safetensors --minutes 10
 
 A reader may return or raise DataError. Anything else is a finding: another exception, more than 1 GiB of
 memory, more than 15 seconds, a crash, or an act that no reader has any business with (starting a program,

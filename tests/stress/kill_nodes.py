@@ -1,6 +1,6 @@
 """Kill processes and nodes of a cluster at random moments, and look whether anything was lost.
 
-    python scripts/stress/kill_nodes.py --runs 20 --kills 2 --page docs/measurements/cluster-deaths.md
+    python tests/stress/kill_nodes.py --runs 20 --kills 2 --page docs/measurements/cluster-deaths.md
 
 starts four nodes on this machine, of one processor each, and trains on made-up text: once undisturbed, then
 so many times while each run loses so many processes or whole nodes, at random moments from the counting to
@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import measurement_page
 import psutil
 import ray
 from ray.cluster_utils import Cluster
+from study import table, write_section
 
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training.cluster import run as cluster_run
@@ -270,8 +270,8 @@ def verdict(rows: list[tuple[str, ...]], nodes: int) -> str:
 def write_page(page: Path, rows: list[tuple[str, ...]], nodes: int) -> None:
     """Write the page."""
     columns = ("run", "killed", "nodes lost", "seconds", "merges", "loss", "same topic", "fault")
-    body = f"**{verdict(rows, nodes)}**\n\n" + measurement_page.table(columns, rows)
-    measurement_page.write_section(page, "Deaths in a cluster", "kills", body)
+    body = f"**{verdict(rows, nodes)}**\n\n" + table(columns, rows)
+    write_section(page, "Deaths in a cluster", "kills", body)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Train on Parquet from a real S3 server on this machine: memory, the same model, a server that dies.
 
-    python scripts/stress/remote_parquet.py --megabytes 1000 --folder FOLDER
+    python tests/stress/remote_parquet.py --megabytes 1000 --folder FOLDER
 
 writes random text of so many megabytes as Parquet files and as one text file, starts moto's server with the
 tables in a bucket, and trains, each with one worker:
@@ -29,8 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from measurement_page import FOLDER, table, write_section
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+from study import FOLDER, table, write_section
 
 LARGEST = 500_000_000
 """Bytes that a run may take, without files that are mapped."""

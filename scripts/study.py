@@ -1,0 +1,387 @@
+"""What studies share: the first words of a text, runs that are done once, correlations, memory, and the page.
+
+A script of this folder measures something and writes one section of a page of docs/measurements/, between two
+markers; text around the markers is written by people and stays. A script that measures several machines or
+sets of vectors writes a section for each. The head of a section says how to make it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import itertools
+import json
+import math
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "measurements"
+
+LEFT_OUT = ("--data", "--page", "--into", "--output", "--log", "--corpus", "--folder", "--minutes")
+"""Options that name places on one machine, or when to stop: they are not part of the command on a page."""
+
+Setting = dict[str, Any]
+"""What tells a run from others; it can be written as JSON."""
+
+
+# ---- the command line ---------------------------------------------------------------------------------
+
+
+def parser(
+    doc: str | None, page: str, *, log: str | None = None, data: bool = False, layers: bool = False
+) -> argparse.ArgumentParser:
+    """Return a parser with the options that studies have.
+
+    Parameters
+    ----------
+    doc : str
+        What the script does.
+    page : str
+        Name of its page, without suffix.
+    log : str, optional
+        Default of ``--log``, the file for `Runs`; without it there are no ``--log`` and ``--minutes``.
+    data : bool
+        Whether there is ``--data``, the folder of the data sets.
+    layers : bool
+        Whether layers of PyTorch are trained; the script ends with advice where that is not installed.
+    """
+    options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--page", type=Path, default=FOLDER / f"{page}.md", help="page to write")
+    if data:
+        default = Path(os.environ["CAWV_DATA"]) if "CAWV_DATA" in os.environ else None
+        options.add_argument(
+            "--data", type=Path, default=default, help="folder of the data sets [$CAWV_DATA]"
+        )
+    if log is not None:
+        options.add_argument("--log", type=Path, default=Path(log), help="what is finished, as JSON lines")
+        options.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after this")
+    if layers:
+        options.add_argument("--seed", type=int, default=0, help="first seed")
+        options.add_argument("--threads", type=int, default=1, help="threads of PyTorch")
+        options.add_argument("--full", action="store_true", help="the papers' size instead of a few minutes")
+    return options
+
+
+def need_torch() -> None:
+    """Leave with advice where PyTorch is missing; call it before importing it."""
+    if importlib.util.find_spec("torch") is None:
+        sys.exit("This study needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'")
+
+
+def data_files(data: Path | None, *names: str) -> list[Path]:
+    """Return the paths of data files, or leave with a message that says which one is missing."""
+    if data is None:
+        sys.exit("Give --data DIR, or set CAWV_DATA to the folder of the data sets.")
+    paths = [data / name for name in names]
+    for path in paths:
+        if not path.exists():
+            sys.exit(f"{path} does not exist; --data must name a folder that holds {', '.join(names)}.")
+    return paths
+
+
+def values(text: str, kind: Callable[[str], Any] = str) -> list[Any]:
+    """Return the values of an option that takes several, separated by commas."""
+    return [kind(value) for value in text.split(",") if value]
+
+
+def say(line: str) -> None:
+    """Write a line of progress to standard error."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+
+
+# ---- text ---------------------------------------------------------------------------------------------
+
+
+def lines_of(corpus: str | Path, count: int | None = None, first: int = 0) -> Iterator[str]:
+    """Yield so many lines of a text, which may be compressed, from the line ``first`` on."""
+    from xopen import xopen
+
+    with xopen(corpus, "rt", encoding="utf-8") as source:
+        yield from itertools.islice(source, first, None if count is None else first + count)
+
+
+def tokens_of(corpus: str | Path, words: float = math.inf) -> Iterator[list[str]]:
+    """Yield the lower-case tokens of each line, until the lines have so many words between spaces."""
+    from wordvec_ca.text import tokenize
+
+    n = 0
+    for line in lines_of(corpus):
+        yield tokenize(line)
+        n += len(line.split())
+        if n >= words:
+            break
+
+
+def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> Path:
+    """Write these tokens, separated by spaces; return the path."""
+    from wordvec_ca.files import atomic_file
+
+    with atomic_file(path) as out:
+        out.writelines(" ".join(tokens).encode() + b"\n" for tokens in tokens_of(corpus, words))
+    return path
+
+
+# ---- runs ---------------------------------------------------------------------------------------------
+
+
+class Runs:
+    """Outcomes of runs, each made once and then written down, so that a study can be stopped and given again.
+
+    Parameters
+    ----------
+    path : Path, optional
+        A file of JSON lines; what is in it is not run again.
+    minutes : float
+        Nothing new is begun after this time.
+    """
+
+    def __init__(self, path: Path | None, minutes: float = math.inf) -> None:
+        self.path = path
+        self.deadline = time.monotonic() + 60 * minutes
+        self.done: dict[str, dict[str, Any]] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError:  # a last line that was cut off
+                    continue
+                self.done[self.key(record["setting"])] = record
+
+    @staticmethod
+    def key(setting: Setting) -> str:
+        """Return a setting as a string."""
+        return json.dumps(setting, sort_keys=True)
+
+    def get(self, setting: Setting) -> dict[str, Any] | None:
+        """Return the outcome of a setting if it is finished."""
+        return self.done.get(self.key(setting))
+
+    def summary(self) -> str:
+        """Return how many runs are finished, and how long they took together."""
+        seconds = sum(record["seconds"] for record in self.done.values())
+        return f"{len(self.done)} runs, which took {seconds / 60:.0f} minutes together."
+
+    def outcome(self, setting: Setting, run: Callable[[Setting], Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Return the outcome of a setting, run if it is new; None if time is over.
+
+        Beside what ``run`` returns it has the ``setting``, and the ``seconds`` and ``cpu_seconds`` it took.
+        """
+        key = self.key(setting)
+        if key not in self.done:
+            if time.monotonic() > self.deadline:
+                return None
+            began, cpu = time.monotonic(), time.process_time()
+            record = {"setting": setting, **run(setting)}
+            record["seconds"] = round(time.monotonic() - began, 1)
+            record["cpu_seconds"] = round(time.process_time() - cpu, 2)
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("a", encoding="utf-8") as log:
+                    log.write(json.dumps(record) + "\n")
+            say(json.dumps(record))
+            self.done[key] = record
+        return self.done[key]
+
+    def with_best_rate(
+        self,
+        setting: Setting,
+        rates: Sequence[float],
+        seeds: Sequence[int],
+        run: Callable[[Setting], dict[str, Any]],
+        criterion: str,
+    ) -> tuple[float, list[dict[str, Any]]] | None:
+        """Choose the learning rate with the first seed, then run the others with it.
+
+        Parameters
+        ----------
+        setting : dict
+            All but ``rate`` and ``seed``.
+        rates : sequence of float
+        seeds : sequence of int
+        run : callable
+            Trains one setting; what it returns can be written as JSON.
+        criterion : str
+            Name of the figure that is to be high, taken on data that no table shows.
+
+        Returns
+        -------
+        (float, list of dict) or None
+            The rate, and an outcome for each seed that is finished; None if not all rates were tried.
+        """
+        tried = {rate: self.outcome({**setting, "rate": rate, "seed": seeds[0]}, run) for rate in rates}
+        found = {rate: outcome for rate, outcome in tried.items() if outcome is not None}
+        if len(found) < len(rates):
+            return None
+        best = max(rates, key=lambda rate: found[rate][criterion])
+        more = [self.outcome({**setting, "rate": best, "seed": seed}, run) for seed in seeds[1:]]
+        return best, [found[best], *(outcome for outcome in more if outcome is not None)]
+
+
+def spearman(vectors: Any, sets: Iterable[Any]) -> dict[str, float]:
+    """Return Spearman's rho of each set of word pairs, by its name."""
+    from wordvec_ca.eval import evaluate
+
+    return {pairs.name: evaluate(vectors, pairs, seed=1).metrics["spearman"].value for pairs in sets}
+
+
+def anonymous_bytes(pid: int) -> int:
+    """Return the memory of a process without files that are mapped (Linux); 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
+
+
+def peak_memory(process: subprocess.Popen[Any]) -> int:
+    """Wait for a process; return the most anonymous memory that was seen, in bytes."""
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, anonymous_bytes(process.pid))
+        time.sleep(0.02)
+    return peak
+
+
+# ---- the page -----------------------------------------------------------------------------------------
+
+
+def command() -> str:
+    """Return the command that runs, without the places that it names."""
+    script = Path(sys.argv[0]).resolve()
+    script = script.parent if script.name == "__main__.py" else script
+    name = script.relative_to(ROOT) if script.is_relative_to(ROOT) else script.name
+    options = []
+    rest = iter(sys.argv[1:])
+    for option in rest:
+        if option in LEFT_OUT:
+            next(rest, None)
+        elif option.partition("=")[0] not in LEFT_OUT:
+            options.append(Path(option).name if os.sep in option and Path(option).exists() else option)
+    return shlex.join(["python", str(name), *options])
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
+
+
+def head(seconds: float | None = None) -> str:
+    """Return the table at the head of a section: command, machine, date, duration, versions."""
+    from wordvec_ca import kernels
+
+    torch = f", PyTorch {sys.modules['torch'].__version__}" if "torch" in sys.modules else ""
+    rows = [
+        ("command", f"`{command()}`"),
+        ("machine", f"{processor()}, {os.cpu_count()} processors, {kernels.isa()}"),
+        ("date", datetime.date.today().isoformat()),
+        *([("time", f"{seconds / 60:.1f} minutes")] if seconds is not None else []),
+        ("versions", f"Python {platform.python_version()}{torch}"),
+    ]
+    return table(("", ""), rows)
+
+
+def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table in Markdown."""
+    columns = list(columns)
+    lines = ["| " + " | ".join(map(str, columns)) + " |", "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
+
+
+def write_section(page: Path, title: str, name: str, body: str, seconds: float | None = None) -> None:
+    """Replace a section of a page, or append it; a page that does not exist begins with its title.
+
+    Parameters
+    ----------
+    page : Path
+        The page.
+    title : str
+        Heading of a new page.
+    name : str
+        Name of the section, in its markers.
+    body : str
+        What comes below the head.
+    seconds : float, optional
+        How long it took.
+    """
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    section = "\n\n".join([begin, head(seconds), body.strip("\n"), end])
+    old = page.read_text(encoding="utf-8") if page.exists() else f"# {title}\n"
+    if begin in old:
+        before, rest = old.split(begin, 1)
+        new = before + section + rest.split(end, 1)[1]
+    else:
+        new = old.rstrip("\n") + "\n\n" + section + "\n"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(new, encoding="utf-8")
+    print(f"wrote the section {name} of {page}", file=sys.stderr)
+
+
+class Page:
+    """A section that is put together of text, tables and figures.
+
+    Parameters
+    ----------
+    page : Path
+        The page; its figures are in the folder ``figures`` beside it.
+    title : str
+        Heading of a new page.
+    section : str, optional
+        Name of the section; that of the page by default.
+    """
+
+    def __init__(self, page: Path, title: str, section: str | None = None) -> None:
+        self.page, self.title, self.section = page, title, section or page.stem
+        self.parts: list[str] = []
+        self.start = time.monotonic()
+
+    def text(self, *paragraphs: str) -> None:
+        """Add paragraphs."""
+        self.parts += paragraphs
+
+    def table(self, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> None:
+        """Add a table."""
+        self.parts.append(table(columns, rows))
+
+    def figure(self, figure: Any, name: str, caption: str, suffix: str = "png") -> None:
+        """Save a matplotlib figure as a small picture and show it."""
+        path = self.page.parent / "figures" / f"{self.page.stem}-{name}.{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        empty = {"Date": None} if suffix == "svg" else {"Software": None}
+        figure.savefig(path, dpi=90, bbox_inches="tight", metadata=empty)
+        self.parts.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
+
+    def write(self) -> None:
+        """Print the text and write the section."""
+        body = "\n\n".join(self.parts)
+        print(body)
+        write_section(self.page, self.title, self.section, body, time.monotonic() - self.start)
+
+
+def interval(numbers: Iterable[float], digits: int = 4, scale: float = 1.0) -> str:
+    """Return "mean ± half-width" of a 95 % t interval; the mean alone of a single value."""
+    import numpy as np
+    from scipy import stats
+
+    array = np.asarray(list(numbers), dtype=float) * scale
+    if len(array) < 2:
+        return f"{array.mean():.{digits}f}"
+    width = stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array))
+    return f"{array.mean():.{digits}f} ± {width:.{digits}f}"
+
+
+def progress(done: int, total: int, what: str) -> None:
+    """Say how far a study is."""
+    say(f"[{done}/{total}] {what}")
