@@ -919,11 +919,12 @@ def test_attention_as_table_and_picture(
     assert weights[1] is None
     assert sum(weights[::2]) == pytest.approx(1, abs=1e-5)
     before = tree(here)
-    outcome = run_with_file_limit(1_000, *look, "w2", "--plot", "out.png")
+    assert cawv(*look, "w2", "--plot", "out.png").code == 2
+    outcome = run_with_file_limit(1_000, *look, "w2", "--plot", "out.png", "--overwrite")
     assert outcome.code == 1
     says(outcome, "out.png", "File too large")
     assert tree(here) == before
-    for target, place, code in (("w9", "x.png", 2), ("w2", "c.txt/x.png", 1), ("w2", "x.nothing", 1)):
+    for target, place, code in (("w9", "x.png", 2), ("w2", "c.txt/x.png", 2), ("w2", "x.nothing", 1)):
         outcome = cawv(*look, target, "--plot", place)
         assert outcome.code == code
         says(outcome, "Error: ")

@@ -45,6 +45,7 @@ def hostile(command) -> Path:
     record.update({word: [word, {word: word}] for word in WORDS})
     record["command"] = "".join(WORDS)
     (here / "cbow/config.json").write_text(json.dumps(record))
+    (here / "cbow/SHA256SUMS").unlink()
     pairs = [f"{a}\t{b}\t{i % 5}" for i, (a, b) in enumerate(itertools.pairwise(IN_TEXT))]
     (here / "pairs\x1b[31m\u202e.tsv").write_text("\n".join(pairs) + "\n", encoding="utf-8")
     return here

@@ -342,4 +342,8 @@ def test_a_damaged_model_is_not_trained_further_and_named(command, text) -> None
     path.write_text(json.dumps(record))
     outcome = command("train", text, "--continue-from", "model", "-o", "more")
     assert outcome.code == 1
+    assert "config.json' is not as it was saved" in outcome.err
+    Path("model/SHA256SUMS").unlink()
+    outcome = command("train", text, "--continue-from", "model", "-o", "more")
+    assert outcome.code == 1
     assert "config.json is damaged: vector_size is 1000000000000000" in outcome.err

@@ -21,6 +21,7 @@ import click
 from wordvec_ca._version import __version__
 from wordvec_ca.cli.options import nearest, read_variables
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import keep_inputs
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -37,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "search": "Sentences of a text nearest to a query.",
     "index": "An index for fast, approximate neighbours.",
     "report": "A page about a model: how it was trained and what it learnt.",
+    "check": "Are the files of a model as they were saved?",
     "info": "About a model, or this installation.",
     "demo": "Train on the documentation of installed packages, and look at the result.",
     "completion": "Completion of commands and options for bash, zsh or fish.",
@@ -46,6 +48,11 @@ COMMANDS: dict[str, str] = {
 
 class LazyGroup(click.Group):
     """A click group that imports a command's module only when that command is used."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Take what `click.Group` takes."""
+        super().__init__(*args, **options)
+        self._prepared: set[str] = set()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order of ``COMMANDS``."""
@@ -57,7 +64,10 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"wordvec_ca.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
-        read_variables(command, cmd_name)
+        if cmd_name not in self._prepared:
+            read_variables(command, cmd_name)
+            keep_inputs(command)
+            self._prepared.add(cmd_name)
         return command
 
     def resolve_command(

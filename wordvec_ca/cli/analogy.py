@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, ExistingPath, part_option
+from wordvec_ca.cli.options import Choice, part_option
 from wordvec_ca.cli.output import show
+from wordvec_ca.cli.paths import ExistingPath
 
 
 @click.command(name="analogy", cls=JsonCommand, short_help="A is to B as C is to what?")

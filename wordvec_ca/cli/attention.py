@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import ExistingPath, tokenizer_of_model_option
+from wordvec_ca.cli.options import tokenizer_of_model_option
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
 
 
 @click.command(name="attention", cls=JsonCommand, short_help="What an attention model looks at.")
@@ -22,10 +23,19 @@ from wordvec_ca.cli.output import say, show
     help="Word to be predicted (its first occurrence), or its place from 1.",
 )
 @tokenizer_of_model_option
-@click.option("--plot", metavar="FILE.png", help="Also draw the weights.  [default: only the table]")
+@click.option(
+    "--plot", type=OUTPUT_FILE, metavar="FILE.png", help="Also draw the weights.  [default: only the table]"
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE.png if it exists.")
 @json_option("A JSON object.")
 def command(
-    model: str, sentence: str, target: str, tokenizer: str | None, plot: str | None, json_to: str | None
+    model: str,
+    sentence: str,
+    target: str,
+    tokenizer: str | None,
+    plot: str | None,
+    overwrite: bool,
+    json_to: str | None,
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others."""
     from wordvec_ca.models import attention_weights, read_config

@@ -14,8 +14,8 @@ from wordvec_ca.cli.evaluation_options import (
     files_of,
 )
 from wordvec_ca.cli.json_output import NAMES, record_writer
-from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import ExistingPath
 
 
 @click.command("compare", cls=EvaluationCommand)

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
+
+COMMAND = "cawv demo"
+"""What the record of a model says that the demo made."""
 
 WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
 
@@ -22,13 +26,15 @@ WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
     "--output",
     default="demo.cbow-attn",
     show_default=True,
+    type=OUTPUT,
     metavar="DIR",
-    help="Model directory; replaced if it is a model.",
+    help="Model directory; the demo replaces one that it made itself.",
 )
 @click.option("--model", default="cbow-attn", show_default=True, help="Which model.")
 @click.option("--epochs", type=click.IntRange(1), default=10, show_default=True, help="Passes over the text.")
 @click.option("--max-words", type=click.IntRange(1_000), help="Read no more text than this.  [default: all]")
-def command(output: str, model: str, epochs: int, max_words: int | None) -> None:
+@click.option("--overwrite", is_flag=True, help="Replace DIR, although the demo did not make it.")
+def command(output: str, model: str, epochs: int, max_words: int | None, overwrite: bool) -> None:
     """Train vectors on the documentation of Python and the installed packages, and look at them."""
     from wordvec_ca.files import check_output
     from wordvec_ca.models import TrainConfig
@@ -40,13 +46,20 @@ def command(output: str, model: str, epochs: int, max_words: int | None) -> None
         config = TrainConfig(model=model, window=10, epochs=epochs)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from error
-    check_output(output, overwrite=True, files=MODEL_FILES)
+    overwrite = overwrite or _is_of_demo(Path(output))
+    check_output(output, overwrite=overwrite, files=MODEL_FILES)
     say("Reading the documentation of Python and the installed packages ...")
     text = list(docstrings(max_words=max_words))
     say(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text")
     with progress_display("bar" if sys.stderr.isatty() else "lines") as (callbacks, _):
         trained = train(
-            iter(text), config, output=output, overwrite=True, callbacks=callbacks, progress=False
+            iter(text),
+            config,
+            output=output,
+            overwrite=overwrite,
+            callbacks=callbacks,
+            command=COMMAND,
+            progress=False,
         )
     vectors = trained.vectors
     show(f"\nnearest neighbours among {len(vectors):,} words")
@@ -61,6 +74,17 @@ def command(output: str, model: str, epochs: int, max_words: int | None) -> None
     )
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
+
+
+def _is_of_demo(model: Path) -> bool:
+    """Return whether a folder is a model that the demo made."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.vectors import read_metadata
+
+    try:
+        return read_metadata(model).get("command") == COMMAND
+    except (DataError, OSError):
+        return False
 
 
 def _evaluation(vectors: KeyedVectors) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs, check_not_read
-from wordvec_ca.cli.options import FILE, Choice, ExistingPath
+from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
 @click.command(name="embed", short_help="Sentence vectors of any amount of text.")
 @click.argument("model", type=ExistingPath())
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .npy.")
-@click.option("--fit", multiple=True, metavar="TEXT", help="Learn from these files instead of SENTENCES.")
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: .npy.")
+@click.option(
+    "--fit", multiple=True, type=INPUT, metavar="TEXT", help="Learn from these files instead of SENTENCES."
+)
 @click.option("--load-fit", type=ExistingPath(), help="Use what --save-fit left, and learn nothing.")
-@click.option("--save-fit", type=click.Path(path_type=Path), help="Directory for what was learnt.")
+@click.option("--save-fit", type=OUTPUT_FOLDER, help="Directory for what was learnt.")
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
@@ -27,10 +29,10 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 def command(
     model: str,
     sentences: tuple[str, ...],
-    output: Path,
+    output: str,
     fit: tuple[str, ...],
     load_fit: str | None,
-    save_fit: Path | None,
+    save_fit: str | None,
     dtype: str,
     overwrite: bool,
     quiet: bool,
@@ -42,17 +44,16 @@ def command(
     from it are four bytes a token. A line without a known word is a row of zeros. Of several files those that
     cannot be read are named at the end, with exit code 1; the others are written.
     """
-    from wordvec_ca.files import write_npy_stream
-    from wordvec_ca.sentences import Coverage, SentenceVectorizer, TextLines
+    from wordvec_ca.files import check_output, write_npy_stream
+    from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
     from wordvec_ca.vectors import KeyedVectors
 
-    if output.exists() and not overwrite:
-        raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
-    check_not_read(output, model, *sentences, *fit, *filter(None, [load_fit]))
     if "-" in sentences and not (fit or load_fit):
         raise click.UsageError("standard input can be read only once: give --fit or --load-fit with it")
     if fit and load_fit:
         raise click.UsageError("--fit and --load-fit exclude each other")
+    if save_fit:
+        check_output(save_fit, overwrite=True, files=FIT_FILES)
     vectors = KeyedVectors.load(model)
     inputs = Inputs()
     files = inputs.texts(sentences)

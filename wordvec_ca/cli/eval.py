@@ -13,8 +13,9 @@ from wordvec_ca.cli.evaluation_options import (
     files_of,
 )
 from wordvec_ca.cli.json_output import record_writer
-from wordvec_ca.cli.options import ExistingPath, part_option
+from wordvec_ca.cli.options import part_option
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import ExistingPath
 
 
 @click.command("eval", cls=EvaluationCommand)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option
-from wordvec_ca.cli.options import ExistingPath
+from wordvec_ca.cli.paths import ExistingPath
 
 
 class EvaluationCommand(JsonCommand):

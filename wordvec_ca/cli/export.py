@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.inputs import check_not_read
-from wordvec_ca.cli.options import Choice, ExistingPath, part_option, typed_options
+from wordvec_ca.cli.options import Choice, part_option, typed_options
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
@@ -30,7 +30,7 @@ says what --dtype and --max-words cost.
 
 @click.command(name="export", short_help="Write vectors in another format.", help=HELP)
 @click.argument("model", type=ExistingPath())
-@click.option("-o", "--output", type=click.Path(), metavar="OUT", help="File or folder to write.")
+@click.option("-o", "--output", type=OUTPUT, metavar="OUT", help="File or folder to write.")
 @click.option("-f", "--format", "to", type=Choice(WRITABLE), help="Default: as the suffix of OUT says.")
 @click.option(
     "--from",
@@ -107,7 +107,6 @@ def command(
 
         say(f"Wrote {add_gensim_index(model, overwrite=overwrite)}")
         return
-    check_not_read(output, model)
     check_not_read(f"{output}.vectors.npy", model)  # the second file of --format gensim
     try:
         to = to or format_of_suffix(output)

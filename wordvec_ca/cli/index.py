@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, ExistingPath, threads_option
+from wordvec_ca.cli.options import Choice, threads_option
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
 
 @click.command(name="index", cls=JsonCommand, short_help="An index for fast, approximate neighbours.")
 @click.argument("model", type=ExistingPath())
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="[default: MODEL.cawv-neighbours]"
-)
+@click.option("-o", "--output", type=OUTPUT, metavar="DIR", help="[default: MODEL.cawv-neighbours]")
 @click.option(
     "--dtype",
     type=Choice(["float32", "float16", "int8"]),
@@ -41,7 +40,7 @@ from wordvec_ca.cli.output import say, show
 @json_option("A JSON object.")
 def command(
     model: str,
-    output: Path | None,
+    output: str | None,
     dtype: str,
     connectivity: int,
     expansion: int,
@@ -59,7 +58,7 @@ def command(
     from wordvec_ca.cli.neighbour_index import index_of, rows_of
     from wordvec_ca.vectors import ApproximateNeighbours
 
-    place = output or index_of(model)
+    place = Path(output) if output else index_of(model)
     with record_writer(json_to, "index") as write:
         vectors = rows_of(model)
         began = time.perf_counter()

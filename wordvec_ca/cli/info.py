@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import show
+from wordvec_ca.cli.paths import ExistingPath
 
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")

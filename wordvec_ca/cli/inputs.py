@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 
 from wordvec_ca.cli.output import say
-
-
-def check_not_read(output: str | os.PathLike[str], *names: str | os.PathLike[str]) -> None:
-    """Raise a usage error if what is to be replaced is an input, or lies in a folder that is one.
-
-    Parameters
-    ----------
-    output : path-like
-        What the command is to write.
-    *names : path-like
-        Files, folders and patterns that it reads.
-    """
-    place = Path(output)
-    if not place.exists():
-        return
-    for name in names:
-        for found in glob.glob(os.fspath(name)) or [os.fspath(name)]:
-            path = Path(found)
-            if path.exists() and (path.samefile(place) or path.resolve() in place.resolve().parents):
-                raise click.UsageError(
-                    f"{str(output)!r} is part of what is read, {str(name)!r}: give the output another name"
-                )
 
 
 class Inputs:

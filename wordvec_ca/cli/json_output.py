@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.output import show_json
+from wordvec_ca.cli.paths import OUTPUT
 
 NAMES = (".json", ".jsonl")
 """How a name ends that is taken for the file of ``--json`` when it stands behind a space."""
@@ -66,6 +67,7 @@ def json_option(written: str) -> Callable[..., Any]:
     return click.option(
         "--json",
         "json_to",
+        type=OUTPUT,
         metavar="[=FILE]",
         callback=_from_variable,
         help=f"{written}  Without FILE on standard output instead of a table; else appended to FILE, one "

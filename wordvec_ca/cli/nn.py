@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import ExistingPath, part_option
+from wordvec_ca.cli.options import part_option
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import ExistingPath
 
 
 @click.command(name="nn", cls=JsonCommand, short_help="Nearest neighbours of words.")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import os
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 
 class Choice(click.Choice[str]):
@@ -26,45 +24,6 @@ class Choice(click.Choice[str]):
         except click.BadParameter as error:
             hint = nearest(str(value), self.choices)
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
-
-
-class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """The name of a file or folder, or a pattern, which the library checks; a shell completes it."""
-
-    name = "file"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Let the shell complete names of files."""
-        return [CompletionItem(incomplete, type="file")]
-
-
-class ExistingPath(click.Path):
-    """The path of what must exist; a slip in its name gets the nearest name beside it."""
-
-    def __init__(self, **options: Any) -> None:
-        """Take the options of `click.Path`."""
-        super().__init__(exists=True, **options)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path.
-
-        Raises
-        ------
-        click.BadParameter
-            There is none, or not of the kind.
-        """
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            from wordvec_ca.files import nearest_name
-
-            hint = "" if os.path.exists(value) else nearest_name(os.fspath(value))
-            raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
-
-
-FILE = FileName()
 
 
 def options_from(*sources: click.core.ParameterSource) -> set[str]:

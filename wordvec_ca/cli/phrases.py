@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.options import (
-    FILE,
     Choice,
     count_memory_option,
     encoding_option,
@@ -18,13 +14,12 @@ from wordvec_ca.cli.options import (
     tokenizer_option,
 )
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 
 
 @click.command(name="phrases")
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=FILE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write, for cawv train."
-)
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write, for cawv train.")
 @click.option(
     "--scoring", type=Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
     help="How much more often than by chance; or normalised pointwise mutual information.",
@@ -35,7 +30,10 @@ from wordvec_ca.cli.output import say
     help="Rarer words and pairs are no phrases.",
 )  # fmt: skip
 @click.option(
-    "--phrases", metavar="FILE", help="Join these first, to find longer ones; they come out as well."
+    "--phrases",
+    type=INPUT,
+    metavar="FILE",
+    help="Join these first, to find longer ones; they are written too.",
 )
 @tokenizer_option
 @lowercase_option
@@ -47,7 +45,7 @@ from wordvec_ca.cli.output import say
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 def command(
     corpus: tuple[str, ...],
-    output: Path,
+    output: str,
     scoring: str,
     threshold: float | None,
     min_count: int,
@@ -70,11 +68,6 @@ def command(
     from wordvec_ca.errors import DataError
     from wordvec_ca.machine import usable_cpus
 
-    if output.exists() and not overwrite:
-        raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
-    check_not_read(output, *corpus)
-    if not output.parent.is_dir():
-        raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
     before = None if phrases is None else Phrases.load(phrases)
     with reading_bar(quiet) as progress:
         found = find_phrases(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs, check_not_read
-from wordvec_ca.cli.options import FILE, Choice, ExistingPath, threads_option, tokenizer_of_model_option
+from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.options import Choice, threads_option, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 
 
 @click.command(name="reembed", short_help="Re-embed word vectors for a collection of sentences.")
 @click.argument("model", type=ExistingPath())
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=FILE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Model directory to write."
-)
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Model directory to write.")
 @click.option(
     "--max-iter", type=click.IntRange(min=0), default=100, show_default=True, help="Iterations at most."
 )
@@ -54,7 +52,7 @@ from wordvec_ca.cli.output import say
 def command(
     model: str,
     sentences: tuple[str, ...],
-    output: Path,
+    output: str,
     max_iter: int,
     tol: float,
     start: str,
@@ -94,13 +92,9 @@ def command(
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
     if counts_only:
-        if not output.name.endswith(".npz"):  # by this, SENTENCES that are counts are told from text
-            raise click.BadParameter(
-                f"{str(output)!r} must end in .npz with --counts-only", param_hint="--output"
-            )
-        if output.exists() and not overwrite:
-            raise click.UsageError(f"{str(output)!r} exists; give --overwrite, or another --output")
-        check_not_read(output, model, *sentences)
+        if not output.endswith(".npz"):  # by this, SENTENCES that are counts are told from text
+            raise click.BadParameter(f"{output!r} must end in .npz with --counts-only", param_hint="--output")
+        OUTPUT_FILE.check(output, (), overwrite=overwrite)
     else:
         check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
     vectors = KeyedVectors.load(model)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.options import ExistingPath
 from wordvec_ca.cli.output import show
+from wordvec_ca.cli.paths import ExistingPath, OutputPath
 
 
 @click.command(name="report", short_help="A page about a model.")
@@ -16,6 +16,7 @@ from wordvec_ca.cli.output import show
 @click.option(
     "-o",
     "--output",
+    type=OutputPath("file", inside=("report.html",)),
     metavar="FILE",
     help="HTML file to write, or - for standard output.  [default: MODEL/report.html]",
 )

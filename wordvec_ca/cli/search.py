@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, ExistingPath
+from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 
 
@@ -21,7 +22,7 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.argument("corpus", type=ExistingPath())
 @click.argument("query", nargs=-1)
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
-@click.option("--index", type=click.Path(path_type=Path), help="[default: CORPUS.cawv-index]")
+@click.option("--index", type=OUTPUT, metavar="DIR", help="[default: CORPUS.cawv-index]")
 @click.option(
     "--dtype",
     type=Choice(["float32", "float16"]),
@@ -39,7 +40,7 @@ def command(
     corpus: str,
     query: tuple[str, ...],
     topn: int,
-    index: Path | None,
+    index: str | None,
     dtype: Any,
     rebuild: bool,
     approximate: bool,
@@ -58,7 +59,7 @@ def command(
     from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
     from wordvec_ca.vectors import KeyedVectors
 
-    place = index or Path(f"{os.path.normpath(corpus)}.cawv-index")
+    place = Path(index or f"{os.path.normpath(corpus)}.cawv-index")
     source = {
         "corpus": _state(corpus),
         "model": _state(model),

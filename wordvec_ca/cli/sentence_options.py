@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import Choice, ExistingPath, tokenizer_of_model_option
+from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
+from wordvec_ca.cli.paths import ExistingPath
 
 OPTIONS = [
     click.option(

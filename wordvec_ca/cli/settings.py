@@ -16,7 +16,8 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import FILE, nearest
+from wordvec_ca.cli.options import nearest
+from wordvec_ca.cli.paths import INPUT
 
 NOT_KEPT = {"overwrite", "output", "config", "resume", "accept_changes", "dry_run", "log_json", "save_vocab"}
 """Options that say what becomes of a run, not what the run is: they are not in the settings of a run."""
@@ -78,7 +79,7 @@ def _use(context: click.Context, param: click.Parameter, path: str | None) -> st
 
 config_option = click.option(
     "--config",
-    type=FILE,
+    type=INPUT,
     metavar="FILE",
     is_eager=True,
     callback=_use,

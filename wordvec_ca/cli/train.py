@@ -12,16 +12,16 @@ from typing import Any
 import click
 import cloup
 
-from wordvec_ca.cli.inputs import check_not_read
-from wordvec_ca.cli.options import FILE, options_from, typed_options
+from wordvec_ca.cli.options import options_from, typed_options
 from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
 from wordvec_ca.model_specs import models_with_option
 
 
 @cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
-@click.argument("corpus", nargs=-1, metavar="CORPUS...", type=FILE)
+@click.argument("corpus", nargs=-1, metavar="CORPUS...", type=INPUT)
 @train_options
 def command(corpus: tuple[str, ...], **options: Any) -> None:
     """Train word vectors on CORPUS and write a model directory.

@@ -10,13 +10,13 @@ import cloup
 
 from wordvec_ca.cli.options import (
     Choice,
-    ExistingPath,
     count_memory_option,
     encoding_option,
     field_option,
     lowercase_option,
     tokenizer_option,
 )
+from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.settings import config_option
 from wordvec_ca.model_specs import MODEL_ALIASES, MODELS, defaults_by_model
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wordvec_ca.cli.inputs import check_not_read
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import (
-    FILE,
     count_memory_option,
     encoding_option,
     field_option,
@@ -19,16 +16,15 @@ from wordvec_ca.cli.options import (
     tokenizer_option,
 )
 from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats
 
 
 @click.command(name="vocab", cls=JsonCommand)
-@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=FILE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: word TAB count."
-)
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: word TAB count.")
 @tokenizer_option
 @lowercase_option
 @click.option(
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 @json_option("What was found.")
 def command(
     corpus: tuple[str, ...],
-    output: Path,
+    output: str,
     tokenizer: str,
     lowercase: bool,
     min_count: int,
@@ -67,11 +63,6 @@ def command(
     from wordvec_ca.cli.reading_bar import reading_bar
     from wordvec_ca.corpus import CorpusStats, TextOptions, write_vocabulary
 
-    if output.exists() and not overwrite:
-        raise click.UsageError(f"{str(output)!r} exists; give --overwrite to replace it, or another --output")
-    check_not_read(output, *corpus)
-    if not output.parent.is_dir():
-        raise click.UsageError(f"cannot write {str(output)!r}: {str(output.parent)!r} is not a directory")
     first = next(iter(CorpusStats().as_dict()))
     with record_writer(json_to, first) as write, reading_bar(quiet) as progress:
         n_words, stats = write_vocabulary(
@@ -94,7 +85,7 @@ def command(
         _summary(n_words, stats, output)
 
 
-def _summary(n_words: int, stats: CorpusStats, output: Path) -> None:
+def _summary(n_words: int, stats: CorpusStats, output: str) -> None:
     speed = stats.text_bytes / 1e6 / max(stats.seconds_reading, 1e-9)
     say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
     share = stats.kept_tokens / max(stats.raw_tokens, 1)

@@ -7,6 +7,7 @@ line, text made safe to show. Nothing here knows what a word vector is.
 
 from wordvec_ca.files.atomic import atomic_file, save_json, sync, withdraw
 from wordvec_ca.files.bzip2 import bzip2_pieces
+from wordvec_ca.files.checksums import CHECKSUMS, changed_files, check_file, read_checksums, write_checksums
 from wordvec_ca.files.compression import (
     compress_by_suffix,
     compression_of,
@@ -22,8 +23,11 @@ from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.word_counts import read_words
 
 __all__ = [
+    "CHECKSUMS",
     "atomic_file",
     "bzip2_pieces",
+    "changed_files",
+    "check_file",
     "check_output",
     "clear_scraps",
     "compress_by_suffix",
@@ -37,6 +41,7 @@ __all__ = [
     "nearest_existing",
     "nearest_name",
     "open_by_content",
+    "read_checksums",
     "read_npy_header",
     "read_words",
     "replacing",
@@ -47,6 +52,7 @@ __all__ = [
     "unescape",
     "unescape_lines",
     "withdraw",
+    "write_checksums",
     "write_npy",
     "write_npy_stream",
 ]

@@ -13,7 +13,15 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import html_table, json_text, replacing, save_npy
+from wordvec_ca.files import (
+    check_file,
+    html_table,
+    json_text,
+    read_checksums,
+    replacing,
+    save_npy,
+    write_checksums,
+)
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import TrainConfig
@@ -29,6 +37,7 @@ from wordvec_ca.vectors import (
     KeyedVectors,
     NgramVectors,
     attention_of_words,
+    check_ngrams,
     gensim_is_installed,
     logits_by_part,
     write_gensim_index,
@@ -36,6 +45,9 @@ from wordvec_ca.vectors import (
 
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Paths
+
+NOT_READ = {"run.toml", "vectors.kv"}
+"""Files of a model directory for people and for gensim; `EmbeddingModel.load` does not read them."""
 
 BLOCK_ROWS = 65_536
 """Rows initialised at a time."""
@@ -299,6 +311,7 @@ class EmbeddingModel:
             (folder / "config.json").write_text(text, encoding="utf-8")
             if settings := self.record.get("settings"):
                 (folder / "run.toml").write_text(settings_file(settings), encoding="utf-8")
+            write_checksums(folder)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> EmbeddingModel:
@@ -310,6 +323,8 @@ class EmbeddingModel:
             If it is not a complete model directory of a format that this version knows.
         """
         folder = Path(directory)
+        for name in set(read_checksums(folder)) - NOT_READ:
+            check_file(folder / name)
         record = read_record(folder)
         config = read_config(folder)
         vocab = Vocab.load(folder / "vocab.tsv")
@@ -325,6 +340,7 @@ class EmbeddingModel:
         model.inputs[:, :d] = inputs
         if model.subwords is not None:
             rows = model.subwords.rows
+            check_ngrams(folder, len(rows) - n)
             rows[:, :d] = read_array(folder / "ngrams.npy", (len(rows), d))
         for array, stored in zip(model.of_output.values(), of_output, strict=True):
             array.reshape(n, -1, padded(d))[:, :, :d] = stored.reshape(n, bands * widths, d)

@@ -11,9 +11,10 @@ from wordvec_ca.sentences.index import SearchIndex, read_index_record
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES, save_reembedded
 from wordvec_ca.sentences.text_lines import TextLines
 from wordvec_ca.sentences.unknown_words import with_rows_for
-from wordvec_ca.sentences.vectorizer import SentenceVectorizer
+from wordvec_ca.sentences.vectorizer import FIT_FILES, SentenceVectorizer
 
 __all__ = [
+    "FIT_FILES",
     "REEMBEDDING_FILES",
     "Coverage",
     "SearchIndex",

@@ -40,7 +40,7 @@ def save_reembedded(
     DataError
         If the directory exists and ``overwrite`` is false, or cannot be written.
     """
-    from wordvec_ca.files import escape_lines, replacing, save_npy
+    from wordvec_ca.files import escape_lines, replacing, save_npy, write_checksums
     from wordvec_ca.vectors import MODEL_FILES, MODEL_FORMAT, gensim_is_installed, write_gensim_index
 
     known = getattr(vectors, "counts", None)
@@ -71,3 +71,4 @@ def save_reembedded(
             "source": getattr(vectors, "metadata", {}),
         }
         (folder / "config.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_checksums(folder)

@@ -494,5 +494,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 _NEWEST = "attention_weights"
 """An array that files of earlier versions lack."""
+FIT_FILES = {"sentences.json", "sentences.npz", "v0.npy", "counts.npz", "reembedding.json"}
+"""What `SentenceVectorizer.save` writes."""
 
 _ARRAYS = ("token_weights", "shift_weights", "direction", "components", "component_shares", _NEWEST)

@@ -17,7 +17,12 @@ from wordvec_ca.vectors.formats.gensim_index import (
     write_gensim_index,
     write_gensim_model,
 )
-from wordvec_ca.vectors.formats.model_directory import MODEL_FILES, MODEL_FORMAT, read_metadata
+from wordvec_ca.vectors.formats.model_directory import (
+    MODEL_FILES,
+    MODEL_FORMAT,
+    check_ngrams,
+    read_metadata,
+)
 from wordvec_ca.vectors.formats.precision import precision_loss
 from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
@@ -44,6 +49,7 @@ __all__ = [
     "VectorTable",
     "add_gensim_index",
     "attention_of_words",
+    "check_ngrams",
     "detect_format",
     "format_of_suffix",
     "gensim_is_installed",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError, OutputExistsError
-from wordvec_ca.files import save_npy, sync, withdraw
+from wordvec_ca.files import read_checksums, save_npy, sync, withdraw, write_checksums
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
 
@@ -137,7 +137,10 @@ def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = Fal
     if (folder / INDEX).exists() and not overwrite:
         raise OutputExistsError(f"{folder / INDEX} exists; overwrite=True writes it again")
     table = read_model_directory(folder)
-    return write_gensim_index(folder, table.words, table.counts)
+    index = write_gensim_index(folder, table.words, table.counts)
+    if read_checksums(folder):
+        write_checksums(folder, [index.name])
+    return index
 
 
 def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:

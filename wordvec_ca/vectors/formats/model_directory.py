@@ -9,6 +9,7 @@
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)
     ngrams.npy              float32 (n_rows, vector_size): rows of the words, then rows that n-grams share
+    SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import map_npy, read_words
+from wordvec_ca.files import CHECKSUMS, check_file, map_npy, read_words
 from wordvec_ca.model_specs import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
@@ -42,7 +43,7 @@ MODEL_FORMAT = 1
 MODEL_FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
     *("outputs.npy", "nodes.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
-    *("ngrams.tsv", "ngrams.npy", "run.toml", "report.html"),
+    *("ngrams.tsv", "ngrams.npy", "run.toml", "report.html", CHECKSUMS),
 }
 """Files of a model directory; a directory with any other file is never overwritten."""
 
@@ -63,6 +64,7 @@ def read_model_directory(path: Path) -> VectorTable:
     for name in (VECTORS, VOCAB):
         if not (path / name).is_file():
             raise DataError(f"{path} is not a model directory: it has no {name}")
+    check_file(path / VOCAB)
     metadata = read_metadata(path) if (path / CONFIG).is_file() else {}
     vectors = map_array(path / VECTORS)
     words, counts = read_words(
@@ -73,7 +75,7 @@ def read_model_directory(path: Path) -> VectorTable:
             f"{path}: {VOCAB} has {len(words)} words but {VECTORS} has {len(vectors)} rows; the files are "
             "not of the same model"
         )
-    ngrams = _ngrams(path, metadata, vectors.shape[1])
+    ngrams = _ngrams(path, metadata, *vectors.shape)
     return VectorTable(words, vectors, counts, metadata, ngrams, _attention(path, metadata, counts))
 
 
@@ -145,7 +147,7 @@ def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]
     return parts
 
 
-def _ngrams(path: Path, metadata: dict[str, Any], vector_size: int) -> NgramVectors | None:
+def _ngrams(path: Path, metadata: dict[str, Any], n_words: int, vector_size: int) -> NgramVectors | None:
     """Return the vectors of n-grams, if the model has some; which row each has is read when it is needed."""
     config = metadata.get("config")
     if not isinstance(config, dict) or not config.get("subwords"):
@@ -159,8 +161,18 @@ def _ngrams(path: Path, metadata: dict[str, Any], vector_size: int) -> NgramVect
     options = [config.get(name) or 0 for name in ("min_n", "max_n", "buckets")]
     if not all(type(number) is int and 0 <= number < 2**31 for number in options):
         raise DataError(f"{path}: min_n, max_n and buckets in {CONFIG} should be whole numbers: {options}")
+    check_file(path / NGRAMS)
+    check_ngrams(path, len(rows) - n_words)
     outputs = path / OUTPUTS if (path / OUTPUTS).exists() else None
     return NgramVectors(lambda: read_index(path / NGRAMS, *options, n_rows=len(rows)), rows, outputs)
+
+
+def check_ngrams(path: Path, n_rows: int) -> None:
+    """Raise a DataError if a model directory has rows of n-grams, but names no n-grams."""
+    names = path / NGRAMS
+    if n_rows > 0 and not (names.is_file() and names.stat().st_size):
+        state = "is empty" if names.is_file() else "is missing"
+        raise DataError(f"{names} {state}, but {NGRAM_ROWS} has {n_rows:,} rows of n-grams: use a backup")
 
 
 def read_index(path: Path, min_n: int, max_n: int, buckets: int, *, n_rows: int) -> NgramIndex:
@@ -205,6 +217,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         There is none, it is not a JSON object, or its format is newer than this program.
     """
     path = folder / CONFIG
+    check_file(path)
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -1,0 +1,121 @@
+"""No command replaces what it reads, or a model that somebody trained; damaged models are noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SMALL = ("--vector-size", "8", "--epochs", "1", "--min-count", "1", "--quiet")
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("c.txt")
+    path.write_text("".join(f"w{i % 7} w{i % 5} w{i % 3} walking talking\n" for i in range(300)))
+    return path
+
+
+def contents(folder: str = ".") -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def test_no_output_is_or_lies_in_what_is_read(command, text) -> None:
+    assert command("train", text, *SMALL, "-o", "m").code == 0
+    assert command("vocab", text, "-o", "v.tsv", "-q").code == 0
+    before = contents()
+    for line in (
+        ("reembed", "m", text, "-o", "m", "--overwrite"),
+        ("reembed", "m", text, "-o", "m/inside"),
+        ("reembed", "m", text, "-o", text, "--overwrite"),
+        ("report", "m", "-o", "m/vocab.tsv", "--overwrite"),
+        ("report", "m", "-o", "m/other.html"),
+        ("vocab", text, "-o", text, "--overwrite"),
+        ("vocab", ".", "-o", "new.tsv"),
+        ("phrases", "c.*", "-o", text, "--overwrite"),
+        ("embed", "m", text, "-o", "m/config.json", "--overwrite"),
+        ("embed", "m", text, "-o", "e.npy", "--save-fit", "m"),
+        ("embed", "m", text, "-o", "e.npy", "--counts", "v.tsv", "--save-fit", "v.tsv"),
+        ("export", "m", "-o", "m/vocab.tsv", "--format", "glove", "--overwrite"),
+        ("index", "m", "-o", "m"),
+        ("info", "m", "--json=m/new.json"),
+        ("search", "m", text, "w1", "--index", "m"),
+    ):
+        outcome = command(*line)
+        assert outcome.code == 2, line
+        assert "is part of what is read" in outcome.err, line
+        assert contents() == before, line
+    assert command("report", "m").code == 0
+    assert command("report", "m", "-o", "m/report.html", "--overwrite").code == 0
+
+
+def test_the_demo_replaces_only_what_it_made(command, text) -> None:
+    demo = ("demo", "--max-words", "2000", "--epochs", "1", "-o")
+    assert command("train", text, *SMALL, "-o", "m").code == 0
+    before = contents("m")
+    outcome = command(*demo, "m")
+    assert outcome.code == 2
+    assert "--overwrite" in outcome.err
+    assert contents("m") == before
+    assert command(*demo, "d").code == 0
+    assert command(*demo, "d").code == 0
+    assert command(*demo, "m", "--overwrite").code == 0
+
+
+def test_a_picture_and_a_fit_do_not_replace_other_files(command, text) -> None:
+    assert command("train", text, *SMALL, "--model", "cbow-attn", "-o", "m").code == 0
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("notes")
+    outcome = command("embed", "m", text, "-o", "e.npy", "--save-fit", "mine", "-q", "--overwrite")
+    assert outcome.code == 1
+    assert "notes.txt" in outcome.err
+    assert not Path("e.npy").exists(), "the fit is refused before the work"
+    for _ in range(2):
+        assert command("embed", "m", text, "-o", "e.npy", "--save-fit", "fit", "-q", "--overwrite").code == 0
+    look = ("attention", "m", "w1 w2 w3", "--target", "w2", "--plot", "p.png")
+    assert command(*look).code == 0
+    assert command(*look).code == 2
+    assert command(*look, "--overwrite").code == 0
+
+
+def flip(name: str, place: int = -3) -> None:
+    data = bytearray(Path(name).read_bytes())
+    data[place] ^= 64
+    Path(name).write_bytes(data)
+
+
+def test_flipped_bytes_are_noticed(command, text) -> None:
+    assert command("train", text, *SMALL, "--subwords", "--ngram-min-count", "1", "-o", "m").code == 0
+    assert command("check", "m").code == 0
+    names = [line.split()[1] for line in command("check", "m").out.splitlines()]
+    assert {"vectors.kv.vectors.npy", "outputs.npy", "ngrams.npy", "ngrams.tsv", "vocab.tsv"} <= set(names)
+    for name in names:
+        flip(f"m/{name}")
+        outcome = command("check", "m")
+        assert outcome.code == 1
+        assert f"changed  {name}" in outcome.out
+        if name not in ("run.toml", "vectors.kv"):
+            outcome = command("train", text, *SMALL, "--continue-from", "m", "-o", "more")
+            assert outcome.code == 1
+            assert name in outcome.err
+            assert "alpha" not in outcome.err
+        flip(f"m/{name}")
+    assert command("check", "m").code == 0
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_model_without_its_ngrams_is_refused(command, text, old: bool) -> None:
+    assert command("train", text, *SMALL, "--subwords", "--ngram-min-count", "1", "-o", "m").code == 0
+    Path("m/ngrams.tsv").write_bytes(b"")
+    if old:
+        Path("m/SHA256SUMS").unlink()
+    for line in (
+        ("info", "m"),
+        ("embed", "m", text, "-o", "e.npy"),
+        ("export", "m", "-o", "m.bin"),
+        ("train", text, *SMALL, "--continue-from", "m", "-o", "more"),
+    ):
+        outcome = command(*line)
+        assert outcome.code == 1, line
+        assert "ngrams.tsv" in outcome.err

@@ -1,0 +1,157 @@
+"""What commands read and write: no output may be, or lie in, something that the same command reads."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+
+class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+    """The name of a file or folder that is read, or a pattern, which the library checks."""
+
+    name = "file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete names of files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class ExistingPath(click.Path):
+    """The path of what must exist; a slip in its name gets the nearest name beside it."""
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of `click.Path`."""
+        super().__init__(exists=True, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path.
+
+        Raises
+        ------
+        click.BadParameter
+            There is none, or not of the kind.
+        """
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from wordvec_ca.files import nearest_name
+
+            hint = "" if os.path.exists(value) else nearest_name(os.fspath(value))
+            raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
+
+
+class OutputPath(FileName):
+    """The path of what a command writes; `keep_inputs` compares it with what the command reads.
+
+    Parameters
+    ----------
+    kind : {"any", "file", "folder"}
+        Only ``--overwrite`` may replace a file or a folder, and the folder of a file must exist; for "any"
+        the library checks that.
+    inside : collection of str
+        Names that the output may have in a folder that is read.
+    """
+
+    def __init__(self, kind: str = "any", *, inside: Collection[str] = ()) -> None:
+        self.kind = kind
+        self.inside = inside
+
+    def check(self, output: str, read: Iterable[str], *, overwrite: bool) -> None:
+        """Raise a usage error if the output must not be written.
+
+        Parameters
+        ----------
+        output : str
+            Name of the output; ``-`` is standard output.
+        read : iterable of str
+            Files, folders and patterns that the command reads.
+        overwrite : bool
+            Whether an existing file may be replaced.
+        """
+        if output == "-":
+            return
+        place = Path(output)
+        check_not_read(place, *read, inside=self.inside)
+        if self.kind != "any" and place.exists() and not overwrite:
+            raise click.UsageError(
+                f"{output!r} exists: choose another name, or give --overwrite to replace it"
+            )
+        if self.kind == "file" and not place.absolute().parent.is_dir():
+            raise click.UsageError(f"cannot write {output!r}: {str(place.parent)!r} is not a directory")
+
+
+def check_not_read(
+    output: str | os.PathLike[str], *names: str | os.PathLike[str], inside: Collection[str] = ()
+) -> None:
+    """Raise a usage error if an output is an input, or lies in a folder that is one.
+
+    Parameters
+    ----------
+    output : path-like
+        What is to be written; it need not exist.
+    *names : path-like
+        Files, folders and patterns that are read.
+    inside : collection of str
+        Names that the output may have in a folder that is read.
+    """
+    place = Path(output)
+    for name in names:
+        for found in glob.glob(os.fspath(name)) or [os.fspath(name)]:
+            path = Path(found)
+            if not path.exists():
+                continue
+            same = place.exists() and path.samefile(place)
+            within = path.is_dir() and path.resolve() in place.resolve().parents and place.name not in inside
+            if same or within:
+                raise click.UsageError(
+                    f"{str(output)!r} is part of what is read, {str(name)!r}: give the output another name"
+                )
+
+
+def keep_inputs(command: click.Command) -> None:
+    """Let a command check, before it runs, that none of its outputs is one of its inputs."""
+    if command.callback is not None:
+        command.callback = _checked(command.callback)
+
+
+def _checked(run: Any) -> Any:
+    @functools.wraps(run)
+    def checked(*args: Any, **options: Any) -> Any:
+        context = click.get_current_context()
+        params = context.command.get_params(context)
+        read = [name for param in params if _is_input(param.type) for name in _names(context, param)]
+        for param in params:
+            if isinstance(param.type, OutputPath):
+                for output in _names(context, param):
+                    overwrite = bool(context.params.get("overwrite"))
+                    param.type.check(output, read, overwrite=overwrite)
+        return run(*args, **options)
+
+    return checked
+
+
+def _is_input(kind: Any) -> bool:
+    return isinstance(kind, FileName | click.Path) and not isinstance(kind, OutputPath)
+
+
+def _names(context: click.Context, param: click.Parameter) -> Iterator[str]:
+    """Yield the paths that an option or argument has."""
+    value = context.params.get(param.name or "")
+    for entry in value if isinstance(value, tuple | list) else [value]:
+        if isinstance(entry, str | os.PathLike):
+            yield os.fspath(entry)
+
+
+INPUT = FileName()
+OUTPUT = OutputPath()
+OUTPUT_FILE = OutputPath("file")
+OUTPUT_FOLDER = OutputPath("folder")
