@@ -65,7 +65,7 @@ class OutputPath(FileName):
         self.kind = kind
         self.inside = inside
 
-    def check(self, output: str, read: Iterable[str], *, overwrite: bool) -> None:
+    def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
         """Raise a usage error if the output must not be written.
 
         Parameters
@@ -76,11 +76,13 @@ class OutputPath(FileName):
             Files, folders and patterns that the command reads.
         overwrite : bool
             Whether an existing file may be replaced.
+        hint : str, optional
+            The option that names the output, for the message.
         """
         if output == "-":
             return
         place = Path(output)
-        check_not_read(place, *read, inside=self.inside)
+        check_not_read(place, *read, inside=self.inside, hint=hint)
         if self.kind != "any" and place.exists() and not overwrite:
             raise click.UsageError(
                 f"{output!r} exists: choose another name, or give --overwrite to replace it"
@@ -90,7 +92,10 @@ class OutputPath(FileName):
 
 
 def check_not_read(
-    output: str | os.PathLike[str], *names: str | os.PathLike[str], inside: Collection[str] = ()
+    output: str | os.PathLike[str],
+    *names: str | os.PathLike[str],
+    inside: Collection[str] = (),
+    hint: str | None = None,
 ) -> None:
     """Raise a usage error if an output is an input, or lies in a folder that is one.
 
@@ -102,6 +107,8 @@ def check_not_read(
         Files, folders and patterns that are read.
     inside : collection of str
         Names that the output may have in a folder that is read.
+    hint : str, optional
+        The option that names the output, for the message.
     """
     place = Path(output)
     for name in names:
@@ -112,8 +119,9 @@ def check_not_read(
             same = place.exists() and path.samefile(place)
             within = path.is_dir() and path.resolve() in place.resolve().parents and place.name not in inside
             if same or within:
-                raise click.UsageError(
-                    f"{str(output)!r} is part of what is read, {str(name)!r}: give the output another name"
+                raise click.BadParameter(
+                    f"{str(output)!r} is part of what is read, {str(name)!r}: give the output another name",
+                    param_hint=hint,
                 )
 
 
@@ -133,7 +141,7 @@ def _checked(run: Any) -> Any:
             if isinstance(param.type, OutputPath):
                 for output in _names(context, param):
                     overwrite = bool(context.params.get("overwrite"))
-                    param.type.check(output, read, overwrite=overwrite)
+                    param.type.check(output, read, overwrite=overwrite, hint=param.opts[-1])
         return run(*args, **options)
 
     return checked
