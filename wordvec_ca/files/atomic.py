@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +83,12 @@ def atomic_file(
         temporary.unlink(missing_ok=True)
         raise
     sync(target.parent)
+
+
+def original_name(name: str) -> str:
+    """Return for which file of a folder a temporary file was written; any other name as it is."""
+    left = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}\.tmp", name, re.DOTALL)
+    return left[1] if left else name
 
 
 def take_lock(descriptor: int) -> bool | None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wordvec_ca.errors import DataError, OutputExistsError
-from wordvec_ca.files.atomic import sync, take_lock
+from wordvec_ca.files.atomic import original_name, sync, take_lock
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
             )
         if not target.is_dir():
             raise DataError(f"{name} exists and is not a model directory: it is not overwritten")
-        others = sorted(path.name for path in target.iterdir() if path.name not in files)
+        others = sorted(path.name for path in target.iterdir() if original_name(path.name) not in files)
         if others:
             raise DataError(
                 f"{name} holds {others[0]!r}, which is not part of a model: it is not overwritten"
