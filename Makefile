@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := wordvec_ca kernels eval scripts tests setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-libraries test-torch test-cluster test-gensim docs check lint typecheck bench wheels clean
+.PHONY: help demo test test-slow test-libraries test-torch test-cluster test-gensim docs check lint format typecheck sanitize bench wheels clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -37,6 +37,20 @@ test-gensim: $(VENV)/.installed ## gensim's own tests, of the drop-in
 	$(BIN)/python -m pip install --quiet testfixtures pot
 	mkdir -p build/gensim && cd build/gensim && PYTHONPATH=$(CURDIR)/tests/gensim $(abspath $(BIN))/python -m pytest \
 		-p no:cacheprovider -p redirect -c /dev/null --rootdir=. -q -rfEs --pyargs $(GENSIM_TESTS)
+
+# Compiled code with AddressSanitizer and UndefinedBehaviorSanitizer, in a tree of its own, and its tests. The
+# runtimes are preloaded, as Python itself is compiled without them; what Python leaves to the end is no leak.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/.installed ## the tests of compiled code, with sanitizers
+	rm -rf $(SANITIZED)/wordvec_ca && mkdir -p $(SANITIZED)
+	cp -rs $(CURDIR)/wordvec_ca $(SANITIZED)/
+	cp -rs $(CURDIR)/eval $(SANITIZED)/wordvec_ca/
+	mkdir $(SANITIZED)/wordvec_ca/kernels && ln -s $(CURDIR)/kernels/*.py $(SANITIZED)/wordvec_ca/kernels/
+	CAWV_SANITIZE=1 $(BIN)/python setup.py --quiet build_ext --parallel 2 \
+		--build-lib $(SANITIZED) --build-temp $(SANITIZED)/objects
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so) $$(cc -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 PYTHONSAFEPATH=1 PYTHONPATH=$(abspath $(SANITIZED)) \
+		$(BIN)/python -m pytest -n auto -m "not slow" tests/kernels tests/text tests/corpus
 
 check: lint typecheck test ## before a merge
 
@@ -79,9 +93,16 @@ docs: $(VENV)/.docs ## build the documentation site into build/site and test it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m pytest tests/docs/test_site.py
 
-lint: $(VENV)/.installed ## ruff: style and format
+C_SOURCES := $(filter-out kernels/unicode_tables.h,$(wildcard kernels/*.h kernels/sgns_*.c kernels/ngrams_*.c))
+
+lint: $(VENV)/.installed ## style and format, of Python by ruff, of C by clang-format
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
+
+format: $(VENV)/.installed ## write the format that lint checks
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/clang-format -i $(C_SOURCES)
 
 # mypy does not follow the package-dir mapping of kernels/ and eval/: give it a tree of links.
 typecheck: $(VENV)/.installed ## mypy, strict

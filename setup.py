@@ -17,6 +17,20 @@ from setuptools.errors import CompileError
 # Never -march=native: the loop is compiled once per instruction set and chosen at run time.
 # Never -ffast-math: with -shared it would set flush-to-zero for the whole process.
 FLAGS = ["-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
+LINK_FLAGS = []
+# For make sanitize. Address checks find what null, alignment and pointer checks do, which compile for minutes.
+if os.environ.get("CAWV_SANITIZE") == "1":
+    SANITIZERS = "-fsanitize=address,undefined"
+    LEFT_OUT = "-fno-sanitize=null,alignment,object-size,pointer-overflow"
+    FLAGS += [
+        "-O1",
+        "-g1",
+        "-fno-omit-frame-pointer",
+        SANITIZERS,
+        LEFT_OUT,
+        "-fno-sanitize-recover=undefined",
+    ]
+    LINK_FLAGS = [SANITIZERS]
 
 EXTENSIONS = [
     Extension(
@@ -33,6 +47,7 @@ EXTENSIONS = [
         depends=[*sorted(glob("kernels/sgns*.h")), "kernels/sgns_avx2.c", "kernels/sgns_avx512.c"],
         libraries=["m"],
         extra_compile_args=FLAGS,
+        extra_link_args=LINK_FLAGS,
     ),
     Extension(
         "wordvec_ca.kernels._text",
@@ -40,6 +55,7 @@ EXTENSIONS = [
         include_dirs=["kernels"],
         depends=["kernels/lexicon.h", "kernels/text.h", "kernels/unicode_tables.h"],
         extra_compile_args=FLAGS,
+        extra_link_args=LINK_FLAGS,
     ),
     Extension(
         "wordvec_ca.kernels._ngrams",
@@ -52,9 +68,17 @@ EXTENSIONS = [
         include_dirs=["kernels"],
         depends=["kernels/ngrams.h", "kernels/ngrams_rows.h"],
         extra_compile_args=FLAGS,
+        extra_link_args=LINK_FLAGS,
     ),
-    Extension("wordvec_ca.kernels._decimals", ["kernels/_decimals.pyx"], extra_compile_args=FLAGS),
-    Extension("wordvec_ca.kernels._replicas", ["kernels/_replicas.pyx"], extra_compile_args=FLAGS),
+    *(
+        Extension(
+            f"wordvec_ca.kernels.{name}",
+            [f"kernels/{name}.pyx"],
+            extra_compile_args=FLAGS,
+            extra_link_args=LINK_FLAGS,
+        )
+        for name in ("_decimals", "_replicas")
+    ),
 ]
 
 

@@ -35,18 +35,33 @@ typedef struct {
     int32_t closed;     /* 1: look up only; then several threads may share it */
 } Lexicon;
 
-static inline uint64_t load8(const char *p) { uint64_t v; memcpy(&v, p, 8); return v; }
-static inline uint32_t load4(const char *p) { uint32_t v; memcpy(&v, p, 4); return v; }
+static inline uint64_t load8(const char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+static inline uint32_t load4(const char *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
 
 /* Multiply and fold the good high bits down. */
-static inline uint64_t stir(uint64_t h) { h *= 0x9E3779B97F4A7C15u; return h ^ (h >> 32); }
+static inline uint64_t stir(uint64_t h)
+{
+    h *= 0x9E3779B97F4A7C15u;
+    return h ^ (h >> 32);
+}
 
 /* 32 hash bits of n bytes; first and last eight (or four) bytes overlap, so no byte outside is read. */
 static inline uint32_t hash_text(const char *text, size_t n)
 {
     uint64_t h = n * 0xD6E8FEB86659FD93u;
     if (n > 8) {
-        for (size_t i = 0; i + 8 < n; i += 8) h = stir(h ^ load8(text + i));
+        for (size_t i = 0; i + 8 < n; i += 8)
+            h = stir(h ^ load8(text + i));
         h ^= load8(text + n - 8);
     } else if (n >= 4) {
         h ^= load4(text) | (uint64_t)load4(text + n - 4) << 32;
@@ -60,11 +75,16 @@ static inline uint32_t hash_text(const char *text, size_t n)
 static inline int same_text(const char *a, const char *b, size_t n)
 {
     if (n > 8) {
-        for (size_t i = 0; i + 8 < n; i += 8) if (load8(a + i) != load8(b + i)) return 0;
+        for (size_t i = 0; i + 8 < n; i += 8)
+            if (load8(a + i) != load8(b + i))
+                return 0;
         return load8(a + n - 8) == load8(b + n - 8);
     }
-    if (n >= 4) return load4(a) == load4(b) && load4(a + n - 4) == load4(b + n - 4);
-    for (size_t i = 0; i < n; i++) if (a[i] != b[i]) return 0;
+    if (n >= 4)
+        return load4(a) == load4(b) && load4(a + n - 4) == load4(b + n - 4);
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return 0;
     return 1;
 }
 
@@ -107,14 +127,18 @@ static void lexicon_free(Lexicon *x)
 static int lexicon_grow(Lexicon *x)
 {
     size_t n = 2 * ((size_t)x->mask + 1);
-    if (n > (size_t)1 << 31) return NO_MEMORY;
+    if (n > (size_t)1 << 31)
+        return NO_MEMORY;
     Slot *slots = calloc(n, sizeof(Slot));
-    if (!slots) return NO_MEMORY;
+    if (!slots)
+        return NO_MEMORY;
     uint32_t mask = (uint32_t)(n - 1);
     for (size_t i = 0; i <= x->mask; i++) {
-        if (!x->slots[i].place) continue;
+        if (!x->slots[i].place)
+            continue;
         uint32_t at = x->slots[i].tag & mask;
-        while (slots[at].place) at = (at + 1) & mask;
+        while (slots[at].place)
+            at = (at + 1) & mask;
         slots[at] = x->slots[i];
     }
     free(x->slots);
@@ -126,11 +150,13 @@ static int lexicon_grow(Lexicon *x)
 static int32_t lexicon_append(Lexicon *x, const char *text, uint32_t length, uint32_t tag, uint32_t slot, int64_t count)
 {
     size_t bytes = record_bytes(length);
-    if (x->size == INT32_MAX || x->used / 8 + bytes / 8 >= UINT32_MAX) return NO_MEMORY;
+    if (x->size == INT32_MAX || x->used / 8 + bytes / 8 >= UINT32_MAX)
+        return NO_MEMORY;
     if (x->used + bytes > x->capacity) {
         size_t capacity = x->capacity + x->capacity / 2 + bytes;
         char *arena = realloc(x->arena, capacity);
-        if (!arena) return NO_MEMORY;
+        if (!arena)
+            return NO_MEMORY;
         x->arena = arena;
         x->capacity = capacity;
     }
@@ -143,7 +169,8 @@ static int32_t lexicon_append(Lexicon *x, const char *text, uint32_t length, uin
     x->slots[slot].place = (uint32_t)(x->used / 8 + 1);
     x->used += bytes;
     x->size++;
-    if ((size_t)x->size * 3 > ((size_t)x->mask + 1) * 2 && lexicon_grow(x)) return NO_MEMORY;
+    if ((size_t)x->size * 3 > ((size_t)x->mask + 1) * 2 && lexicon_grow(x))
+        return NO_MEMORY;
     return x->size - 1;
 }
 
@@ -152,14 +179,17 @@ static inline int32_t lexicon_id(Lexicon *x, const char *text, uint32_t length, 
 {
     uint32_t at = tag & x->mask;
     for (; x->slots[at].place; at = (at + 1) & x->mask) {
-        if (x->slots[at].tag != tag) continue;
+        if (x->slots[at].tag != tag)
+            continue;
         Record *record = record_at(x, x->slots[at].place);
         if (record->length == length && same_text(text_of(record), text, length)) {
-            if (!x->closed) record->count += times;
+            if (!x->closed)
+                record->count += times;
             return record->id;
         }
     }
-    if (x->closed) return ABSENT;
+    if (x->closed)
+        return ABSENT;
     return lexicon_append(x, text, length, tag, at, times);
 }
 
@@ -168,7 +198,8 @@ static inline void prefetch_slot(const Lexicon *x, uint32_t tag) { __builtin_pre
 static inline void prefetch_record(const Lexicon *x, uint32_t tag)
 {
     uint32_t place = x->slots[tag & x->mask].place;
-    if (place) __builtin_prefetch(record_at(x, place));
+    if (place)
+        __builtin_prefetch(record_at(x, place));
 }
 
 /* Bytes of memory in use. */
@@ -198,10 +229,12 @@ typedef struct {
 static int rank_before(const void *left, const void *right)
 {
     const Ranked *a = left, *b = right;
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
     uint32_t n = a->length < b->length ? a->length : b->length;
     int order = memcmp(a->text, b->text, n);
-    if (order) return order;
+    if (order)
+        return order;
     return a->length < b->length ? -1 : a->length > b->length;
 }
 
@@ -212,7 +245,9 @@ static Ranked ranked_of(Record *r)
 }
 
 /* Runs of records in the final order become one: a heap of cursors, the first of them on top. */
-typedef struct { const char *at, *end; } Run;
+typedef struct {
+    const char *at, *end;
+} Run;
 
 static int run_before(const Run *a, const Run *b)
 {
@@ -224,9 +259,12 @@ static void sift_down(Run *heap, int n, int i)
 {
     for (;;) {
         int first = i, left = 2 * i + 1, right = left + 1;
-        if (left < n && run_before(&heap[left], &heap[first])) first = left;
-        if (right < n && run_before(&heap[right], &heap[first])) first = right;
-        if (first == i) return;
+        if (left < n && run_before(&heap[left], &heap[first]))
+            first = left;
+        if (right < n && run_before(&heap[right], &heap[first]))
+            first = right;
+        if (first == i)
+            return;
         Run other = heap[i];
         heap[i] = heap[first];
         heap[first] = other;
@@ -240,16 +278,19 @@ static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
     size_t w = 0;
     while (*n) {
         Record *r = (Record *)heap[0].at;
-        if (w + 2 * (size_t)r->length + 24 > room) break;
+        if (w + 2 * (size_t)r->length + 24 > room)
+            break;
         const char *text = text_of(r);
         for (uint32_t i = 0; i < r->length; i++) {
             char c = text[i], letter = c == '\t' ? 't' : c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\\' ? '\\' : 0;
-            if (letter) out[w++] = '\\';
+            if (letter)
+                out[w++] = '\\';
             out[w++] = letter ? letter : c;
         }
         w += (size_t)sprintf(out + w, "\t%lld\n", (long long)r->count);
         heap[0].at += record_bytes(r->length);
-        if (heap[0].at >= heap[0].end) heap[0] = heap[--*n];
+        if (heap[0].at >= heap[0].end)
+            heap[0] = heap[--*n];
         sift_down(heap, *n, 0);
     }
     return w;
@@ -260,7 +301,8 @@ static int32_t lexicon_rank(const Lexicon *x, int64_t min_count, Ranked *ranked)
 {
     int32_t n = 0;
     for (Record *r = first_record(x); r; r = next_record(x, r)) {
-        if (r->count < min_count) continue;
+        if (r->count < min_count)
+            continue;
         ranked[n].count = r->count;
         ranked[n].text = text_of(r);
         ranked[n].length = r->length;

@@ -84,21 +84,21 @@ INLINE void give_back_panel(const Words *w, int64_t i, int64_t at, const int cou
     }
 }
 
-#define FOR_PANELS(panel)                                                                                       \
-    do {                                                                                                        \
-        const int64_t vectors = w->width / LANES;                                                               \
-        int64_t at = 0;                                                                                         \
-        for (; at + PANEL <= vectors; at += PANEL)                                                              \
-            panel(w, i, at, PANEL, &ahead);                                                                     \
-        switch (vectors - at) {                                                                                 \
-        case 7: panel(w, i, at, 7, &ahead); break;                                                              \
-        case 6: panel(w, i, at, 6, &ahead); break;                                                              \
-        case 5: panel(w, i, at, 5, &ahead); break;                                                              \
-        case 4: panel(w, i, at, 4, &ahead); break;                                                              \
-        case 3: panel(w, i, at, 3, &ahead); break;                                                              \
-        case 2: panel(w, i, at, 2, &ahead); break;                                                              \
-        case 1: panel(w, i, at, 1, &ahead); break;                                                              \
-        }                                                                                                       \
+#define FOR_PANELS(panel)                          \
+    do {                                           \
+        const int64_t vectors = w->width / LANES;  \
+        int64_t at = 0;                            \
+        for (; at + PANEL <= vectors; at += PANEL) \
+            panel(w, i, at, PANEL, &ahead);        \
+        switch (vectors - at) {                    \
+        case 7: panel(w, i, at, 7, &ahead); break; \
+        case 6: panel(w, i, at, 6, &ahead); break; \
+        case 5: panel(w, i, at, 5, &ahead); break; \
+        case 4: panel(w, i, at, 4, &ahead); break; \
+        case 3: panel(w, i, at, 3, &ahead); break; \
+        case 2: panel(w, i, at, 2, &ahead); break; \
+        case 1: panel(w, i, at, 1, &ahead); break; \
+        }                                          \
     } while (0)
 
 void NAME(compose)(const Words *w)

@@ -17,31 +17,31 @@ enum { STAT_EXAMPLES, STAT_LOSS, STAT_WORDS, STAT_CONTEXTS, STAT_CONCENTRATION, 
 /* The hyper-parameters: INT(int32_t), REAL(float), or EACH_RING(an int32_t for each ring). This list is the only one:
  * the struct here, the fields that _sgns.hyper_fields() returns, and from these HYPER_DTYPE in kernels/__init__.py are
  * made from it. */
-#define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                           \
-    INT(composition)     /* how x is made: p, a row at a time; m, the mean; a, by attention; s, side by side */        \
-    INT(width)           /* floats per row of W, a multiple of 16 */                                                 \
-    INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                \
-    INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                               \
-    INT(window)          /* context words on each side */                                                            \
-    INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                  \
-    INT(n_rings)         /* parts of x, of cbow and cbow-attn; 0: x is in one part, made of the whole window */      \
-    EACH_RING(ring_end)  /* the dimension after the part's last one; the first part begins at 0 */                   \
-    EACH_RING(ring_inner) /* it is made of the words from so many places off the target, at least 1, .. */           \
-    EACH_RING(ring_outer) /* .. to so many, at most window */                                                        \
-    INT(drawn)           /* negatives per tuple; 0: no negative sampling */                                          \
-    INT(longest_path)    /* nodes on the longest path of the Huffman tree; 0: no hierarchical softmax */             \
+#define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                            \
+    INT(composition)     /* how x is made: p, a row at a time; m, the mean; a, by attention; s, side by side */       \
+    INT(width)           /* floats per row of W, a multiple of 16 */                                                  \
+    INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                 \
+    INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                                \
+    INT(window)          /* context words on each side */                                                             \
+    INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                   \
+    INT(n_rings)         /* parts of x, of cbow and cbow-attn; 0: x is in one part, made of the whole window */       \
+    EACH_RING(ring_end)  /* the dimension after the part's last one; the first part begins at 0 */                    \
+    EACH_RING(ring_inner) /* it is made of the words from so many places off the target, at least 1, .. */            \
+    EACH_RING(ring_outer) /* .. to so many, at most window */                                                         \
+    INT(drawn)           /* negatives per tuple; 0: no negative sampling */                                           \
+    INT(longest_path)    /* nodes on the longest path of the Huffman tree; 0: no hierarchical softmax */              \
     INT(shared_by)       /* examples that share a tuple, each from another part of the text; 1 for ssg and cwindow */ \
-    REAL(alpha_begin)    /* learning rate at the first token of the chunk */                                         \
-    REAL(alpha_end)      /* learning rate after the last token of the chunk */                                       \
-    INT(word2vec_update) /* 1: context rows move by n times their gradient, as in word2vec.c */                      \
-    INT(sum_rows)        /* 1: x is the sum of the context rows where else it is their mean */                       \
-    INT(word_stride)     /* floats per row of K; 0: no K */                                                          \
-    INT(word_slots)      /* 1: K has a column per slot; 0: one number per word */                                    \
-    INT(use_slots)       /* 1: s is added to the logits, and learns */                                               \
-    REAL(attention_rate) /* learning rate of K and s relative to alpha; 0: frozen */                                 \
-    REAL(attention_clip) /* logits are read as if within +- this */                                                  \
-    INT(n_private)       /* most frequent words of which each thread has a replica of the rows */                    \
-    INT(merge_every)     /* tokens between two merges of replicas */                                                 \
+    REAL(alpha_begin)    /* learning rate at the first token of the chunk */                                          \
+    REAL(alpha_end)      /* learning rate after the last token of the chunk */                                        \
+    INT(word2vec_update) /* 1: context rows move by n times their gradient, as in word2vec.c */                       \
+    INT(sum_rows)        /* 1: x is the sum of the context rows where else it is their mean */                        \
+    INT(word_stride)     /* floats per row of K; 0: no K */                                                           \
+    INT(word_slots)      /* 1: K has a column per slot; 0: one number per word */                                     \
+    INT(use_slots)       /* 1: s is added to the logits, and learns */                                                \
+    REAL(attention_rate) /* learning rate of K and s relative to alpha; 0: frozen */                                  \
+    REAL(attention_clip) /* logits are read as if within +- this */                                                   \
+    INT(n_private)       /* most frequent words of which each thread has a replica of the rows */                     \
+    INT(merge_every)     /* tokens between two merges of replicas */                                                  \
     INT(skip_dots)       /* 1: leave out the dot products, to measure the memory system */
 
 #define HYPER_INT(name) int32_t name;
@@ -122,10 +122,12 @@ static inline TrainChunk sgns_kernel(const char *isa)
     if (isa[0] == 'a' && isa[3] == '5')
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
-                   ? (amd ? sgns_train_avx512_amd : sgns_train_avx512) : 0;
+                   ? (amd ? sgns_train_avx512_amd : sgns_train_avx512)
+                   : 0;
     if (isa[0] == 'a')
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-                   ? (amd ? sgns_train_avx2_amd : sgns_train_avx2) : 0;
+                   ? (amd ? sgns_train_avx2_amd : sgns_train_avx2)
+                   : 0;
 #else
     if (isa[0] == 'a')
         return 0;

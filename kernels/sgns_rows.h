@@ -22,21 +22,49 @@
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with a GROUP of vectors stay in registers */
 
 /* Calls panel(at, count) for the items at .. at + count - 1 of n, at most `most` at a time. */
-#define FOR_PANELS(n, most, panel)                         \
-    do {                                                   \
-        int at_ = 0;                                       \
-        for (; at_ + (most) <= (n); at_ += (most)) {       \
-            panel(at_, (most));                            \
-        }                                                  \
-        switch ((n) - at_) {                               \
-        case 7: if ((most) > 7) { panel(at_, 7); } break;  \
-        case 6: if ((most) > 6) { panel(at_, 6); } break;  \
-        case 5: if ((most) > 5) { panel(at_, 5); } break;  \
-        case 4: if ((most) > 4) { panel(at_, 4); } break;  \
-        case 3: if ((most) > 3) { panel(at_, 3); } break;  \
-        case 2: if ((most) > 2) { panel(at_, 2); } break;  \
-        case 1: if ((most) > 1) { panel(at_, 1); } break;  \
-        }                                                  \
+#define FOR_PANELS(n, most, panel)                   \
+    do {                                             \
+        int at_ = 0;                                 \
+        for (; at_ + (most) <= (n); at_ += (most)) { \
+            panel(at_, (most));                      \
+        }                                            \
+        switch ((n) - at_) {                         \
+        case 7:                                      \
+            if ((most) > 7) {                        \
+                panel(at_, 7);                       \
+            }                                        \
+            break;                                   \
+        case 6:                                      \
+            if ((most) > 6) {                        \
+                panel(at_, 6);                       \
+            }                                        \
+            break;                                   \
+        case 5:                                      \
+            if ((most) > 5) {                        \
+                panel(at_, 5);                       \
+            }                                        \
+            break;                                   \
+        case 4:                                      \
+            if ((most) > 4) {                        \
+                panel(at_, 4);                       \
+            }                                        \
+            break;                                   \
+        case 3:                                      \
+            if ((most) > 3) {                        \
+                panel(at_, 3);                       \
+            }                                        \
+            break;                                   \
+        case 2:                                      \
+            if ((most) > 2) {                        \
+                panel(at_, 2);                       \
+            }                                        \
+            break;                                   \
+        case 1:                                      \
+            if ((most) > 1) {                        \
+                panel(at_, 1);                       \
+            }                                        \
+            break;                                   \
+        }                                            \
     } while (0)
 
 /* ---- one vector and many rows ----------------------------------------------------------- */
@@ -45,11 +73,12 @@ INLINE void dots_panel(const float *x, float *const *rows, vec *sums, int n, int
 {
     vec part[PANEL];
     EACH(k, count)
-        part[k] = AT(x, at + k);
+    part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
         vec even = part[0] * AT(row, at), odd = {0};
-        EACH(k, count - 1) {
+        EACH(k, count - 1)
+        {
             if (k % 2)
                 even += part[k + 1] * AT(row, at + k + 1);
             else
@@ -89,10 +118,10 @@ INLINE void gather_panel(float *x, float *const *rows, const float *weights, int
         const float *row = rows[t];
         vec weight = broadcast(weights[t]);
         EACH(k, count)
-            sum[k] += weight * AT(row, at + k);
+        sum[k] += weight * AT(row, at + k);
     }
     EACH(k, count)
-        AT(x, at + k) = sum[k];
+    AT(x, at + k) = sum[k];
 }
 
 /* x = sum_t weights[t] rows[t], in nv vectors from the first one on */
@@ -106,12 +135,12 @@ INLINE void scatter_panel(const float *x, float *const *rows, const float *weigh
 {
     vec part[PANEL];
     EACH(k, count)
-        part[k] = AT(x, at + k);
+    part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) { /* in order, as a word may stand twice in the window */
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
         EACH(k, count)
-            AT(row, at + k) += weight * part[k];
+        AT(row, at + k) += weight * part[k];
     }
 }
 
@@ -126,27 +155,28 @@ INLINE void exchange_panel(float *x, float *sum, float *const *rows, const float
                            const int count, const int in_place)
 {
     vec part[PANEL], sums[PANEL];
-    EACH(k, count) {
+    EACH(k, count)
+    {
         part[k] = AT(x, at + k);
         sums[k] = in_place ? part[k] : (vec){0};
     }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
-        EACH(k, count) {
+        EACH(k, count)
+        {
             vec old = AT(row, at + k);
             sums[k] += weight * old;
             AT(row, at + k) = old + weight * part[k];
         }
     }
     EACH(k, count)
-        AT(in_place ? x : sum, at + k) = sums[k];
+    AT(in_place ? x : sum, at + k) = sums[k];
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass. If a row stands twice, its second product
  * is taken after its first step. In place, the sum is added to x itself. */
-INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv,
-                     const int in_place)
+INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv, const int in_place)
 {
 #define EXCHANGE(at, count) exchange_panel(x, sum, rows, weights, n, at, count, in_place)
     FOR_PANELS(nv, PANEL, EXCHANGE);
@@ -171,17 +201,19 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, 
     for (int k = 0; k < nv; k++) {
         vec x[GROUP];
         EACH(b, GROUP)
-            x[b] = AT(xs[b], k);
+        x[b] = AT(xs[b], k);
         if (with_targets)
             EACH(b, GROUP)
-                sum[count][b] += x[b] * AT(target_rows[b], k);
-        EACH(t, count) {
+        sum[count][b] += x[b] * AT(target_rows[b], k);
+        EACH(t, count)
+        {
             vec here = AT(rows[t], k);
             EACH(b, GROUP)
-                sum[t][b] += x[b] * here;
+            sum[t][b] += x[b] * here;
         }
     }
-    EACH(t, count + with_targets) {
+    EACH(t, count + with_targets)
+    {
         quad four = totals(sum[t][0], sum[t][1], sum[t][2], sum[t][3]);
         memcpy(t < count ? out + GROUP * t : target_out, &four, sizeof four);
     }
@@ -191,10 +223,10 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, 
 INLINE void dots_group(float *const *xs, float *const *target_rows, float *const *rows, int n, int nv, float *out)
 {
     float *target_out = out + GROUP * n;
-#define DOTS_TILE(at, count)                                                                              \
-    if (at)                                                                                               \
-        dots_tile(xs, rows + (at) - 1, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0);  \
-    else                                                                                                  \
+#define DOTS_TILE(at, count)                                                                             \
+    if (at)                                                                                              \
+        dots_tile(xs, rows + (at) - 1, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
+    else                                                                                                 \
         dots_tile(xs, rows, nv, out, target_rows, target_out, (count) - 1, 1)
     FOR_PANELS(n + 1, TILE, DOTS_TILE);
 }
@@ -206,16 +238,18 @@ INLINE void dots_shared(float *const *xs, float *const *rows, int n, int nv, flo
     FOR_PANELS(n, TILE, DOTS_SHARED);
 }
 
-INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *const *target_rows,
-                                 float *const *rows, const float *weights, int n, int at, const int count,
-                                 const int with_targets, const int in_place)
+INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *const *target_rows, float *const *rows,
+                                 const float *weights, int n, int at, const int count, const int with_targets,
+                                 const int in_place)
 {
     const float *last = weights + GROUP * n;
     vec part[GROUP][GROUP_PANEL], sum[GROUP][GROUP_PANEL];
-    EACH(b, GROUP) {
+    EACH(b, GROUP)
+    {
         const float *x = xs[b];
         if (!with_targets) {
-            EACH(k, count) {
+            EACH(k, count)
+            {
                 part[b][k] = AT(x, at + k);
                 sum[b][k] = in_place ? part[b][k] : (vec){0};
             }
@@ -223,7 +257,8 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
         }
         float *row = target_rows[b];
         const vec weight = broadcast(last[b]);
-        EACH(k, count) {
+        EACH(k, count)
+        {
             vec old = AT(row, at + k);
             part[b][k] = AT(x, at + k);
             sum[b][k] = in_place ? part[b][k] + weight * old : weight * old;
@@ -234,20 +269,23 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
         float *row = rows[t];
         vec weight[GROUP];
         EACH(b, GROUP)
-            weight[b] = broadcast(weights[b]);
-        EACH(k, count) {
+        weight[b] = broadcast(weights[b]);
+        EACH(k, count)
+        {
             vec old = AT(row, at + k), new = old;
-            EACH(b, GROUP) {
+            EACH(b, GROUP)
+            {
                 sum[b][k] += weight[b] * old;
                 new += weight[b] * part[b][k];
             }
             AT(row, at + k) = new;
         }
     }
-    EACH(b, GROUP) {
+    EACH(b, GROUP)
+    {
         float *to = in_place ? xs[b] : sums[b];
         EACH(k, count)
-            AT(to, at + k) = sum[b][k];
+        AT(to, at + k) = sum[b][k];
     }
 }
 
@@ -258,8 +296,7 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
 INLINE void exchange_group(float *const *xs, float *const *sums, float *const *target_rows, float *const *rows,
                            const float *weights, int n, int nv, const int in_place)
 {
-#define EXCHANGE_GROUP(at, count) \
-    exchange_group_panel(xs, sums, target_rows, rows, weights, n, at, count, 1, in_place)
+#define EXCHANGE_GROUP(at, count) exchange_group_panel(xs, sums, target_rows, rows, weights, n, at, count, 1, in_place)
     FOR_PANELS(nv, GROUP_PANEL, EXCHANGE_GROUP);
 }
 

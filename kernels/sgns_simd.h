@@ -78,11 +78,20 @@ static double log_of(const Product *product)
 INLINE quad add_quads(vec x) /* the sum of a vector's 16-byte parts */
 {
 #if LANES == 16
-    union { vec v; octet o[2]; } halves = {x};
-    union { octet o; quad q[2]; } parts = {halves.o[0] + halves.o[1]};
+    union {
+        vec v;
+        octet o[2];
+    } halves = {x};
+    union {
+        octet o;
+        quad q[2];
+    } parts = {halves.o[0] + halves.o[1]};
     return parts.q[0] + parts.q[1];
 #elif LANES == 8
-    union { vec v; quad q[2]; } parts = {x};
+    union {
+        vec v;
+        quad q[2];
+    } parts = {x};
     return parts.q[0] + parts.q[1];
 #else
     return x;

@@ -101,10 +101,7 @@ INLINE float *output_row(const State *s, int32_t word, int band)
     return row_of(&s->task->outputs, word, s->p->n_private) + (int64_t)band * s->p->out_width;
 }
 
-INLINE float *logit_row(const State *s, int32_t word)
-{
-    return row_of(&s->task->word_logits, word, s->p->n_private);
-}
+INLINE float *logit_row(const State *s, int32_t word) { return row_of(&s->task->word_logits, word, s->p->n_private); }
 
 INLINE float *slot_logits(const State *s)
 {

@@ -10,31 +10,34 @@
 #include "lexicon.h"
 #include "unicode_tables.h"
 
-#define LINE_END (-1)       /* among the ids: here a line ends */
-#define LONGEST_TOKEN 1000  /* bytes; longer ones are cut */
+#define LINE_END (-1) /* among the ids: here a line ends */
+#define LONGEST_TOKEN 1000 /* bytes; longer ones are cut */
 #define BATCH 64
-#define PADDING 8           /* readable white space behind the text: no loop needs to test for its end */
+#define PADDING 8 /* readable white space behind the text: no loop needs to test for its end */
 
 typedef struct {
     int64_t tokens, lines;
-    int64_t cut;            /* pieces cut off overlong tokens */
-    int64_t repaired;       /* invalid UTF-8 sequences that became U+FFFD */
+    int64_t cut; /* pieces cut off overlong tokens */
+    int64_t repaired; /* invalid UTF-8 sequences that became U+FFFD */
     int64_t first_repaired; /* byte offset of the first of them, or -1 */
 } TextStats;
 
-typedef struct { const char *text; uint32_t length, tag; } Pending;  /* text NULL: a line end */
+typedef struct {
+    const char *text;
+    uint32_t length, tag;
+} Pending; /* text NULL: a line end */
 
 typedef struct {
     Lexicon *lexicon;
     int lowercase;
     const uint8_t *begin, *end;
-    int32_t *out;           /* ids, in order */
+    int32_t *out; /* ids, in order */
     int64_t n;
     Pending batch[BATCH];
     int waiting;
     char scratch[BATCH * (LONGEST_TOKEN + 4)];
-    char *spelled;          /* the token being written to the scratch area begins here ... */
-    uint32_t length;        /* ... and has this many bytes so far */
+    char *spelled; /* the token being written to the scratch area begins here ... */
+    uint32_t length; /* ... and has this many bytes so far */
     int failed;
     TextStats stats;
 } Reader;
@@ -44,11 +47,13 @@ typedef struct {
 static void flush(Reader *r)
 {
     for (int i = 0; i < r->waiting; i++)
-        if (r->batch[i].text) prefetch_record(r->lexicon, r->batch[i].tag);
+        if (r->batch[i].text)
+            prefetch_record(r->lexicon, r->batch[i].tag);
     for (int i = 0; i < r->waiting; i++) {
         const Pending *p = &r->batch[i];
         int32_t id = p->text ? lexicon_id(r->lexicon, p->text, p->length, p->tag, 1) : LINE_END;
-        if (id == NO_MEMORY) r->failed = 1;
+        if (id == NO_MEMORY)
+            r->failed = 1;
         r->out[r->n++] = id;
     }
     r->waiting = 0;
@@ -63,7 +68,8 @@ static inline void put(Reader *r, const char *text, uint32_t length)
     r->batch[r->waiting].length = length;
     r->batch[r->waiting].tag = tag;
     r->stats.tokens++;
-    if (++r->waiting == BATCH) flush(r);
+    if (++r->waiting == BATCH)
+        flush(r);
 }
 
 /* A token that lies in the text itself: ASCII only. */
@@ -89,14 +95,20 @@ static inline void put_spelled(Reader *r)
 static inline void put_line_end(Reader *r)
 {
     r->stats.lines++;
-    if (r->waiting ? !r->batch[r->waiting - 1].text : r->n && r->out[r->n - 1] == LINE_END) return;
+    if (r->waiting ? !r->batch[r->waiting - 1].text : r->n && r->out[r->n - 1] == LINE_END)
+        return;
     r->batch[r->waiting].text = NULL;
-    if (++r->waiting == BATCH) flush(r);
+    if (++r->waiting == BATCH)
+        flush(r);
 }
 
 /* ---- characters in ----------------------------------------------------------------------------------- */
 
-typedef struct { uint32_t code; uint32_t length; int valid; } Char;
+typedef struct {
+    uint32_t code;
+    uint32_t length;
+    int valid;
+} Char;
 
 /* One character; an invalid sequence (its longest part that could begin a character, as in the Unicode
  * Standard, 3.9, and in Python's errors="replace") reads as U+FFFD. */
@@ -105,18 +117,25 @@ static inline Char char_at(const uint8_t *p)
     static const Char BAD1 = {0xFFFD, 1, 0}, BAD2 = {0xFFFD, 2, 0}, BAD3 = {0xFFFD, 3, 0};
     uint32_t c = p[0];
     Char result = {c, 1, 1};
-    if (c < 0x80) return result;
-    if (c < 0xC2 || c > 0xF4) return BAD1;
+    if (c < 0x80)
+        return result;
+    if (c < 0xC2 || c > 0xF4)
+        return BAD1;
     uint32_t low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80, high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-    if (p[1] < low || p[1] > high) return BAD1;
+    if (p[1] < low || p[1] > high)
+        return BAD1;
     result.length = 2;
     result.code = (c & 0x1F) << 6 | (p[1] & 0x3Fu);
-    if (c < 0xE0) return result;
-    if ((p[2] & 0xC0) != 0x80) return BAD2;
+    if (c < 0xE0)
+        return result;
+    if ((p[2] & 0xC0) != 0x80)
+        return BAD2;
     result.length = 3;
     result.code = (c & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-    if (c < 0xF0) return result;
-    if ((p[3] & 0xC0) != 0x80) return BAD3;
+    if (c < 0xF0)
+        return result;
+    if ((p[3] & 0xC0) != 0x80)
+        return BAD3;
     result.length = 4;
     result.code = (c & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
     return result;
@@ -124,14 +143,25 @@ static inline Char char_at(const uint8_t *p)
 
 static inline uint32_t encode(uint32_t c, char *to)
 {
-    if (c < 0x80) { to[0] = (char)c; return 1; }
-    if (c < 0x800) { to[0] = (char)(0xC0 | c >> 6); to[1] = (char)(0x80 | (c & 0x3F)); return 2; }
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xC0 | c >> 6);
+        to[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
     if (c < 0x10000) {
-        to[0] = (char)(0xE0 | c >> 12); to[1] = (char)(0x80 | (c >> 6 & 0x3F)); to[2] = (char)(0x80 | (c & 0x3F));
+        to[0] = (char)(0xE0 | c >> 12);
+        to[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        to[2] = (char)(0x80 | (c & 0x3F));
         return 3;
     }
-    to[0] = (char)(0xF0 | c >> 18); to[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    to[2] = (char)(0x80 | (c >> 6 & 0x3F)); to[3] = (char)(0x80 | (c & 0x3F));
+    to[0] = (char)(0xF0 | c >> 18);
+    to[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    to[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    to[3] = (char)(0x80 | (c & 0x3F));
     return 4;
 }
 
@@ -141,7 +171,8 @@ static inline const uint8_t *spell(Reader *r, const uint8_t *p, Char c)
     char bytes[4];
     uint32_t code = r->lowercase ? c.code + (uint32_t)char_record(c.code)->to_lower : c.code;
     uint32_t n = encode(code, bytes);
-    if (!c.valid && r->stats.repaired++ == 0) r->stats.first_repaired = p - r->begin;
+    if (!c.valid && r->stats.repaired++ == 0)
+        r->stats.first_repaired = p - r->begin;
     if (r->length + n > LONGEST_TOKEN) {
         put_spelled(r);
         r->stats.cut++;
@@ -159,11 +190,13 @@ static const uint8_t *read_between_spaces(Reader *r, const uint8_t *p)
 {
     const uint8_t *from = p;
     uint8_t all = 0;
-    for (; !is_ascii_space(*p); p++) all |= *p;
+    for (; !is_ascii_space(*p); p++)
+        all |= *p;
     if (all < 0x80) {
         put_slice(r, from, p);
     } else {
-        while (from < p) from = spell(r, from, char_at(from));
+        while (from < p)
+            from = spell(r, from, char_at(from));
         put_spelled(r);
     }
     return p;
@@ -177,13 +210,15 @@ static uint8_t BYTE_CLASS[256];
 
 static void fill_byte_class(void)
 {
-    for (int c = 0; c < 256; c++) BYTE_CLASS[c] = c < 128 ? (uint8_t)char_record((uint32_t)c)->class_ : OTHER;
+    for (int c = 0; c < 256; c++)
+        BYTE_CLASS[c] = c < 128 ? (uint8_t)char_record((uint32_t)c)->class_ : OTHER;
 }
 
 static inline Char visible_char_at(const uint8_t **p)
 {
     Char c = char_at(*p);
-    for (; c.code == 0xAD; c = char_at(*p)) *p += c.length;  /* soft hyphens are HIDDEN */
+    for (; c.code == 0xAD; c = char_at(*p))
+        *p += c.length; /* soft hyphens are HIDDEN */
     return c;
 }
 
@@ -195,8 +230,8 @@ static inline int joins(int before, int middle, int after)
     switch (middle) {
     case JOINER: return after == LETTER || after == DIGIT;
     case LINKER: return after == LETTER || after == DIGIT || after == MARK;
-    case POINT:  return before == DIGIT && after == DIGIT;
-    default:     return 0;
+    case POINT: return before == DIGIT && after == DIGIT;
+    default: return 0;
     }
 }
 
@@ -205,24 +240,28 @@ static const uint8_t *read_unicode_token(Reader *r, const uint8_t *p)
 {
     Char c = visible_char_at(&p);
     int class_ = class_of(c), before;
-    if (class_ == SPACE || class_ == LINKER) return c.code < 0x80 ? p : p + c.length;
+    if (class_ == SPACE || class_ == LINKER)
+        return c.code < 0x80 ? p : p + c.length;
     if (class_ == LETTER || class_ == DIGIT || class_ == MARK) {
         for (;;) {
             p = spell(r, p, c);
             before = class_;
             c = visible_char_at(&p);
             class_ = class_of(c);
-            if (class_ == LETTER || class_ == DIGIT || class_ == MARK) continue;
+            if (class_ == LETTER || class_ == DIGIT || class_ == MARK)
+                continue;
             const uint8_t *next = p + c.length;
-            if (c.code < 0x80 && class_ == SPACE) break;
+            if (c.code < 0x80 && class_ == SPACE)
+                break;
             Char after = visible_char_at(&next);
-            if (!joins(before, class_, class_of(after))) break;
+            if (!joins(before, class_, class_of(after)))
+                break;
             p = spell(r, p, c);
             p = next;
             c = after;
             class_ = class_of(after);
         }
-    } else {  /* a symbol and the marks on it */
+    } else { /* a symbol and the marks on it */
         do {
             p = spell(r, p, c);
             c = visible_char_at(&p);
@@ -237,16 +276,24 @@ static inline const uint8_t *read_word(Reader *r, const uint8_t *p)
 {
     const uint8_t *from = p;
     int class_ = BYTE_CLASS[*p], before;
-    if (class_ == SPACE) return p + 1;
+    if (class_ == SPACE)
+        return p + 1;
     if (class_ == LETTER || class_ == DIGIT) {
         for (;;) {
-            do { before = class_; class_ = BYTE_CLASS[*++p]; } while (class_ == LETTER || class_ == DIGIT);
-            if (class_ == SPACE || class_ == SYMBOL) break;
-            if (class_ == OTHER || BYTE_CLASS[p[1]] == OTHER) return read_unicode_token(r, from);
-            if (!joins(before, class_, BYTE_CLASS[p[1]])) break;
+            do {
+                before = class_;
+                class_ = BYTE_CLASS[*++p];
+            } while (class_ == LETTER || class_ == DIGIT);
+            if (class_ == SPACE || class_ == SYMBOL)
+                break;
+            if (class_ == OTHER || BYTE_CLASS[p[1]] == OTHER)
+                return read_unicode_token(r, from);
+            if (!joins(before, class_, BYTE_CLASS[p[1]]))
+                break;
         }
     } else {
-        if (class_ == OTHER || BYTE_CLASS[*++p] == OTHER) return read_unicode_token(r, from);
+        if (class_ == OTHER || BYTE_CLASS[*++p] == OTHER)
+            return read_unicode_token(r, from);
     }
     put_slice(r, from, p);
     return p;
@@ -257,27 +304,42 @@ static inline const uint8_t *read_word(Reader *r, const uint8_t *p)
 /* Copy n bytes, ASCII capitals made small (a plain loop: compilers turn it into vector code). */
 static void copy_text(uint8_t *to, const uint8_t *from, size_t n, int lowercase)
 {
-    if (!lowercase) { memcpy(to, from, n); return; }
-    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - 'A') < 26 ? 32 : 0));
+    if (!lowercase) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - 'A') < 26 ? 32 : 0));
 }
 
 /* Ids of all tokens of n bytes, LINE_END where lines end (\n, \r\n or \r; several in a row count once).
  * out has room for n + 1. Returns the number of ids, or NO_MEMORY. */
-static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int words, int lowercase,
-                         int32_t *out, TextStats *stats)
+static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int words, int lowercase, int32_t *out,
+                         TextStats *stats)
 {
     Reader *r = malloc(sizeof(Reader));
     uint8_t *copy = malloc(n + PADDING);
-    if (!r || !copy) { free(r); free(copy); return NO_MEMORY; }
+    if (!r || !copy) {
+        free(r);
+        free(copy);
+        return NO_MEMORY;
+    }
     copy_text(copy, text, n, lowercase);
     memset(copy + n, ' ', PADDING);
     memset(&r->stats, 0, sizeof r->stats);
     r->stats.first_repaired = -1;
-    r->lexicon = lexicon; r->lowercase = lowercase; r->begin = copy; r->end = copy + n; r->out = out;
-    r->n = r->waiting = r->failed = 0; r->spelled = r->scratch; r->length = 0;
+    r->lexicon = lexicon;
+    r->lowercase = lowercase;
+    r->begin = copy;
+    r->end = copy + n;
+    r->out = out;
+    r->n = r->waiting = r->failed = 0;
+    r->spelled = r->scratch;
+    r->length = 0;
     for (const uint8_t *p = copy; p < r->end && !r->failed;) {
         if (*p == '\n' || *p == '\r') {
-            if (*p == '\r' || p == copy || p[-1] != '\r') put_line_end(r);
+            if (*p == '\r' || p == copy || p[-1] != '\r')
+                put_line_end(r);
             p++;
         } else if (words) {
             p = read_word(r, p);
@@ -300,9 +362,11 @@ static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int wo
 static int64_t cut_point(const uint8_t *text, int64_t n)
 {
     for (int64_t i = n; i > 0; i--)
-        if (text[i - 1] == '\n' || (text[i - 1] == '\r' && i < n)) return i;
+        if (text[i - 1] == '\n' || (text[i - 1] == '\r' && i < n))
+            return i;
     for (int64_t i = n; i > 0; i--)
-        if (is_ascii_space(text[i - 1]) && text[i - 1] != '\r') return i;
+        if (is_ascii_space(text[i - 1]) && text[i - 1] != '\r')
+            return i;
     return 0;
 }
 
@@ -310,9 +374,10 @@ static int64_t cut_point(const uint8_t *text, int64_t n)
 static int64_t count_strange(const uint8_t *text, int64_t n)
 {
     int64_t strange = 0;
-    for (int64_t i = 0; i + 4 <= n;) {  /* the last bytes may be the first half of a character */
+    for (int64_t i = 0; i + 4 <= n;) { /* the last bytes may be the first half of a character */
         Char c = char_at(text + i);
-        if (!c.valid || (c.code < 32 && !is_ascii_space((uint8_t)c.code))) strange += c.length;
+        if (!c.valid || (c.code < 32 && !is_ascii_space((uint8_t)c.code)))
+            strange += c.length;
         i += c.length;
     }
     return strange;
@@ -321,21 +386,23 @@ static int64_t count_strange(const uint8_t *text, int64_t n)
 /* ---- provisional ids to final ids -------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t head;           /* tokens before the first line end (not split: the line may have begun earlier) */
-    int64_t closed;         /* 1: there was a line end */
-    int64_t size;           /* ids written, the head and its line end included */
-    int64_t tail;           /* tokens of the last line, which may go on */
+    int64_t head; /* tokens before the first line end (not split: the line may have begun earlier) */
+    int64_t closed; /* 1: there was a line end */
+    int64_t size; /* ids written, the head and its line end included */
+    int64_t tail; /* tokens of the last line, which may go on */
     int64_t kept, lines, split;
 } Renumbered;
 
 /* out = final[raw], without what is ABSENT or has a negative final id and without empty lines, lines cut after
  * `longest` tokens. out has room for n + n / longest + 2. A block with no line end is all head. */
-static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int32_t *out, Renumbered *result)
+static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int32_t *out,
+                     Renumbered *result)
 {
     Renumbered s = {0, 0, 0, 0, 0, 0, 0};
     int64_t i = 0, w = 0, line = 0;
     for (; i < n && raw[i] != LINE_END; i++)
-        if (raw[i] >= 0 && final[raw[i]] >= 0) out[w++] = final[raw[i]];
+        if (raw[i] >= 0 && final[raw[i]] >= 0)
+            out[w++] = final[raw[i]];
     s.head = s.kept = w;
     if (i < n) {
         s.closed = 1;
@@ -343,8 +410,14 @@ static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_
         for (i++; i < n; i++) {
             if (raw[i] >= 0) {
                 int32_t id = final[raw[i]];
-                if (id < 0) continue;
-                if (line == longest) { out[w++] = LINE_END; s.split++; s.lines++; line = 0; }
+                if (id < 0)
+                    continue;
+                if (line == longest) {
+                    out[w++] = LINE_END;
+                    s.split++;
+                    s.lines++;
+                    line = 0;
+                }
                 out[w++] = id;
                 line++;
                 s.kept++;
