@@ -29,56 +29,33 @@
             panel(at_, (most));                      \
         }                                            \
         switch ((n) - at_) {                         \
-        case 7:                                      \
-            if ((most) > 7) {                        \
-                panel(at_, 7);                       \
-            }                                        \
-            break;                                   \
-        case 6:                                      \
-            if ((most) > 6) {                        \
-                panel(at_, 6);                       \
-            }                                        \
-            break;                                   \
-        case 5:                                      \
-            if ((most) > 5) {                        \
-                panel(at_, 5);                       \
-            }                                        \
-            break;                                   \
-        case 4:                                      \
-            if ((most) > 4) {                        \
-                panel(at_, 4);                       \
-            }                                        \
-            break;                                   \
-        case 3:                                      \
-            if ((most) > 3) {                        \
-                panel(at_, 3);                       \
-            }                                        \
-            break;                                   \
-        case 2:                                      \
-            if ((most) > 2) {                        \
-                panel(at_, 2);                       \
-            }                                        \
-            break;                                   \
-        case 1:                                      \
-            if ((most) > 1) {                        \
-                panel(at_, 1);                       \
-            }                                        \
-            break;                                   \
+            LAST_PANEL(7, most, panel)               \
+            LAST_PANEL(6, most, panel)               \
+            LAST_PANEL(5, most, panel)               \
+            LAST_PANEL(4, most, panel)               \
+            LAST_PANEL(3, most, panel)               \
+            LAST_PANEL(2, most, panel)               \
+            LAST_PANEL(1, most, panel)               \
         }                                            \
     } while (0)
+#define LAST_PANEL(count, most, panel) \
+    case count:                        \
+        if ((most) > count) {          \
+            panel(at_, count);         \
+        }                              \
+        break;
 
 /* ---- one vector and many rows ----------------------------------------------------------- */
 
 INLINE void dots_panel(const float *x, float *const *rows, vec *sums, int n, int at, const int count)
 {
     vec part[PANEL];
-    EACH(k, count)
-    part[k] = AT(x, at + k);
+    EACH (k, count)
+        part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
         vec even = part[0] * AT(row, at), odd = {0};
-        EACH(k, count - 1)
-        {
+        EACH (k, count - 1) {
             if (k % 2)
                 even += part[k + 1] * AT(row, at + k + 1);
             else
@@ -117,11 +94,11 @@ INLINE void gather_panel(float *x, float *const *rows, const float *weights, int
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
         vec weight = broadcast(weights[t]);
-        EACH(k, count)
-        sum[k] += weight * AT(row, at + k);
+        EACH (k, count)
+            sum[k] += weight * AT(row, at + k);
     }
-    EACH(k, count)
-    AT(x, at + k) = sum[k];
+    EACH (k, count)
+        AT(x, at + k) = sum[k];
 }
 
 /* x = sum_t weights[t] rows[t], in nv vectors from the first one on */
@@ -134,13 +111,13 @@ INLINE void gather(float *x, float *const *rows, const float *weights, int n, in
 INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
 {
     vec part[PANEL];
-    EACH(k, count)
-    part[k] = AT(x, at + k);
+    EACH (k, count)
+        part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) { /* in order, as a word may stand twice in the window */
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
-        EACH(k, count)
-        AT(row, at + k) += weight * part[k];
+        EACH (k, count)
+            AT(row, at + k) += weight * part[k];
     }
 }
 
@@ -155,23 +132,21 @@ INLINE void exchange_panel(float *x, float *sum, float *const *rows, const float
                            const int count, const int in_place)
 {
     vec part[PANEL], sums[PANEL];
-    EACH(k, count)
-    {
+    EACH (k, count) {
         part[k] = AT(x, at + k);
         sums[k] = in_place ? part[k] : (vec){0};
     }
     for (int t = 0; t < n; t++) {
         float *row = rows[t];
         vec weight = broadcast(weights[t]);
-        EACH(k, count)
-        {
+        EACH (k, count) {
             vec old = AT(row, at + k);
             sums[k] += weight * old;
             AT(row, at + k) = old + weight * part[k];
         }
     }
-    EACH(k, count)
-    AT(in_place ? x : sum, at + k) = sums[k];
+    EACH (k, count)
+        AT(in_place ? x : sum, at + k) = sums[k];
 }
 
 /* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass. If a row stands twice, its second product
@@ -200,20 +175,18 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, 
     vec sum[TILE][GROUP] = {{{0}}};
     for (int k = 0; k < nv; k++) {
         vec x[GROUP];
-        EACH(b, GROUP)
-        x[b] = AT(xs[b], k);
+        EACH (b, GROUP)
+            x[b] = AT(xs[b], k);
         if (with_targets)
-            EACH(b, GROUP)
-        sum[count][b] += x[b] * AT(target_rows[b], k);
-        EACH(t, count)
-        {
+            EACH (b, GROUP)
+                sum[count][b] += x[b] * AT(target_rows[b], k);
+        EACH (t, count) {
             vec here = AT(rows[t], k);
-            EACH(b, GROUP)
-            sum[t][b] += x[b] * here;
+            EACH (b, GROUP)
+                sum[t][b] += x[b] * here;
         }
     }
-    EACH(t, count + with_targets)
-    {
+    EACH (t, count + with_targets) {
         quad four = totals(sum[t][0], sum[t][1], sum[t][2], sum[t][3]);
         memcpy(t < count ? out + GROUP * t : target_out, &four, sizeof four);
     }
@@ -244,12 +217,10 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
 {
     const float *last = weights + GROUP * n;
     vec part[GROUP][GROUP_PANEL], sum[GROUP][GROUP_PANEL];
-    EACH(b, GROUP)
-    {
+    EACH (b, GROUP) {
         const float *x = xs[b];
         if (!with_targets) {
-            EACH(k, count)
-            {
+            EACH (k, count) {
                 part[b][k] = AT(x, at + k);
                 sum[b][k] = in_place ? part[b][k] : (vec){0};
             }
@@ -257,8 +228,7 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
         }
         float *row = target_rows[b];
         const vec weight = broadcast(last[b]);
-        EACH(k, count)
-        {
+        EACH (k, count) {
             vec old = AT(row, at + k);
             part[b][k] = AT(x, at + k);
             sum[b][k] = in_place ? part[b][k] + weight * old : weight * old;
@@ -268,24 +238,21 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
     for (int t = 0; t < n; t++, weights += GROUP) {
         float *row = rows[t];
         vec weight[GROUP];
-        EACH(b, GROUP)
-        weight[b] = broadcast(weights[b]);
-        EACH(k, count)
-        {
+        EACH (b, GROUP)
+            weight[b] = broadcast(weights[b]);
+        EACH (k, count) {
             vec old = AT(row, at + k), new = old;
-            EACH(b, GROUP)
-            {
+            EACH (b, GROUP) {
                 sum[b][k] += weight[b] * old;
                 new += weight[b] * part[b][k];
             }
             AT(row, at + k) = new;
         }
     }
-    EACH(b, GROUP)
-    {
+    EACH (b, GROUP) {
         float *to = in_place ? xs[b] : sums[b];
-        EACH(k, count)
-        AT(to, at + k) = sum[b][k];
+        EACH (k, count)
+            AT(to, at + k) = sum[b][k];
     }
 }
 
