@@ -18,7 +18,7 @@ from setuptools.errors import CompileError
 # Never -ffast-math: with -shared it would set flush-to-zero for the whole process.
 FLAGS = ["-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 LINK_FLAGS = []
-# For make sanitize. Address checks find what null, alignment and pointer checks do, which compile for minutes.
+# make sanitize; address checks find what null, alignment and pointer checks do, which take minutes to compile
 if os.environ.get("CAWV_SANITIZE") == "1":
     SANITIZERS = "-fsanitize=address,undefined"
     LEFT_OUT = "-fno-sanitize=null,alignment,object-size,pointer-overflow"
