@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wordvec_ca.models.config import TrainConfig
     from wordvec_ca.models.history import Progress
     from wordvec_ca.models.parameters import EmbeddingModel
+    from wordvec_ca.report.explorer.page import explore
     from wordvec_ca.sentences.ca_sem import reembed
     from wordvec_ca.sentences.index import SearchIndex
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
@@ -29,6 +30,7 @@ _HOMES = {
     "SentenceVectorizer": "sentences.vectorizer",
     "TrainConfig": "models.config",
     "Vocab": "corpus.vocab",
+    "explore": "report.explorer.page",
     "reembed": "sentences.ca_sem",
     "resume": "training.run",
     "train": "training.run",
@@ -45,6 +47,7 @@ __all__ = [
     "TrainConfig",
     "Vocab",
     "__version__",
+    "explore",
     "reembed",
     "resume",
     "train",

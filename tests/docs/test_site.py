@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
+import chromium
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,20 +17,6 @@ WIDTHS = (400, 1400)
 WIDER = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
 
 pytestmark = pytest.mark.slow
-
-
-def module(name: str) -> ModuleType:
-    """Import a module that lies beside this one, whatever pytest's import mode."""
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made
-    spec.loader.exec_module(made)
-    return made
-
-
-chromium = module("chromium")
 
 
 @pytest.fixture(scope="module")

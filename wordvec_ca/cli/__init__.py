@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "search": "Sentences of a text nearest to a query.",
     "index": "An index for fast, approximate neighbours.",
     "report": "A page about a model: how it was trained and what it learnt.",
+    "explore": "Words on a map, in one page for any browser.",
     "check": "Are the files of a model as they were saved?",
     "info": "About a model, or this installation.",
     "demo": "Train on the documentation of installed packages, and look at the result.",

@@ -1,8 +1,10 @@
-"""A page about a model, complete in one file.
+"""Pages about a model, each complete in one file.
 
-Comes in: a model directory. Goes out: HTML with the run, the vocabulary and what attention looks at.
+Comes in: a model directory, or vectors. Goes out: HTML with the run, the vocabulary and what attention looks at;
+and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 
+from wordvec_ca.report.explorer import Explorer, explore, read_classes
 from wordvec_ca.report.page import render
 
-__all__ = ["render"]
+__all__ = ["Explorer", "explore", "read_classes", "render"]

@@ -1,0 +1,93 @@
+"""``cawv explore``: words on a map, in one page for any browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
+
+MEGABYTES = 25.0
+"""Of a page, unless the words or the size are asked for: what most mail programs send."""
+
+
+@click.command(name="explore", short_help="Words on a map, in one page for any browser.")
+@click.argument("model", type=ExistingPath())
+@click.argument("other", required=False, type=ExistingPath())
+@click.option("-o", "--output", type=OUTPUT_FILE, required=True, metavar="FILE.html", help="Page to write.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE.html if it exists.")
+@click.option(
+    "--words",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="The N most frequent words.  [default: 100,000, or as many as --max-size allows]",
+)
+@click.option(
+    "--max-size",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MB",
+    help=f"Take fewer words if the page would be larger.  [default: {MEGABYTES:g}; none with --words]",
+)
+@click.option(
+    "--method",
+    type=Choice(["auto", "umap", "pca"]),
+    default="auto",
+    show_default=True,
+    help="How words get their places; auto is umap if it is installed, else pca.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the map.")
+@click.option(
+    "--colour-by",
+    type=ExistingPath(dir_okay=False),
+    metavar="FILE.tsv",
+    help="Classes of words, lines of word TAB class, to colour the map by.",
+)
+@click.option("--no-cache", is_flag=True, help="Do not keep the map in MODEL.cawv-maps for the next time.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def command(
+    model: str,
+    other: str | None,
+    output: str,
+    overwrite: bool,
+    words: int | None,
+    max_size: float | None,
+    method: str,
+    seed: int,
+    colour_by: str | None,
+    no_cache: bool,
+    quiet: bool,
+) -> None:
+    """Write a page with a map of the words of MODEL, and print its name.
+
+    The page is one file that any browser opens, and asks for nothing elsewhere: search, nearest words, sums of
+    words, words within a lasso, and for attention models what they look at in a sentence that one types. With
+    OTHER it shows how the two models differ, on the words of both.
+
+    MODEL and OTHER are model directories or files of vectors in any format that export writes.
+    """
+    from wordvec_ca.report import explore, read_classes
+
+    limit = max_size if max_size is not None or words is not None else MEGABYTES
+    made = explore(
+        model,
+        other,
+        words=words or 100_000,
+        max_megabytes=limit,
+        method=method,  # type: ignore[arg-type]  # one of the choices
+        seed=seed,
+        classes=None if colour_by is None else read_classes(colour_by),
+        cache=not no_cache,
+        tell=None if quiet else say,
+    )
+    made.save(output, overwrite=overwrite)
+    if not quiet:
+        say(
+            f"{made.n_words:,} words, {len(made.html) / 1e6:.1f} MB; the map, by {made.method.upper()}, keeps "
+            f"{made.kept:.1%} of the 20 nearest words of a word"
+        )
+        if made.method == "pca" and method == "auto":
+            say("a map by UMAP keeps more of them: pip install 'wordvec-ca[map]'")
+    show(Path(output))

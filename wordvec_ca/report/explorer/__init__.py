@@ -1,0 +1,10 @@
+"""The explorer: words on a map, with their neighbours, in one page that works without a network.
+
+Comes in: vectors, or a model directory, and a second one to compare with. Goes out: a page for browsers and
+notebooks, and a table for other programs.
+"""
+
+from wordvec_ca.report.explorer.classes import read_classes
+from wordvec_ca.report.explorer.page import Explorer, explore
+
+__all__ = ["Explorer", "explore", "read_classes"]

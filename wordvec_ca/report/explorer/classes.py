@@ -1,0 +1,38 @@
+"""Classes of words, by which a map is coloured."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wordvec_ca.errors import DataError
+
+
+def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read a file of lines ``word TAB class`` in UTF-8; empty lines are skipped.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    DataError
+        A line has no tab, or the file is not UTF-8.
+    """
+    try:
+        lines = Path(path).read_text("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)!r} is not UTF-8 (byte {error.start}): classes are text") from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        word, tab, kind = line.rstrip("\r").partition("\t")
+        if tab:
+            found[word] = kind.partition("\t")[0]
+        elif line.strip():
+            raise DataError(f"{os.fspath(path)!r}, line {number}: expected a word, a tab and its class")
+    return found

@@ -1,0 +1,229 @@
+"""Places of words on a map: UMAP, or PCA without it; and how faithful the map is."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from wordvec_ca.files import atomic_file
+from wordvec_ca.report.explorer.neighbour_graph import NEAREST, NeighbourGraph, neighbour_graph
+
+Method = Literal["auto", "umap", "pca"]
+
+FEWEST_FOR_UMAP = 50
+
+INSTALL = "pip install 'wordvec-ca[map]'"
+
+_VERSION = 1
+"""Of what is cached; raised whenever the same vectors would give another map."""
+
+
+class WordMap(NamedTuple):
+    """Words on a plane.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_words, 2), float32
+        Within [0, 1], with the same scale along both axes.
+    graph : NeighbourGraph
+        The nearest words in the original space.
+    kept : float
+        The share of the nearest words of a word that are among its nearest on the map, too: mean over all.
+    method : str
+        ``'umap'`` or ``'pca'``.
+    """
+
+    places: np.ndarray
+    graph: NeighbourGraph
+    kept: float
+    method: str
+
+
+def chosen_method(method: Method, n_words: int) -> str:
+    """Return the method that is used.
+
+    Raises
+    ------
+    ImportError
+        UMAP is asked for, and is not installed.
+    """
+    installed = importlib.util.find_spec("umap") is not None
+    if method == "umap" and not installed:
+        raise ImportError(f"the map by UMAP needs umap-learn: {INSTALL}; or take PCA, which needs nothing")
+    return "pca" if method == "pca" or not installed or n_words < FEWEST_FOR_UMAP else "umap"
+
+
+def word_map(
+    directions: np.ndarray,
+    *,
+    method: str,
+    seed: int = 1,
+    start: np.ndarray | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> WordMap:
+    """Return the places of words on a map.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_words, vector_size), float32
+        Vectors of length one.
+    method : {'umap', 'pca'}
+        See `chosen_method`.
+    seed : int
+        The same seed gives the same map.
+    start : ndarray of shape (n_words, 2), optional
+        Places to begin with, so that two maps resemble each other; else those of PCA.
+    cache : path-like, optional
+        Folder that keeps maps; it is made if need be.
+    tell : callable, optional
+        Is told the progress, a line at a time.
+
+    Returns
+    -------
+    WordMap
+
+    References
+    ----------
+    McInnes, Healy & Melville 2018, UMAP (neighbourhoods of 15 words, min_dist 0.1, started from PCA).
+    """
+    file = None if cache is None else Path(cache) / f"{_digest(directions, method, seed, start)}.npz"
+    found = None if file is None else _cached(file, len(directions), method)
+    if found is not None:
+        if tell is not None:
+            tell(f"map: taken from {file}")
+        return found
+    if tell is not None:
+        tell(f"neighbours of {len(directions):,} words")
+    graph = neighbour_graph(directions, tell=tell)
+    places = _upright(_pca(directions)) if start is None else start
+    if method == "umap":
+        if tell is not None:
+            tell("map by UMAP")
+        places = _umap(directions, graph, places, seed, shown=tell is not None)
+    if start is not None:
+        places = _turned_like(places, start)
+    places = _in_unit_square(places)
+    made = WordMap(places, graph, _kept(places, graph), method)
+    if file is not None:
+        _store(file, made)
+    return made
+
+
+def _pca(directions: np.ndarray) -> np.ndarray:
+    centred = directions - directions.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
+    best: np.ndarray = axes[:, ::-1][:, :2]
+    if best.shape[1] < 2:
+        best = np.pad(best, ((0, 0), (0, 2 - best.shape[1])))
+    return (centred @ best).astype(np.float32)
+
+
+def _upright(places: np.ndarray) -> np.ndarray:
+    """Turn axes whose sign is arbitrary so that the farthest word is on the positive side."""
+    farthest = places[np.abs(places).argmax(axis=0), range(2)]
+    return places * np.where(farthest < 0, -1, 1).astype(np.float32)
+
+
+def _umap(
+    directions: np.ndarray, graph: NeighbourGraph, start: np.ndarray, seed: int, *, shown: bool
+) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of n_jobs and of a search index, neither of which is wanted
+        from umap import UMAP
+
+        n_near = min(15, graph.rows.shape[1])
+        own = np.arange(len(directions), dtype=np.int32)[:, None]
+        rows = np.concatenate([own, graph.rows[:, : n_near - 1]], axis=1)
+        distances = np.concatenate([np.zeros_like(own, np.float32), 1 - graph.cosines[:, : n_near - 1]], axis=1)
+        spread = np.abs(start - start.mean(axis=0)).max()
+        model = UMAP(
+            n_neighbors=n_near,
+            min_dist=0.1,
+            metric="cosine",
+            init=10 * (start - start.mean(axis=0)) / (spread or 1),
+            random_state=seed,
+            n_jobs=1,  # with more, the map differs from run to run
+            precomputed_knn=(rows, np.maximum(distances, 0), None),
+            force_approximation_algorithm=True,
+            tqdm_kwds={"disable": not shown, "desc": "map", "file": sys.stderr, "mininterval": 1.0},
+        )
+        return np.asarray(model.fit_transform(directions), dtype=np.float32)
+
+
+def _turned_like(places: np.ndarray, model: np.ndarray) -> np.ndarray:
+    """Turn and mirror places so that they lie near those of a model (orthogonal Procrustes)."""
+    centred, goal = places - places.mean(axis=0), model - model.mean(axis=0)
+    left, _, right = np.linalg.svd(centred.T @ goal)
+    return np.asarray(centred @ (left @ right), dtype=np.float32)
+
+
+def _in_unit_square(places: np.ndarray) -> np.ndarray:
+    low, high = places.min(axis=0), places.max(axis=0)
+    size = float((high - low).max()) or 1.0
+    return ((places - (low + high) / 2) / size + 0.5).clip(0, 1).astype(np.float32)
+
+
+def _kept(places: np.ndarray, graph: NeighbourGraph) -> float:
+    from scipy.spatial import cKDTree
+
+    topn = min(NEAREST, graph.rows.shape[1])
+    if not topn:
+        return 1.0
+    _, near = cKDTree(places).query(places, k=topn + 1)
+    both = np.sort(np.concatenate([graph.rows[:, :topn], _without_self(near)], axis=1), axis=1)
+    return float((both[:, 1:] == both[:, :-1]).sum(axis=1).mean() / topn)
+
+
+def _without_self(near: np.ndarray) -> np.ndarray:
+    """Remove each word from its own list; if it is not there, for it shares its place, the last one."""
+    own = near == np.arange(len(near))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return near[~own].reshape(len(near), -1)
+
+
+def _digest(directions: np.ndarray, method: str, seed: int, start: np.ndarray | None) -> str:
+    what = [_VERSION, method, seed, directions.shape]
+    if method == "umap":
+        from importlib.metadata import version
+
+        what.append(version("umap-learn"))
+    digest = hashlib.blake2b(repr(what).encode(), digest_size=8)
+    digest.update(np.ascontiguousarray(directions))
+    if start is not None:
+        digest.update(np.ascontiguousarray(start))
+    return digest.hexdigest()
+
+
+def _cached(file: Path, n_words: int, method: str) -> WordMap | None:
+    """Return a stored map; None if there is none, or it is damaged."""
+    topn = min(NEAREST, n_words - 1)
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            places, rows, cosines = (arrays[name] for name in ("places", "rows", "cosines"))
+            kept = float(arrays["kept"])
+    except Exception:  # whatever a damaged archive makes its reader raise: the map is made again
+        return None
+    shapes = [array.shape for array in (places, rows, cosines)]
+    if shapes != [(n_words, 2), (n_words, topn), (n_words, topn)]:
+        return None
+    return WordMap(places, NeighbourGraph(rows, cosines), kept, method)
+
+
+def _store(file: Path, made: WordMap) -> None:
+    """Keep a map for the next time; where nothing can be written, it is not kept."""
+    arrays: dict[str, Any] = {"places": made.places, "kept": made.kept, **made.graph._asdict()}
+    try:
+        file.parent.mkdir(exist_ok=True)
+        with atomic_file(file, overwrite=True, follow_links=False) as stream:
+            np.savez(stream, **arrays)
+    except OSError as error:
+        warnings.warn(f"the map is not kept for the next time: {error}", stacklevel=2)

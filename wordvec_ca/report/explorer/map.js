@@ -1,0 +1,479 @@
+// The map: points written into the pixels of one canvas, names drawn on another above it.
+//
+// No WebGL: without a graphics card browsers refuse it or draw it in software, slower than this loop.
+
+const THEMES = {
+  light: {
+    back: "#fbfbf9", ink: "#1c2126", soft: "#59636e", mark: "#b3400a", line: "#b3400a66",
+    kinds: ["#cc6677", "#5548a8", "#117733", "#b8860b", "#2a7fb8", "#882255", "#3a9a8c", "#7a7a22", "#aa4499"],
+    rest: "#b4bac1", ramp: ["#bcd3e8", "#4a86bd", "#08306b"], heat: ["#c9ced3", "#e08a4a", "#9c2f00"],
+    poles: ["#0b5fa5", "#c6cad0", "#b3400a"], alpha: 0.5,
+  },
+  dark: {
+    back: "#14171b", ink: "#eceff2", soft: "#a3adb8", mark: "#ffb070", line: "#ffb07066",
+    kinds: ["#ee8899", "#9c92ee", "#5fbf77", "#e0b94a", "#6cc0f0", "#d977ab", "#6fd6c6", "#c6c65c", "#d68ad0"],
+    rest: "#4a525b", ramp: ["#24405e", "#4f8fc9", "#dcefff"], heat: ["#39424d", "#c9703a", "#ffd0a0"],
+    poles: ["#66b6ff", "#4a525b", "#ff9a4d"], alpha: 0.6,
+  },
+};
+
+const MOST_PIXELS = 4e6; // of a canvas: beyond, it is drawn coarser
+
+function rgb(hex) {
+  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+}
+
+/** A colour as the pixels of a canvas hold it: alpha, blue, green, red. */
+function packed([red, green, blue]) {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** 256 colours from one to the next. */
+function ramp(stops) {
+  const colours = stops.map(rgb);
+  return Array.from({ length: 256 }, (_, i) => {
+    const at = (i / 255) * (colours.length - 1);
+    const k = Math.min(Math.floor(at), colours.length - 2);
+    return colours[k].map((from, c) => Math.round(from + (at - k) * (colours[k + 1][c] - from)));
+  });
+}
+
+class PointMap {
+  constructor(points, labels, hover, data) {
+    Object.assign(this, { points, labels, hover, data });
+    this.n = data.n;
+    this.places = data.places[0]; // what is drawn: x, y, x, y ...
+    this.regions = data.regions[0];
+    this.theme = THEMES.light;
+    this.kind = new Uint8Array(this.n); // of each point its colour
+    this.colours = [THEMES.light.rest];
+    this.chosen = null; // {rows: those to be joined with the first}
+    this.marked = null; // a selection: 1 for each word in it
+    this.outline = null; // of the lasso, in units of the map
+    this.mode = "move";
+    this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
+    this.onpick = this.onlasso = () => {};
+    this.frames = []; // how long drawing took, in ms
+    this.pointers = new Map();
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(points.parentElement);
+    this.resize();
+    this.sort();
+  }
+
+  // ---- size and place
+
+  resize() {
+    const box = this.points.parentElement.getBoundingClientRect();
+    this.width = Math.max(1, box.width);
+    this.height = Math.max(1, box.height);
+    this.ratio = Math.min(devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (this.width * this.height)));
+    for (const canvas of [this.points, this.labels]) {
+      canvas.width = Math.round(this.width * this.ratio);
+      canvas.height = Math.round(this.height * this.ratio);
+    }
+    this.brush = this.points.getContext("2d", { alpha: false });
+    this.pen = this.labels.getContext("2d");
+    this.image = this.brush.createImageData(this.points.width, this.points.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.redraw();
+  }
+
+  /** CSS pixels of one unit of the map. */
+  get unit() {
+    return Math.min(this.width, this.height) * 0.94 * this.view.scale;
+  }
+
+  toScreen(x, y) {
+    return [this.width / 2 + (x - this.view.x) * this.unit, this.height / 2 - (y - this.view.y) * this.unit];
+  }
+
+  toMap(left, top) {
+    return [this.view.x + (left - this.width / 2) / this.unit, this.view.y - (top - this.height / 2) / this.unit];
+  }
+
+  setView(view) {
+    const scale = Math.max(0.6, Math.min(400, view.scale));
+    const within = (value) => Math.max(-0.1, Math.min(1.1, value));
+    this.view = { x: within(view.x), y: within(view.y), scale };
+    this.redraw();
+  }
+
+  zoom(factor, left = this.width / 2, top = this.height / 2) {
+    const [x, y] = this.toMap(left, top);
+    const scale = Math.max(0.6, Math.min(400, this.view.scale * factor));
+    const by = this.view.scale / scale;
+    this.setView({ x: x + (this.view.x - x) * by, y: y + (this.view.y - y) * by, scale });
+  }
+
+  pan(left, top) {
+    this.setView({ ...this.view, x: this.view.x - left / this.unit, y: this.view.y + top / this.unit });
+  }
+
+  /** Move to another view in steps, unless the reader wants no motion. */
+  fly(goal) {
+    const from = { ...this.view };
+    this.animate(500, (t) => {
+      const scale = from.scale * (goal.scale / from.scale) ** t;
+      this.setView({ x: from.x + (goal.x - from.x) * t, y: from.y + (goal.y - from.y) * t, scale });
+    });
+  }
+
+  animate(milliseconds, step) {
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const began = performance.now();
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const tick = (now) => {
+      if (turn !== this.turn) return; // something else began
+      const t = still ? 1 : Math.min(1, Math.max(0, (now - began) / milliseconds));
+      step(t * t * (3 - 2 * t));
+      if (t < 1) requestAnimationFrame(tick);
+    };
+    tick(began + (still ? milliseconds : 0));
+  }
+
+  /** Show some words, and as much around them as fits. */
+  showRows(rows) {
+    const middle = rows[0];
+    const [x, y] = [this.places[2 * middle], this.places[2 * middle + 1]];
+    const far = rows
+      .map((row) => Math.hypot(this.places[2 * row] - x, this.places[2 * row + 1] - y))
+      .sort((a, b) => a - b);
+    const reach = Math.max(0.006, far[Math.floor(far.length * 0.7)] ?? 0);
+    this.fly({ x, y, scale: Math.max(1, Math.min(60, 0.42 / reach)) });
+  }
+
+  /** Draw other places, moving all points there. */
+  setPlaces(places, regions) {
+    const from = this.places;
+    const between = new Float32Array(places.length);
+    this.regions = [];
+    this.animate(700, (t) => {
+      if (t === 1) {
+        this.places = places;
+        this.regions = regions;
+        this.sort();
+      } else {
+        for (let i = 0; i < places.length; i++) between[i] = from[i] + (places[i] - from[i]) * t;
+        this.places = between;
+      }
+      this.redraw();
+    });
+  }
+
+  /** Put the words into the cells of a grid, so that the one under the pointer is found at once. */
+  sort() {
+    const side = (this.side = 256);
+    const cell = new Uint32Array(this.n);
+    this.first = new Uint32Array(side * side + 1);
+    for (let row = 0; row < this.n; row++) {
+      const x = Math.min(side - 1, (this.places[2 * row] * side) | 0);
+      const y = Math.min(side - 1, (this.places[2 * row + 1] * side) | 0);
+      cell[row] = y * side + x;
+      this.first[cell[row] + 1]++;
+    }
+    for (let i = 0; i < side * side; i++) this.first[i + 1] += this.first[i];
+    const next = this.first.slice();
+    this.sorted = new Uint32Array(this.n);
+    for (let row = 0; row < this.n; row++) this.sorted[next[cell[row]]++] = row;
+  }
+
+  /** The word nearest to a place of the window, within some CSS pixels; -1 if there is none. */
+  at(left, top, within = 14) {
+    const [x, y] = this.toMap(left, top);
+    const reach = within / this.unit;
+    const cellOf = (value) => Math.max(0, Math.min(this.side - 1, Math.floor(value * this.side)));
+    let [best, found] = [reach * reach, -1];
+    for (let j = cellOf(y - reach); j <= cellOf(y + reach); j++) {
+      const from = this.first[j * this.side + cellOf(x - reach)];
+      const to = this.first[j * this.side + cellOf(x + reach) + 1];
+      for (let i = from; i < to; i++) {
+        const row = this.sorted[i];
+        const distance = (this.places[2 * row] - x) ** 2 + (this.places[2 * row + 1] - y) ** 2;
+        if (distance < best) [best, found] = [distance, row];
+      }
+    }
+    return found;
+  }
+
+  inView() {
+    const [left, bottom] = this.toMap(0, this.height);
+    const [right, top] = this.toMap(this.width, 0);
+    const rows = [];
+    for (let row = 0; row < this.n; row++) {
+      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      if (x >= left && x <= right && y >= bottom && y <= top) rows.push(row);
+    }
+    return rows;
+  }
+
+  // ---- drawing
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      const began = performance.now();
+      this.drawPoints();
+      this.drawLabels();
+      this.frames.push(performance.now() - began);
+      if (this.frames.length > 600) this.frames.shift();
+    });
+  }
+
+  /** The pixels of a point, as [x, y, how much of its colour out of 256]. */
+  stamp(radius, alpha) {
+    const reach = Math.ceil(radius);
+    const stamp = [];
+    for (let y = -reach; y <= reach; y++) {
+      for (let x = -reach; x <= reach; x++) {
+        const covered = Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(x, y)));
+        if (covered > 0.05) stamp.push([x, y, Math.round(256 * covered * alpha)]);
+      }
+    }
+    return stamp;
+  }
+
+  drawPoints() {
+    const { pixels, places, kind, marked } = this;
+    const [width, height] = [this.points.width, this.points.height];
+    const unit = this.unit * this.ratio;
+    const left = width / 2 - this.view.x * unit;
+    const top = height / 2 + this.view.y * unit;
+    pixels.fill(packed(rgb(this.theme.back)));
+    const palette = Uint32Array.from(this.colours.map((colour) => packed(colour)));
+    const faint = packed(rgb(this.theme.rest));
+    // smaller and fainter where many share a pixel
+    const crowd = this.n / Math.max(1, unit * unit * 0.35);
+    const alpha = Math.min(0.9, Math.max(0.25, this.theme.alpha * (0.05 / crowd) ** 0.25));
+    const radius = this.ratio * Math.max(0.7, Math.min(4.5, 0.22 / Math.sqrt(crowd)));
+    const stamps = [1, 1.5, 2].map((factor) => this.stamp(Math.max(0.5, radius * factor), alpha));
+    const margin = Math.ceil(2 * radius) + 1;
+    const [large, larger] = [this.n / 20, this.n / 400];
+    for (let row = this.n - 1; row >= 0; row--) {
+      const x = (left + places[2 * row] * unit) | 0;
+      const y = (top - places[2 * row + 1] * unit) | 0;
+      if (x < margin || y < margin || x >= width - margin || y >= height - margin) continue;
+      const colour = marked && !marked[row] ? faint : palette[kind[row]];
+      const stamp = stamps[row < larger ? 2 : row < large ? 1 : 0];
+      const [redBlue, green] = [colour & 0xff00ff, colour & 0x00ff00];
+      const at = y * width + x;
+      for (let k = 0; k < stamp.length; k++) {
+        const part = stamp[k];
+        const i = at + part[1] * width + part[0];
+        const much = part[2];
+        const old = pixels[i];
+        const a = (Math.imul(old & 0xff00ff, 256 - much) + Math.imul(redBlue, much)) >>> 8;
+        const b = (Math.imul(old & 0x00ff00, 256 - much) + Math.imul(green, much)) >>> 8;
+        pixels[i] = 0xff000000 | (a & 0xff00ff) | (b & 0x00ff00);
+      }
+    }
+    this.brush.putImageData(this.image, 0, 0);
+  }
+
+  drawLabels() {
+    const pen = this.pen;
+    pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, this.height);
+    pen.lineJoin = "round";
+    pen.textBaseline = "middle";
+    const boxes = [];
+    this.drawChosen(boxes);
+    this.drawRegions(boxes);
+    this.drawWords(boxes);
+    if (this.outline && this.outline.length > 1) {
+      pen.beginPath();
+      this.outline.forEach(([x, y], i) => pen[i ? "lineTo" : "moveTo"](...this.toScreen(x, y)));
+      if (this.mode !== "drawing") pen.closePath();
+      pen.strokeStyle = this.theme.mark;
+      pen.lineWidth = 1.5;
+      pen.setLineDash([5, 4]);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+  }
+
+  /** Draw a text if nothing is there yet; return whether it was drawn. */
+  label(text, x, y, boxes, { font, colour, centred = false, always = false, size = 13 }) {
+    const pen = this.pen;
+    pen.font = font;
+    const width = Math.min(260, pen.measureText(text).width);
+    const left = centred ? x - width / 2 : x + 6;
+    const box = [left - 4, y - size * 0.75, left + width + 4, y + size * 0.75];
+    const outside = box[2] < 0 || box[0] > this.width || box[3] < 0 || box[1] > this.height;
+    if (outside) return false;
+    const hit = (b) => box[0] < b[2] && box[2] > b[0] && box[1] < b[3] && box[3] > b[1];
+    if (!always && boxes.some(hit)) return false;
+    boxes.push(box);
+    pen.save();
+    pen.beginPath();
+    pen.rect(box[0] - 2, box[1] - 3, box[2] - box[0] + 4, box[3] - box[1] + 6); // stacked marks stay within
+    pen.clip();
+    pen.textAlign = "left";
+    pen.direction = "ltr";
+    pen.strokeStyle = this.theme.back;
+    pen.lineWidth = 3.5;
+    pen.strokeText(text, left, y);
+    pen.fillStyle = colour;
+    pen.fillText(text, left, y);
+    pen.restore();
+    return true;
+  }
+
+  drawChosen(boxes) {
+    if (!this.chosen) return;
+    const pen = this.pen;
+    const places = this.chosen.map((row) => this.toScreen(this.places[2 * row], this.places[2 * row + 1]));
+    pen.strokeStyle = this.theme.line;
+    pen.lineWidth = 1;
+    for (const place of places.slice(1)) {
+      pen.beginPath();
+      pen.moveTo(...places[0]);
+      pen.lineTo(...place);
+      pen.stroke();
+    }
+    places.forEach(([x, y], i) => {
+      pen.beginPath();
+      pen.arc(x, y, i ? 3 : 5, 0, 7);
+      pen.fillStyle = i ? this.theme.back : this.theme.mark;
+      pen.fill();
+      pen.strokeStyle = this.theme.mark;
+      pen.lineWidth = 2;
+      pen.stroke();
+    });
+    places.forEach(([x, y], i) => {
+      const font = `${i ? 500 : 700} ${i ? 13 : 16}px system-ui, sans-serif`;
+      const style = { font, colour: i ? this.theme.ink : this.theme.mark, always: !i, size: i ? 13 : 16 };
+      this.label(this.data.short[this.chosen[i]] ?? shown(this.data.words[this.chosen[i]], 32), x, y, boxes, style);
+    });
+  }
+
+  drawRegions(boxes) {
+    const level = this.view.scale < 2.2 ? 0 : this.view.scale < 6 ? 1 : 2;
+    if (this.view.scale > 24) return;
+    const size = [14, 13, 12][level];
+    for (const [of, x, y, rows] of this.regions) {
+      if (of !== level) continue;
+      const name = rows.slice(0, this.width < 500 ? 2 : 3).map((row) => shown(this.data.words[row], 18)).join(" · ");
+      const style = { font: `650 ${size}px system-ui, sans-serif`, colour: this.theme.ink, centred: true, size };
+      this.label(name, ...this.toScreen(x, y), boxes, style);
+    }
+  }
+
+  drawWords(boxes) {
+    if (this.view.scale < 1.6) return;
+    const [left, bottom] = this.toMap(0, this.height);
+    const [right, top] = this.toMap(this.width, 0);
+    const most = Math.min(140, (this.width * this.height) / 6500);
+    const style = { font: "12px system-ui, sans-serif", colour: this.theme.soft, size: 12 };
+    let [drawn, tried] = [0, 0];
+    for (let row = 0; row < this.n && drawn < most && tried < 600; row++) {
+      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      if (x < left || x > right || y < bottom || y > top || (this.marked && !this.marked[row])) continue;
+      tried++;
+      if (this.label(shown(this.data.words[row], 32), ...this.toScreen(x, y), boxes, style)) drawn++;
+    }
+  }
+
+  // ---- pointer and keys
+
+  listen() {
+    const canvas = this.points;
+    const place = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      this.pointers.set(event.pointerId, place(event));
+      this.moved = 0;
+      this.turn = (this.turn ?? 0) + 1;
+      if (this.pointers.size === 1 && (this.mode === "lasso" || event.shiftKey)) {
+        this.mode = "drawing";
+        this.outline = [this.toMap(...place(event))];
+      }
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const [left, top] = place(event);
+      const before = this.pointers.get(event.pointerId);
+      if (!before) {
+        this.showHover(left, top);
+        return;
+      }
+      this.moved += Math.hypot(left - before[0], top - before[1]);
+      if (this.mode === "drawing") {
+        this.outline.push(this.toMap(left, top));
+        this.redraw();
+      } else if (this.pointers.size === 2) {
+        const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, where]) => where);
+        const [old, now] = [before, [left, top]].map(([x, y]) => Math.hypot(x - other[0], y - other[1]));
+        this.zoom(now / (old || 1), (left + other[0]) / 2, (top + other[1]) / 2);
+        this.pan((left - before[0]) / 2, (top - before[1]) / 2);
+      } else if (this.moved > 3) {
+        this.pan(left - before[0], top - before[1]);
+      }
+      this.pointers.set(event.pointerId, [left, top]);
+    });
+    const up = (event) => {
+      if (!this.pointers.delete(event.pointerId)) return;
+      const [left, top] = place(event);
+      if (this.mode === "drawing") {
+        this.mode = "lasso";
+        if (this.outline.length > 2) this.onlasso(this.within(this.outline));
+      } else if (event.type === "pointerup" && this.moved < 5) {
+        const row = this.at(left, top, event.pointerType === "touch" ? 24 : 14);
+        if (row >= 0) this.onpick(row);
+      }
+      this.redraw();
+    };
+    canvas.addEventListener("pointerup", up);
+    canvas.addEventListener("pointercancel", up);
+    canvas.addEventListener("pointerleave", () => (this.hover.hidden = true));
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const lines = event.deltaMode === 1 ? 30 : 1;
+        this.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) / 400), ...place(event));
+      },
+      { passive: false },
+    );
+    canvas.addEventListener("dblclick", (event) => this.zoom(2, ...place(event)));
+    canvas.addEventListener("keydown", (event) => {
+      const steps = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (steps[event.key]) this.pan(...steps[event.key]);
+      else if (event.key === "+" || event.key === "=") this.zoom(1.5);
+      else if (event.key === "-") this.zoom(1 / 1.5);
+      else if (event.key === "0") this.fly({ x: 0.5, y: 0.5, scale: 1 });
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  showHover(left, top) {
+    const row = this.at(left, top);
+    this.hover.hidden = row < 0;
+    if (row < 0) return;
+    this.hover.textContent = shown(this.data.words[row], 40);
+    const [x, y] = this.toScreen(this.places[2 * row], this.places[2 * row + 1]);
+    this.hover.style.left = `${Math.min(x + 10, this.width - 120)}px`;
+    this.hover.style.top = `${Math.max(4, y - 30)}px`;
+  }
+
+  /** Rows of the words within an outline (even-odd rule). */
+  within(outline) {
+    const rows = [];
+    for (let row = 0; row < this.n; row++) {
+      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      let inside = false;
+      for (let i = 0, j = outline.length - 1; i < outline.length; j = i++) {
+        const [[xi, yi], [xj, yj]] = [outline[i], outline[j]];
+        if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) inside = !inside;
+      }
+      if (inside) rows.push(row);
+    }
+    return rows;
+  }
+}

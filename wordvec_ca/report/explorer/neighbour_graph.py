@@ -1,0 +1,104 @@
+"""The nearest words of every word: exact, and the same on every run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+NEAREST = 20
+"""Neighbours of each word."""
+
+BLOCK_BYTES = 64 << 20
+
+
+class NeighbourGraph(NamedTuple):
+    """The nearest words of every word, best first.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_words, topn), int32
+    cosines : ndarray of shape (n_words, topn), float32
+    """
+
+    rows: np.ndarray
+    cosines: np.ndarray
+
+
+def neighbour_graph(
+    directions: np.ndarray, topn: int = NEAREST, tell: Callable[[str], None] | None = None
+) -> NeighbourGraph:
+    """Return the words with the highest cosines with each word, without the word itself.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_words, vector_size), float32
+        Vectors of length one.
+    topn : int
+        How many of each; at most ``n_words - 1``.
+    tell : callable, optional
+        Is told the progress, a line at a time.
+
+    Returns
+    -------
+    NeighbourGraph
+        Of equally near words the one with the lower row comes first.
+    """
+    n_words = len(directions)
+    topn = max(0, min(topn, n_words - 1))
+    rows = np.zeros((n_words, topn), np.int32)
+    cosines = np.full((n_words, topn), -np.inf, np.float32)
+    step = max(1, BLOCK_BYTES // (4 * max(1, n_words)))
+    told = 0
+    keep = _keep_highest()
+    for start in range(0, n_words if topn else 0, step):
+        block = slice(start, min(start + step, n_words))
+        keep(directions[block] @ directions.T, start, rows[block], cosines[block])
+        tenths = 10 * block.stop // n_words
+        if tell is not None and tenths > told and n_words > 20_000:
+            tell(f"neighbours: {10 * tenths} %")
+            told = tenths
+    return NeighbourGraph(rows, np.clip(cosines, -1, 1))
+
+
+@functools.cache
+def _keep_highest() -> Callable[[np.ndarray, int, np.ndarray, np.ndarray], None]:
+    """Return what inserts the scores of each row into its sorted list of the highest; compiled when needed."""
+    import numba
+
+    def keep(scores: np.ndarray, first: int, rows: np.ndarray, cosines: np.ndarray) -> None:
+        n_kept = rows.shape[1]
+        for i in numba.prange(scores.shape[0]):
+            for j in range(scores.shape[1]):
+                score = scores[i, j]
+                if score > cosines[i, n_kept - 1] and j != first + i:
+                    k = n_kept - 1
+                    while k > 0 and cosines[i, k - 1] < score:
+                        cosines[i, k] = cosines[i, k - 1]
+                        rows[i, k] = rows[i, k - 1]
+                        k -= 1
+                    cosines[i, k] = score
+                    rows[i, k] = j
+
+    compiled: Callable[[np.ndarray, int, np.ndarray, np.ndarray], None] = numba.njit(parallel=True)(keep)
+    return compiled
+
+
+def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:
+    """Return the share of each word's neighbours that two models do not have in common, in [0, 1].
+
+    Parameters
+    ----------
+    one, other : NeighbourGraph
+        Over the same words, with the same number of neighbours.
+
+    Returns
+    -------
+    ndarray of shape (n_words,), float32
+    """
+    n_words, topn = one.rows.shape
+    both = np.sort(np.concatenate([one.rows, other.rows], axis=1), axis=1)
+    common = (both[:, 1:] == both[:, :-1]).sum(axis=1) if topn else np.zeros(n_words)
+    return (1 - common / max(1, topn)).astype(np.float32)

@@ -1,0 +1,312 @@
+// What stands beside the map: each tab is a function that returns its elements. Words are only ever text.
+
+/** Make an element; what is given as text stays text. */
+function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick" || name === "oninput") element[name] = value;
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+function bar(share, other = false) {
+  const made = el("div", { class: other ? "bar other" : "bar", "aria-hidden": "true" });
+  made.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  return made;
+}
+
+class Panels {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.sentence = "";
+    this.target = -1;
+    this.selection = null;
+  }
+
+  get tabs() {
+    const tabs = { words: "Words", sentence: "Sentence", selection: "Selection" };
+    if (this.explorer.models.length > 1) tabs.differences = "Differences";
+    return { ...tabs, about: "About" };
+  }
+
+  /** A word that can be followed. */
+  word(row, title) {
+    const { words, go } = this.explorer;
+    const full = words[row];
+    const hint = title ?? (full.length > 30 ? shown(full, 200) : null);
+    return el("button", { class: "word", type: "button", title: hint, onclick: () => go({ word: row }) }, el("bdi", {}, shown(full)));
+  }
+
+  chips(rows) {
+    const { words, go } = this.explorer;
+    const one = (row) => el("li", {}, el("button", { type: "button", onclick: () => go({ word: row }) }, el("bdi", {}, shown(words[row], 30))));
+    return el("ul", { class: "words" }, ...rows.map(one));
+  }
+
+  table(caption, found, { common = new Set(), other = false, named = "cosine" } = {}) {
+    const top = Math.max(0.0001, found[0]?.score ?? 1);
+    const row = ({ row, score }) =>
+      el("tr", { class: common.has(row) ? "both" : null },
+        el("td", {}, this.word(row, common.has(row) ? "a neighbour in both models" : undefined)),
+        el("td", { class: "bars" }, bar(score / top, other)),
+        el("td", { class: "number" }, score.toFixed(3)));
+    return el("table", {},
+      el("caption", {}, ...[caption].flat()),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }), el("th", { scope: "col", class: "number" }, named))),
+      el("tbody", {}, ...found.map(row)));
+  }
+
+  // ---- Words
+
+  showWords(state) {
+    if (state.kind === "word") return this.showWord(state);
+    if (state.kind === "sum") return this.showSum(state);
+    if (state.kind === "axis") return this.showAxis(state);
+    if (state.kind === "unknown") {
+      return [el("h2", {}, el("bdi", {}, shown(state.word))), el("p", {}, "This word is not in the page. Words that are spelled like it:"),
+        this.chips(state.near)];
+    }
+    const examples = this.explorer.examples;
+    return [
+      el("p", {}, "Type a word, or click on one in the map, to see the words nearest to it."),
+      this.chips(examples),
+      el("h3", {}, "More to type"),
+      el("dl", {},
+        el("dt", {}, el("kbd", {}, "a - b + c")), el("dd", {}, "words as sums: what is to c as a is to b"),
+        el("dt", {}, el("kbd", {}, "a … b")), el("dd", {}, "two poles: all words between them")),
+      el("p", { class: "soft" }, "Nearness is always that of the vectors. The map is a picture of it: ",
+        `it keeps ${percent(this.explorer.about.models[0].kept)} of the 20 nearest words.`),
+    ];
+  }
+
+  facts(row) {
+    const { counts, models, change } = this.explorer;
+    const facts = [`word ${(row + 1).toLocaleString("en")} by frequency`];
+    if (counts) facts.push(`${counts[row].toLocaleString("en")} times in the text`);
+    facts.push(`length ${models[0].vectors.norm(row).toPrecision(3)}`);
+    if (change) facts.push(`${percent(change[row] / 255)} of its neighbours differ`);
+    return el("p", { class: "soft" }, facts.join(" · "));
+  }
+
+  showWord({ row, found }) {
+    const { words, models, about } = this.explorer;
+    const head = [el("h2", {}, el("bdi", {}, shown(words[row], 120))), this.facts(row)];
+    if (models.length === 1) return [...head, this.table("Nearest words", found[0])];
+    const rows = found.map((one) => new Set(one.map(({ row }) => row)));
+    const common = new Set([...rows[0]].filter((one) => rows[1].has(one)));
+    const tables = found.map((one, i) =>
+      this.table([el("span", { class: "soft" }, el("bdi", {}, about.models[i].name))], one, { common, other: i === 1 }));
+    return [...head, el("p", {}, `${common.size} of ${found[0].length} nearest words are the same in both models`, common.size ? " (●)." : "."),
+      el("div", { class: "two" }, ...tables)];
+  }
+
+  showSum({ query, found }) {
+    const { about } = this.explorer;
+    const tables = found.map((one, i) => this.table(found.length > 1 ? [el("bdi", {}, about.models[i].name)] : "Nearest words", one, { other: i === 1 }));
+    return [el("h2", {}, el("bdi", {}, shown(query, 120))), found.length > 1 ? el("div", { class: "two" }, ...tables) : tables[0]];
+  }
+
+  showAxis({ rows, ends }) {
+    const { words } = this.explorer;
+    const [one, other] = rows.map((row) => shown(words[row], 40));
+    return [
+      el("h2", {}, el("bdi", {}, one), " … ", el("bdi", {}, other)),
+      el("p", { class: "soft" }, "All words on the line between the two, by the difference of their cosines: the map shows it in colour; here its ends, among the 20,000 most frequent words."),
+      el("div", { class: "two" }, ...ends.map((end, i) => this.table([el("bdi", {}, [one, other][i])], end, { other: i === 1, named: "nearer by" }))),
+    ];
+  }
+
+  // ---- Sentence
+
+  showSentence() {
+    const attends = this.explorer.models.some((model) => model.attention);
+    const input = el("textarea", { id: "sentence", "aria-label": "A sentence", placeholder: "Type a sentence" });
+    input.value = this.sentence;
+    const result = el("div");
+    const renew = () => {
+      this.sentence = input.value;
+      result.replaceChildren(...this.sentenceResult(renew));
+    };
+    input.addEventListener("input", renew);
+    renew();
+    const what = attends
+      ? "What does the model look at when it predicts a word from those around it?"
+      : "The words nearest to a sentence, the mean of its words; frequent ones count less.";
+    return [el("p", {}, what), input, result];
+  }
+
+  sentenceResult(renew) {
+    const { models, vocabulary } = this.explorer;
+    const attending = models.find((model) => model.attention)?.attention;
+    const { tokenizer = "words", lowercase = true } = attending ?? {};
+    const list = tokens(this.sentence, tokenizer, lowercase).slice(0, 200);
+    if (!list.length) return [];
+    if (this.target < 0 || this.target >= list.length) this.target = Math.floor(list.length / 2);
+    const parts = [];
+    if (attending) {
+      parts.push(el("h3", {}, "Word to be predicted"), this.targets(list, vocabulary, renew));
+      for (const model of models) if (model.attention) parts.push(...this.attentionOf(model, list));
+    }
+    for (const model of models) parts.push(this.nearSentence(model, list));
+    return parts.filter(Boolean);
+  }
+
+  targets(list, vocabulary, renew) {
+    const one = (token, i) =>
+      el("li", {}, el("button", {
+        type: "button", "aria-pressed": String(i === this.target), class: vocabulary.rows.has(token) ? null : "unknown",
+        title: vocabulary.rows.has(token) ? null : "has no vector",
+        onclick: () => { this.target = i; renew(); },
+      }, el("bdi", {}, shown(token, 30))));
+    return el("ul", { class: "words", id: "targets" }, ...list.map(one));
+  }
+
+  attentionOf(model, list) {
+    const name = this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [];
+    return [
+      ...model.attention.weights(list, this.target).map(({ name: part, weights, offsets }) => {
+        const most = Math.max(0.0001, ...weights.map((weight) => weight ?? 0));
+        const rows = list.map((token, i) => ({ token, weight: weights[i], offset: offsets[i] })).filter(({ weight }) => weight !== null);
+        return el("table", { class: "attention" },
+          el("caption", {}, "Attention", part ? ` of the part ${part}` : "", ...name),
+          el("tbody", {}, ...rows.map(({ token, weight, offset }) =>
+            el("tr", {},
+              el("td", { class: "place" }, offset > 0 ? `+${offset}` : `−${-offset}`),
+              el("td", {}, el("bdi", {}, shown(token, 30))),
+              el("td", { class: "bars" }, bar(weight / most)),
+              el("td", { class: "number", "data-weight": weight }, percent(weight))))));
+      }),
+      this.allPlaces(model, list),
+    ];
+  }
+
+  /** The weights around every word, as a table that is also a picture. */
+  allPlaces(model, list) {
+    if (list.length > 40) return null;
+    const rows = list.map((_, target) => model.attention.weights(list, target)[0].weights);
+    const most = Math.max(0.0001, ...rows.flat().map((weight) => weight ?? 0));
+    const cell = (weight) => {
+      const made = el("td", {}, weight === null ? "" : weight.toFixed(2).replace(/^0/, ""));
+      if (weight !== null) made.style.background = `color-mix(in srgb, var(--bar) ${Math.round((100 * weight) / most)}%, transparent)`;
+      return made;
+    };
+    const head = (token) => el("th", { scope: "col" }, el("bdi", {}, shown(token, 12)));
+    return el("details", {}, el("summary", {}, "Every word in turn"),
+      el("div", { class: "grid", tabindex: "0" }, el("table", {},
+        el("thead", {}, el("tr", {}, el("th", {}, "predicted"), ...list.map(head))),
+        el("tbody", {}, ...rows.map((weights, i) =>
+          el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, shown(list[i], 12))), ...weights.map(cell)))))));
+  }
+
+  nearSentence(model, list) {
+    const { vocabulary, models } = this.explorer;
+    const rows = list.map((token) => vocabulary.find(token)).filter((row) => row >= 0);
+    if (!rows.length) return el("p", { class: "soft" }, "None of these words has a vector.");
+    const sum = model.vectors.zero();
+    for (const row of rows) model.vectors.add(sum, row, model.weights ? model.weights[row] : 1, false);
+    const name = models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [];
+    return this.table(["Words nearest to the sentence", ...name], model.vectors.nearest(sum, 10, new Set(rows)));
+  }
+
+  // ---- Selection
+
+  showSelection() {
+    const { map, select } = this.explorer;
+    const inView = el("button", { type: "button", onclick: () => select(map.inView()) }, "Words in view");
+    if (!this.selection) {
+      return [el("p", {}, "Draw around words: press ", el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag."),
+        el("div", { class: "actions" }, inView)];
+    }
+    const rows = this.selection;
+    const { words, models } = this.explorer;
+    const list = el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("td", {}, this.word(row)))));
+    return [
+      el("h2", {}, counted(rows.length, "word")),
+      el("div", { class: "actions" },
+        el("button", { type: "button", onclick: (event) => copy(rows.map((row) => words[row]).join("\n"), event.target) }, "Copy"),
+        el("button", { type: "button", id: "csv", onclick: () => saveCsv(this.explorer, rows) }, "Save as CSV"),
+        inView,
+        el("button", { type: "button", onclick: () => select(null) }, "Clear")),
+      rows.length ? this.table("Most typical", typicalOf(models[0].vectors, rows, 8)) : null,
+      el("table", { id: "selected" }, el("caption", {}, rows.length > 200 ? "The 200 most frequent" : "All, most frequent first"), list),
+    ].filter(Boolean);
+  }
+
+  // ---- Differences
+
+  showDifferences() {
+    const { change, about } = this.explorer;
+    const frequent = change.subarray(0, Math.min(change.length, 5000));
+    const order = [...frequent.keys()].sort((a, b) => change[b] - change[a] || a - b);
+    const table = (caption, rows) =>
+      el("table", {}, el("caption", {}, caption), el("tbody", {}, ...rows.map((row) =>
+        el("tr", {}, el("td", {}, this.word(row)), el("td", { class: "bars" }, bar(change[row] / 255, true)),
+          el("td", { class: "number" }, percent(change[row] / 255))))));
+    const mean = change.reduce((sum, one) => sum + one, 0) / change.length / 255;
+    return [
+      el("p", {}, "Of the 20 nearest words of a word, ", el("b", {}, percent(mean)), " differ on average between ",
+        el("bdi", {}, about.models[0].name), " and ", el("bdi", {}, about.models[1].name), ", among the ", counted(change.length, "word"), " of both."),
+      el("div", { class: "actions" }, ...about.models.map((model, i) =>
+        el("button", { type: "button", "aria-pressed": String(this.explorer.mapOf === i), onclick: () => this.explorer.showMapOf(i) }, "Map of ", el("bdi", {}, model.name)))),
+      table("Words that differ most (of the 5,000 most frequent)", order.slice(0, 40)),
+      table("Words that differ least", order.slice(-20).reverse()),
+    ];
+  }
+
+  // ---- About
+
+  showAbout() {
+    const { about, regions } = this.explorer;
+    const facts = [["words", about.words < about.all[0] ? `${about.words.toLocaleString("en")} of ${about.all[0].toLocaleString("en")}` : about.words.toLocaleString("en")],
+      ...about.models.map((model) => ["vectors", `${model.name}: ${model.size} dimensions`]),
+      ["map", about.method === "umap" ? "UMAP, started from PCA" : "PCA: the two directions in which the words vary most"],
+      ["faithful", about.models.map((model) => `${percent(model.kept)} of the 20 nearest words of a word are among its 20 nearest on the map`).join("; ")],
+      ["seed", String(about.seed)], ["made by", `cawv ${about.version}`]];
+    const keys = [["/", "search"], ["← → ↑ ↓", "move the map"], ["+ −", "zoom"], ["0", "whole map"], ["L", "lasso"], ["Esc", "clear"]];
+    const list = (pairs, tag) => el("dl", {}, ...pairs.flatMap(([a, b]) => [el("dt", {}, tag ? el(tag, {}, a) : a), el("dd", {}, b)]));
+    const named = regions[0].filter(([level]) => level === 0).sort((a, b) => b[4] - a[4]);
+    return [
+      list(facts),
+      el("p", { class: "soft" }, "Neighbours, sums and attention are computed here from the vectors, never from the map. The page loads nothing and sends nothing."),
+      el("h3", {}, "Keys"), list(keys, "kbd"),
+      el("h3", {}, "Regions"),
+      el("p", { class: "soft" }, "Named by the frequent words nearest to their middle."),
+      ...named.map(([, , , rows]) => this.chips(rows)),
+    ];
+  }
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = el("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  button.textContent = "Copied";
+}
+
+/** Quote a cell; one that a spreadsheet would take for a formula becomes text. */
+function csvCell(value) {
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function saveCsv({ words, counts, places }, rows) {
+  const line = (row) => [csvCell(words[row]), counts ? counts[row] : "", places[0][2 * row].toFixed(5), places[0][2 * row + 1].toFixed(5)].join(",");
+  const text = ["word,count,x,y", ...rows.map(line)].join("\r\n") + "\r\n";
+  const link = el("a", { download: "words.csv" });
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,0 +1,388 @@
+// The page comes to life: data, map, search, address.
+
+const NEAREST = 20;
+
+class Explorer {
+  constructor() {
+    this.about = takeJson("about");
+    this.words = takeJson("words");
+    this.n = this.words.length;
+    const take = (name) => (this.about.types[name] ? takeArray(name, this.about.types[name]) : null);
+    this.places = this.about.models.map((_, i) => Float32Array.from(take(`places${i}`), (value) => value / 65535));
+    this.regions = this.about.models.map((model) => model.regions);
+    this.regionOf = this.about.models.map((_, i) => take(`region${i}`));
+    this.counts = take("counts");
+    this.change = take("change");
+    this.classes = take("classes");
+    this.take = take;
+    this.short = [];
+    this.mapOf = 0;
+    this.state = { kind: "none" };
+    this.tab = "words";
+    this.go = this.go.bind(this);
+    this.select = this.select.bind(this);
+    const at = (id) => document.getElementById(id);
+    this.map = new PointMap(at("points"), at("labels"), at("hover"), this);
+    this.useTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    this.makeColours();
+    at("loading").remove();
+    performance.mark("map");
+    // the map is there; the vectors follow when it has been drawn
+    requestAnimationFrame(() => setTimeout(() => this.finish(), 0));
+  }
+
+  finish() {
+    this.vocabulary = new Vocabulary(this.words);
+    this.models = this.about.models.map((told, i) => {
+      const vectors = new Vectors(this.take(`upper${i}`), this.take(`lower${i}`), this.take(`scales${i}`), told.size);
+      const attention = told.attention ? new Attention(told.attention, this.take(`logits${i}`), this.vocabulary) : null;
+      return { name: told.name, vectors, attention, weights: this.take(`weights${i}`) };
+    });
+    const named = this.regions[0].filter(([level]) => level === 0).map(([, , , rows]) => rows[0]);
+    this.examples = [...new Set(named.length ? named : this.words.slice(0, 8).keys())].slice(0, 10);
+    this.panels = new Panels(this);
+    this.makeTabs();
+    this.listen();
+    this.fromAddress();
+    performance.mark("ready");
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  // ---- colours
+
+  useTheme(name) {
+    this.themeName = name;
+    document.documentElement.dataset.theme = name;
+    this.map.theme = THEMES[name];
+    this.colour();
+  }
+
+  get colourings() {
+    const found = { region: "region", frequency: "frequency", length: "length of vector" };
+    if (this.change) found.change = "difference";
+    if (this.classes) found.class = "class";
+    if (this.axis) found.axis = "two poles";
+    return found;
+  }
+
+  makeColours(chosen) {
+    const select = document.getElementById("colour");
+    select.replaceChildren(...Object.entries(this.colourings).map(([value, text]) => el("option", { value }, text)));
+    select.value = chosen ?? (this.classes ? "class" : this.change ? "change" : "region");
+    select.onchange = () => this.colour();
+    this.colour();
+  }
+
+  colour() {
+    const by = document.getElementById("colour").value;
+    const { theme, kind } = this.map;
+    const key = document.getElementById("key");
+    const scale = (stops, low, high) => {
+      const strip = el("span", { class: "scale" });
+      strip.style.background = `linear-gradient(to right, ${stops.join(",")})`;
+      key.replaceChildren(el("bdi", {}, low), strip, el("bdi", {}, high));
+      this.map.colours = ramp(stops);
+    };
+    const dots = (names, colours) => {
+      key.replaceChildren(...names.map((name, i) => {
+        const dot = el("span", { class: "dot" });
+        dot.style.background = colours[i];
+        return el("span", {}, dot, el("bdi", {}, shown(name, 24)));
+      }));
+    };
+    key.replaceChildren();
+    if (by === "frequency") {
+      scale(theme.ramp, "rare", "frequent");
+      for (let row = 0; row < this.n; row++) kind[row] = 255 * (1 - Math.log(row + 1) / Math.log(this.n + 1));
+    } else if (by === "length" && this.models) {
+      const norms = Array.from({ length: this.n }, (_, row) => this.models[0].vectors.norm(row));
+      const sorted = [...norms].sort((a, b) => a - b);
+      const [low, high] = [sorted[Math.floor(this.n * 0.02)], sorted[Math.floor(this.n * 0.98)]];
+      scale(theme.ramp, low.toPrecision(2), high.toPrecision(2));
+      for (let row = 0; row < this.n; row++) kind[row] = Math.max(0, Math.min(255, (255 * (norms[row] - low)) / (high - low || 1)));
+    } else if (by === "change") {
+      scale(theme.heat, "same neighbours", "all differ");
+      kind.set(this.change);
+    } else if (by === "axis" && this.axis) {
+      scale(theme.poles, shown(this.words[this.axis.rows[0]], 16), shown(this.words[this.axis.rows[1]], 16));
+      const reach = this.axis.reach || 1;
+      for (let row = 0; row < this.n; row++) kind[row] = Math.max(0, Math.min(255, 127.5 + (127.5 * this.axis.line[row]) / reach));
+    } else if (by === "class") {
+      const colours = [...theme.kinds, theme.rest];
+      for (let row = 0; row < this.n; row++) kind[row] = this.classes[row] < 0 ? theme.kinds.length : this.classes[row] % theme.kinds.length;
+      this.map.colours = colours.map(rgb);
+      dots([...this.about.classes.slice(0, 18), "none"], [...this.about.classes.slice(0, 18).map((_, i) => colours[i % theme.kinds.length]), theme.rest]);
+    } else {
+      this.map.colours = theme.kinds.map(rgb);
+      const colour = this.colourOfRegions(theme.kinds.length);
+      const of = this.regionOf[this.mapOf];
+      for (let row = 0; row < this.n; row++) kind[row] = colour[of[row]];
+    }
+    this.map.redraw();
+  }
+
+  /** A colour for each region, another one than its nearest three have. */
+  colourOfRegions(n) {
+    const of = this.regionOf[this.mapOf];
+    const middles = [];
+    for (let row = 0; row < this.n; row++) {
+      const sum = (middles[of[row]] ??= [0, 0, 0]);
+      sum[0] += this.places[this.mapOf][2 * row];
+      sum[1] += this.places[this.mapOf][2 * row + 1];
+      sum[2]++;
+    }
+    const colours = [];
+    middles.forEach(([x, y, count], i) => {
+      const near = colours
+        .map((colour, j) => ({ colour, far: Math.hypot(x / count - middles[j][0] / middles[j][2], y / count - middles[j][1] / middles[j][2]) }))
+        .sort((a, b) => a.far - b.far).slice(0, 5).map(({ colour }) => colour);
+      let colour = i % n;
+      while (near.includes(colour)) colour = (colour + 1) % n;
+      colours[i] = colour;
+    });
+    return colours;
+  }
+
+  // ---- what is shown
+
+  makeTabs() {
+    const tabs = document.getElementById("tabs");
+    tabs.replaceChildren(...Object.entries(this.panels.tabs).map(([name, text]) =>
+      el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "content", "aria-selected": "false", onclick: () => this.show(name) }, text)));
+    tabs.onkeydown = (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const all = [...tabs.children];
+      const next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+      next.focus();
+      next.click();
+    };
+  }
+
+  show(tab) {
+    this.tab = tab;
+    for (const button of document.getElementById("tabs").children) button.setAttribute("aria-selected", String(button.id === `tab-${tab}`));
+    const content = document.getElementById("content");
+    const name = tab[0].toUpperCase() + tab.slice(1);
+    content.replaceChildren(...this.panels[`show${name}`](this.state));
+    content.scrollTop = 0;
+  }
+
+  say(text) {
+    document.getElementById("said").textContent = text;
+  }
+
+  /** Go to a word or what was typed; the address keeps it, so that back and forward work. */
+  go(wanted) {
+    let address = "";
+    if (wanted.word !== undefined) {
+      try {
+        address = `word=${encodeURIComponent(this.words[wanted.word])}`;
+        if (address.length > 500) throw new URIError();
+      } catch {
+        address = `row=${wanted.word}`; // too long, or no valid text
+      }
+    } else if (wanted.query) {
+      try {
+        address = `find=${encodeURIComponent(wanted.query.slice(0, 1000))}`;
+      } catch {
+        return;
+      }
+    }
+    if (location.hash.slice(1) === address) this.fromAddress();
+    else location.hash = address;
+  }
+
+  fromAddress() {
+    const [, name, value] = /^#?(word|row|find)=(.*)$/s.exec(location.hash) ?? [];
+    let text = value;
+    try {
+      text = value === undefined ? "" : decodeURIComponent(value);
+    } catch {
+      text = value;
+    }
+    const row = name === "row" ? Number(text) : name === "word" ? this.vocabulary.find(text) : -1;
+    const known = Number.isInteger(row) && row >= 0 && row < this.n;
+    const asked = known ? { kind: "word", row } : parseQuery(text, this.vocabulary);
+    this.answer(asked ?? { kind: "none" });
+  }
+
+  answer(asked) {
+    performance.mark("asked");
+    const input = document.getElementById("query");
+    this.state = asked;
+    this.map.chosen = null;
+    if (asked.kind === "word") {
+      asked.found = this.models.map(({ vectors }) => vectors.neighbours(asked.row, NEAREST));
+      this.showOnMap([asked.row, ...asked.found[this.mapOf].map(({ row }) => row)]);
+      input.value = shown(this.words[asked.row], 200);
+      this.say(`${asked.found[0].length} words nearest to ${shown(this.words[asked.row])}`);
+    } else if (asked.kind === "sum") {
+      const leftOut = new Set(asked.terms.map(({ row }) => row));
+      asked.found = this.models.map(({ vectors }) => {
+        const sum = vectors.zero();
+        for (const { row, sign } of asked.terms) vectors.add(sum, row, sign, true);
+        return vectors.nearest(sum, NEAREST, leftOut);
+      });
+      this.showOnMap(asked.found[this.mapOf].map(({ row }) => row));
+      input.value = asked.query;
+    } else if (asked.kind === "axis") {
+      this.findAxis(asked);
+      input.value = asked.query;
+    } else if (asked.kind === "unknown") {
+      asked.near = this.spelledLike(asked.word);
+      this.say("unknown word");
+    }
+    if (asked.kind !== "axis" && this.axis) {
+      this.axis = null;
+      this.makeColours();
+    }
+    if (this.marked) this.select(null, true);
+    this.show("words");
+    this.map.redraw();
+    performance.measure("answer", "asked");
+  }
+
+  showOnMap(rows) {
+    this.map.chosen = rows;
+    if (rows.length) this.map.showRows(rows);
+  }
+
+  findAxis(asked) {
+    const { vectors } = this.models[0];
+    const axis = vectors.add(vectors.direction(asked.rows[1]), asked.rows[0], -1, true);
+    const line = vectors.cosines(axis);
+    const size = Math.hypot(...axis); // so that the numbers are differences of cosines
+    for (let row = 0; row < this.n; row++) line[row] *= size;
+    const frequent = line.subarray(0, Math.min(this.n, 20000));
+    const leftOut = new Set(asked.rows);
+    asked.ends = [highest(frequent.map((value) => -value), 15, leftOut), highest(frequent, 15, leftOut)];
+    const sorted = Float32Array.from(line, Math.abs).sort();
+    this.axis = { rows: asked.rows, line, reach: sorted[Math.floor(this.n * 0.98)] };
+    this.map.chosen = asked.rows;
+    this.map.fly({ x: 0.5, y: 0.5, scale: 1 });
+    this.makeColours("axis");
+  }
+
+  /** Words that share the most pairs of letters with one that is unknown. */
+  spelledLike(word) {
+    const pairs = (text) => new Set([...text.slice(0, 40).toLowerCase()].map((c, i, all) => c + (all[i + 1] ?? "$")));
+    const wanted = pairs(word);
+    const scores = Float32Array.from(this.vocabulary.lower, (text) => {
+      const found = pairs(text);
+      let common = 0;
+      for (const pair of found) if (wanted.has(pair)) common++;
+      return (2 * common) / (found.size + wanted.size);
+    });
+    return highest(scores, 8).map(({ row }) => row);
+  }
+
+  select(rows, quiet = false) {
+    this.panels.selection = rows;
+    this.marked = this.map.marked = rows ? new Uint8Array(this.n) : null;
+    if (rows) for (const row of rows) this.marked[row] = 1;
+    else this.map.outline = null;
+    this.map.redraw();
+    if (quiet) return;
+    this.show("selection");
+    if (rows) this.say(counted(rows.length, "word") + " selected");
+  }
+
+  showMapOf(number) {
+    this.mapOf = number;
+    this.map.setPlaces(this.places[number], this.regions[number]);
+    if (this.state.kind === "word") this.map.chosen = [this.state.row, ...this.state.found[number].map(({ row }) => row)];
+    this.colour();
+    this.show("differences");
+  }
+
+  // ---- keys and buttons
+
+  listen() {
+    const at = (id) => document.getElementById(id);
+    const lasso = () => {
+      this.map.mode = this.map.mode === "move" ? "lasso" : "move";
+      at("lasso").setAttribute("aria-pressed", String(this.map.mode !== "move"));
+      at("points").classList.toggle("drawing", this.map.mode !== "move");
+    };
+    at("closer").onclick = () => this.map.zoom(1.6);
+    at("farther").onclick = () => this.map.zoom(1 / 1.6);
+    at("whole").onclick = () => this.map.fly({ x: 0.5, y: 0.5, scale: 1 });
+    at("lasso").onclick = lasso;
+    at("theme").onclick = () => this.useTheme(this.themeName === "dark" ? "light" : "dark");
+    this.map.onpick = (row) => this.go({ word: row });
+    this.map.onlasso = (rows) => {
+      if (this.map.mode !== "move") lasso();
+      this.select(rows);
+    };
+    addEventListener("hashchange", () => this.fromAddress());
+    addEventListener("keydown", (event) => {
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+      if (event.key === "Escape") {
+        if (this.map.mode !== "move") lasso();
+        if (this.marked) this.select(null);
+        return;
+      }
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "/") {
+        event.preventDefault();
+        at("query").focus();
+        at("query").select();
+      } else if (event.key.toLowerCase() === "l") lasso();
+    });
+    this.listenToSearch(at("query"), at("suggestions"));
+  }
+
+  listenToSearch(input, list) {
+    let active = -1;
+    const close = () => {
+      list.hidden = true;
+      active = -1;
+      input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant");
+    };
+    const choose = (row) => {
+      close();
+      this.go({ word: row });
+    };
+    const mark = (index) => {
+      active = index;
+      [...list.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === index)));
+      if (index >= 0) input.setAttribute("aria-activedescendant", `suggestion-${index}`);
+    };
+    input.addEventListener("input", () => {
+      const text = input.value.trim();
+      const rows = text && !/\s[-+−–…]|\.\.\./.test(text) ? this.vocabulary.suggest(text, 8) : [];
+      list.replaceChildren(...rows.map((row, i) => {
+        const item = el("li", { role: "option", id: `suggestion-${i}`, "data-row": row, "aria-selected": "false" }, el("bdi", {}, shown(this.words[row], 40)));
+        item.onpointerdown = (event) => {
+          event.preventDefault(); // the field keeps the focus
+          choose(row);
+        };
+        return item;
+      }));
+      list.hidden = !rows.length;
+      active = -1;
+      input.setAttribute("aria-expanded", String(rows.length > 0));
+    });
+    input.addEventListener("keydown", (event) => {
+      const n = list.hidden ? 0 : list.children.length;
+      if (event.key === "ArrowDown" && n) mark((active + 1) % n);
+      else if (event.key === "ArrowUp" && n) mark((active + n - (active < 0 ? 0 : 1)) % n);
+      else if (event.key === "Escape") close();
+      else return;
+      event.preventDefault();
+    });
+    input.addEventListener("blur", close);
+    document.getElementById("search").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const item = active >= 0 ? list.children[active] : null;
+      const text = input.value.trim();
+      close();
+      if (item) choose(Number(item.dataset.row));
+      else if (text) this.go({ query: text });
+    });
+  }
+}
+
+const explorer = new Explorer();
