@@ -120,6 +120,42 @@ class Chromium:
             assert time.monotonic() < end, f"{condition} did not become true in {seconds} s"
             time.sleep(0.02)
 
+    def click(self, selector: str) -> None:
+        """Click on the middle of the first element of a selector."""
+        self.drag([self._middle(selector)])
+
+    def drag(self, places: list[tuple[float, float]]) -> None:
+        """Press at the first place of the window, move over the others, and let go at the last."""
+        button: dict[str, Any] = {"button": "left", "clickCount": 1}
+        (x, y), *others = places
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **button)
+        for x, y in others:
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, **button)
+
+    def _middle(self, selector: str) -> tuple[float, float]:
+        found = self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
+            "e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
+            "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
+        assert found, f"there is no {selector}"
+        return found[0], found[1]
+
+    def type(self, text: str) -> None:
+        """Type into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        """Press a key: Enter, ArrowDown, or a character."""
+        code = {"Enter": 13, "ArrowDown": 40, "Escape": 27}.get(key, ord(key[0].upper()))
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        for kind in ("keyDown", "keyUp"):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
+                **({"text": text} if kind == "keyDown" and text else {}),
+            )  # fmt: skip
+
     def resize(self, width: int, height: int = 900) -> None:
         """Set the size of the window, in CSS pixels."""
         self.call(

@@ -33,10 +33,10 @@ MEGABYTES = 25.0
 )
 @click.option(
     "--method",
-    type=Choice(["auto", "umap", "pca"]),
+    type=Choice(["auto", "tsne", "pca"]),
     default="auto",
     show_default=True,
-    help="How words get their places; auto is umap if it is installed, else pca.",
+    help="How words get their places; auto is tsne if openTSNE is installed, else pca.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the map.")
 @click.option(
@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Write a page with a map of the words of MODEL, and print its name.
 
-    The page is one file that any browser opens, and asks for nothing elsewhere: search, nearest words, sums of
-    words, words within a lasso, and for attention models what they look at in a sentence that one types. With
-    OTHER it shows how the two models differ, on the words of both.
+    The page is one file that any browser opens, and asks for nothing elsewhere: search, nearest words, sums
+    of words, words within a lasso, and for attention models what they look at in a sentence that one types.
+    With OTHER it shows how the two models differ, on the words of both.
 
     MODEL and OTHER are model directories or files of vectors in any format that export writes.
     """
@@ -85,9 +85,9 @@ def command(
     made.save(output, overwrite=overwrite)
     if not quiet:
         say(
-            f"{made.n_words:,} words, {len(made.html) / 1e6:.1f} MB; the map, by {made.method.upper()}, keeps "
+            f"{made.n_words:,} words, {len(made.html) / 1e6:.1f} MB; the map, by {made.shown_method}, keeps "
             f"{made.kept:.1%} of the 20 nearest words of a word"
         )
         if made.method == "pca" and method == "auto":
-            say("a map by UMAP keeps more of them: pip install 'wordvec-ca[map]'")
+            say("a map by t-SNE keeps more of them: pip install 'wordvec-ca[map]'")
     show(Path(output))

@@ -114,6 +114,7 @@ class PointMap {
   fly(goal) {
     const from = { ...this.view };
     this.animate(500, (t) => {
+      if (t === 1) return this.setView(goal);
       const scale = from.scale * (goal.scale / from.scale) ** t;
       this.setView({ x: from.x + (goal.x - from.x) * t, y: from.y + (goal.y - from.y) * t, scale });
     });
@@ -278,7 +279,11 @@ class PointMap {
     pen.clearRect(0, 0, this.width, this.height);
     pen.lineJoin = "round";
     pen.textBaseline = "middle";
-    const boxes = [];
+    const edge = this.points.getBoundingClientRect();
+    const boxes = [...this.points.parentElement.querySelectorAll("#tools,#colours")].map((element) => {
+      const box = element.getBoundingClientRect(); // names stay clear of the buttons
+      return [box.left - edge.left, box.top - edge.top, box.right - edge.left, box.bottom - edge.top];
+    });
     this.drawChosen(boxes);
     this.drawRegions(boxes);
     this.drawWords(boxes);
@@ -357,7 +362,8 @@ class PointMap {
       if (of !== level) continue;
       const name = rows.slice(0, this.width < 500 ? 2 : 3).map((row) => shown(this.data.words[row], 18)).join(" · ");
       const style = { font: `650 ${size}px system-ui, sans-serif`, colour: this.theme.ink, centred: true, size };
-      this.label(name, ...this.toScreen(x, y), boxes, style);
+      const [left, top] = this.toScreen(x, y);
+      [0, 1, -1, 2, -2].some((step) => this.label(name, left, top + step * 1.6 * size, boxes, style));
     }
   }
 

@@ -65,7 +65,7 @@ def neighbour_graph(
 
 @functools.cache
 def _keep_highest() -> Callable[[np.ndarray, int, np.ndarray, np.ndarray], None]:
-    """Return what inserts the scores of each row into its sorted list of the highest; compiled when needed."""
+    """Return what inserts scores into the sorted lists of the highest; compiled when needed."""
     import numba
 
     def keep(scores: np.ndarray, first: int, rows: np.ndarray, cosines: np.ndarray) -> None:

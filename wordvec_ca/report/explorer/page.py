@@ -1,7 +1,8 @@
 """The page: words, places, neighbours and attention in one file of HTML that asks for nothing elsewhere.
 
-``page.html`` is its frame, ``style.css`` its look, and the scripts, in the order of ``SCRIPTS``, what it does.
-Words can be hostile: they are in the page as JSON, never as markup, and only these scripts may run.
+``page.html`` is its frame, ``style.css`` its look, and the scripts, in the order of ``SCRIPTS``, what
+it does. Words can be hostile: they are in the page as JSON, never as markup, and only these
+scripts may run.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Explorer:
     kept : float
         The share of the 20 nearest words of a word that are among its 20 nearest on the map, too.
     method : str
-        How the map was made: ``'umap'`` or ``'pca'``.
+        How the map was made: ``'tsne'`` or ``'pca'``.
     """
 
     html: str
@@ -58,9 +59,14 @@ class Explorer:
     kept: float
     method: str
 
+    @property
+    def shown_method(self) -> str:
+        """How the map was made, as people write it."""
+        return {"tsne": "t-SNE", "pca": "PCA"}[self.method]
+
     def __repr__(self) -> str:
         return (
-            f"Explorer({self.n_words:,} words, {len(self.html) / 1e6:.1f} MB, map by {self.method.upper()}, "
+            f"Explorer({self.n_words:,} words, {len(self.html) / 1e6:.1f} MB, map by {self.shown_method}, "
             f"{self.kept:.1%} of the nearest words kept)"
         )
 
@@ -68,7 +74,8 @@ class Explorer:
         """Return the page within a frame that can reach nothing around it."""
         return (
             '<iframe style="width:100%;height:720px;border:1px solid #8884;border-radius:8px" '
-            f'sandbox="allow-scripts allow-downloads" title="words" srcdoc="{html.escape(self.html)}"></iframe>'
+            'sandbox="allow-scripts allow-downloads" title="words" '
+            f'srcdoc="{html.escape(self.html)}"></iframe>'
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -100,7 +107,7 @@ def explore(
     cache: bool = True,
     tell: Callable[[str], None] | None = None,
 ) -> Explorer:
-    """Return a page for browsers and notebooks with a map of words, their neighbours, and what words attend to.
+    """Return a page with a map of words, their neighbours and attention, for browsers and notebooks.
 
     Parameters
     ----------
@@ -112,8 +119,8 @@ def explore(
         At most so many, from the front, where the most frequent are.
     max_megabytes : float, optional
         Fewer words, if the page would become larger.
-    method : {'auto', 'umap', 'pca'}
-        Of the map; 'auto' is UMAP if umap-learn is installed (``pip install 'wordvec-ca[map]'``), else PCA.
+    method : {'auto', 'tsne', 'pca'}
+        Of the map; 'auto' is t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), else PCA.
     seed : int
         The same seed gives the same map.
     classes : mapping of str to str, optional
@@ -132,7 +139,7 @@ def explore(
     DataError
         There are fewer than two words with a direction, or a file is damaged.
     ImportError
-        UMAP is asked for and not installed.
+        t-SNE is asked for and not installed.
     """
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")

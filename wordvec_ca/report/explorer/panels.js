@@ -265,7 +265,7 @@ class Panels {
     const { about, regions } = this.explorer;
     const facts = [["words", about.words < about.all[0] ? `${about.words.toLocaleString("en")} of ${about.all[0].toLocaleString("en")}` : about.words.toLocaleString("en")],
       ...about.models.map((model) => ["vectors", `${model.name}: ${model.size} dimensions`]),
-      ["map", about.method === "umap" ? "UMAP, started from PCA" : "PCA: the two directions in which the words vary most"],
+      ["map", about.method === "tsne" ? "t-SNE, started from PCA" : "PCA: the two directions in which the words vary most"],
       ["faithful", about.models.map((model) => `${percent(model.kept)} of the 20 nearest words of a word are among its 20 nearest on the map`).join("; ")],
       ["seed", String(about.seed)], ["made by", `cawv ${about.version}`]];
     const keys = [["/", "search"], ["← → ↑ ↓", "move the map"], ["+ −", "zoom"], ["0", "whole map"], ["L", "lasso"], ["Esc", "clear"]];

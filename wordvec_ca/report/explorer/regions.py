@@ -90,7 +90,7 @@ def typical(members: np.ndarray, directions: np.ndarray, words: list[str], n: in
         How many at most.
     """
     mean = directions[members].mean(axis=0)
-    frequent = members[: max(40, len(members) // 10)]
+    frequent = members[: max(40, len(members) // 25)]
     written = np.array([words[row].isalpha() and len(words[row]) > 2 for row in frequent.tolist()])
     if written.sum() >= n:
         frequent = frequent[written]
