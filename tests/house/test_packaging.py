@@ -118,7 +118,7 @@ def test_wheel_holds_our_package_and_nothing_else(shipped: Shipped) -> None:
             name for name in ours if re.fullmatch(rf"wordvec_ca/kernels/{extension}\.[\w-]+\.(so|pyd)", name)
         ]
     kinds = {Path(name).suffix for name in ours}
-    assert kinds <= {".py", ".pyi", ".so", ".pyd", ".typed", ".html", ".css", ""}
+    assert kinds <= {".py", ".pyi", ".so", ".pyd", ".typed", ".html", ".css", ".js", ""}
     assert {"wordvec_ca/report/page.html", "wordvec_ca/report/style.css"} <= ours
     assert "wordvec_ca/py.typed" in ours
 
