@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wordvec_ca.sentences.index import SearchIndex
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
     from wordvec_ca.training.run import resume, train
+    from wordvec_ca.vectors.alignment import align
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 _HOMES = {
@@ -31,6 +32,7 @@ _HOMES = {
     "TrainConfig": "models.config",
     "Vocab": "corpus.vocab",
     "explore": "report.explorer.page",
+    "align": "vectors.alignment",
     "reembed": "sentences.ca_sem",
     "resume": "training.run",
     "train": "training.run",
@@ -47,6 +49,7 @@ __all__ = [
     "TrainConfig",
     "Vocab",
     "__version__",
+    "align",
     "explore",
     "reembed",
     "resume",

@@ -4,6 +4,7 @@ Comes in: a file or folder of vectors from any tool. Goes out: `KeyedVectors`. O
 each format; a new one is a module and a line in ``formats/registry.py``.
 """
 
+from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit, rotation
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
@@ -41,6 +42,7 @@ __all__ = [
     "ApproximateNeighbours",
     "FastTextModel",
     "FastTextOptions",
+    "Fit",
     "KeyedVectors",
     "NgramIndex",
     "NgramVectors",
@@ -48,9 +50,11 @@ __all__ = [
     "UnknownWordError",
     "VectorTable",
     "add_gensim_index",
+    "align",
     "attention_of_words",
     "check_ngrams",
     "detect_format",
+    "directions",
     "format_of_suffix",
     "gensim_is_installed",
     "highest",
@@ -58,6 +62,7 @@ __all__ = [
     "map_tensors",
     "marked",
     "mean_attention",
+    "mean_space",
     "ngrams_of",
     "parse_parts",
     "precision_loss",
@@ -65,6 +70,8 @@ __all__ = [
     "read_gensim_state",
     "read_metadata",
     "read_vectors",
+    "robust_fit",
+    "rotation",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

@@ -1,0 +1,47 @@
+"""``cawv align``: one model in the space of another."""
+
+from __future__ import annotations
+
+import click
+
+from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import OUTPUT, ExistingPath
+
+
+@click.command("align", short_help="Put one model into the space of another.")
+@click.argument("model", type=ExistingPath())
+@click.argument("target", type=ExistingPath())
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    metavar="OUT",
+    required=True,
+    help="File to write; its suffix says the format, as for cawv export.",
+)
+@click.option(
+    "--left-out",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of the common words, those that move most, on which nothing is fitted.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+def command(model: str, target: str, output: str, left_out: float, overwrite: bool) -> None:
+    """Turn the vectors of MODEL so that those of the same words in TARGET are near, and write them to OUT.
+
+    Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET then
+    mean something. How well they fit is said on stderr.
+    """
+    from wordvec_ca.vectors import KeyedVectors, align, format_of_suffix
+
+    try:
+        to = format_of_suffix(output)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    vectors = KeyedVectors.load(model)
+    aligned, fit = align(vectors, KeyedVectors.load(target), left_out=left_out)
+    aligned.save(output, format=to, overwrite=overwrite)
+    say(f"Wrote {len(aligned):,} vectors to {output} ({to}): {fit}")
+    if vectors.ngrams is not None:
+        say("Note: n-grams stay behind, so unknown words have no vector there")

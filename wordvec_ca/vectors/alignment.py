@@ -1,0 +1,214 @@
+"""Models in one space: the rotation that lays one on another, and the mean space of several.
+
+Two trainings of the same text differ by an arbitrary rotation, so vectors of two models can be compared only
+after one is turned into the space of the other (orthogonal Procrustes: Schönemann 1966; for words in time:
+Hamilton et al. 2016, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+ROUNDS = 10
+"""Rotations that are fitted one after the other at most; they settle in three or four."""
+
+LEFT_OUT = 0.2
+"""Share of the common words, those that move most, that do not take part in the fit."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How one model was laid on another.
+
+    Attributes
+    ----------
+    rotation : ndarray of shape (vector_size, vector_size), float32
+        Orthogonal; vectors of the first model times this are in the space of the second.
+    words : int
+        Common words.
+    fitted : ndarray of shape (words,), bool
+        Which of them the rotation was fitted on.
+    cosines : ndarray of shape (words,), float32
+        Of the two vectors of each common word after rotation.
+    """
+
+    rotation: np.ndarray
+    words: int
+    fitted: np.ndarray
+    cosines: np.ndarray
+
+    def __str__(self) -> str:
+        return (
+            f"{self.words:,} common words, fitted on {int(self.fitted.sum()):,}; cosine of a word with "
+            f"itself {self.cosines.mean():.3f} in the mean, {np.median(self.cosines):.3f} in the median"
+        )
+
+
+def directions(vectors: np.ndarray, *, centred: bool = True) -> np.ndarray:
+    """Return rows of length one, if ``centred`` minus their mean and of length one again.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_words, vector_size)
+        Zero rows stay zero before centring.
+    centred : bool, default True
+        Cosines of all pairs share what lies in the mean; without it they tell words apart better
+        (Mu & Viswanath 2018).
+
+    Returns
+    -------
+    ndarray of shape (n_words, vector_size), float32
+    """
+    rows = _unit(np.asarray(vectors, np.float32))
+    return _unit(rows - rows.mean(axis=0)) if centred else rows
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: np.ndarray = rows / np.where(lengths > 0, lengths, np.float32(1))
+    return unit
+
+
+def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """Return the orthogonal matrix R for which ``moved @ R`` is nearest to ``fixed``.
+
+    Parameters
+    ----------
+    moved, fixed : ndarray of shape (n_words, vector_size), float32
+        Rows of the same words.
+
+    Returns
+    -------
+    ndarray of shape (vector_size, vector_size), float32
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    found, _ = orthogonal_procrustes(moved, fixed)
+    return np.asarray(found, np.float32)
+
+
+def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_OUT) -> Fit:
+    """Fit a rotation on the words that agree: those that move most are left out, until they stay the same.
+
+    Parameters
+    ----------
+    moved, fixed : ndarray of shape (n_words, vector_size), float32
+        `directions` of the same words.
+    left_out : float, default 0.2
+        Share of the words that are left out; 0 is plain Procrustes.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ValueError
+        ``left_out`` is not at least 0 and below 1.
+    """
+    if not 0 <= left_out < 1:
+        raise ValueError(f"left_out is {left_out}; it must be at least 0 and below 1")
+    n_words = len(moved)
+    n_fitted = max(1, round(n_words * (1 - left_out)))
+    fitted = np.ones(n_words, bool)
+    for _ in range(ROUNDS):
+        turn = rotation(moved[fitted], fixed[fitted])
+        cosines = np.einsum("ij,ij->i", moved @ turn, fixed)
+        agree = np.zeros(n_words, bool)
+        agree[np.argsort(-cosines, kind="stable")[:n_fitted]] = True
+        if (agree == fitted).all():
+            break
+        fitted = agree
+    return Fit(turn, n_words, fitted, cosines.astype(np.float32))
+
+
+def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Turn models of the same words into one space, that of their mean (generalised Procrustes: Gower 1975).
+
+    Parameters
+    ----------
+    models : sequence of ndarray of shape (n_words, vector_size)
+        Rows of the same words in the same order; `directions` of them, or vectors.
+    rounds : int
+        The mean is fitted anew so often at most.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_words, vector_size), float32
+        Of the turned models, in the space of the first.
+    rotations : list of ndarray of shape (vector_size, vector_size), float32
+        One for each model.
+
+    Raises
+    ------
+    ValueError
+        There is no model.
+    """
+    if not models:
+        raise ValueError("there is no model to take the mean of")
+    mean = np.asarray(models[0], np.float32)
+    for _ in range(rounds):
+        turns = [rotation(model, mean) for model in models]
+        former, mean = mean, _mean([model @ turn for model, turn in zip(models, turns, strict=True)])
+        if np.linalg.norm(mean - former) <= 1e-4 * np.linalg.norm(mean):
+            break
+    return mean, turns
+
+
+def _mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    total = np.zeros(arrays[0].shape, np.float32)
+    for array in arrays:
+        total += array
+    return total / np.float32(len(arrays))
+
+
+def align(
+    moved: KeyedVectors, fixed: KeyedVectors, *, left_out: float = LEFT_OUT
+) -> tuple[KeyedVectors, Fit]:
+    """Put one model into the space of another: its vectors are turned, and cosines between them stay.
+
+    Parameters
+    ----------
+    moved : KeyedVectors
+        The model to put elsewhere.
+    fixed : KeyedVectors
+        The model in whose space it is to be.
+    left_out : float, default 0.2
+        Share of the common words, those that move most, on which the rotation is not fitted.
+
+    Returns
+    -------
+    aligned : KeyedVectors
+        All words of ``moved``, with their counts; without n-grams.
+    fit : Fit
+        How well it fits.
+
+    Raises
+    ------
+    DataError
+        The models differ in dimensions, or have too few words in common to fit a rotation.
+    """
+    if moved.vector_size != fixed.vector_size:
+        raise DataError(
+            f"the models have {moved.vector_size} and {fixed.vector_size} dimensions; "
+            "only vectors of equal size can be laid on each other"
+        )
+    common = [word for word in moved.index_to_key if word in fixed.key_to_index]
+    if len(common) < 2 * moved.vector_size:
+        raise DataError(
+            f"the models have {len(common):,} words in common; a rotation of {moved.vector_size} dimensions "
+            f"needs {2 * moved.vector_size:,} or more. Are they of one language and split alike?"
+        )
+    ours = directions(moved.vectors[[moved.key_to_index[word] for word in common]], centred=False)
+    theirs = directions(fixed.vectors[[fixed.key_to_index[word] for word in common]], centred=False)
+    if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+        raise DataError("a vector holds NaN or infinity: such models cannot be laid on each other")
+    fit = robust_fit(ours, theirs, left_out=left_out)
+    turned = np.asarray(moved.vectors @ fit.rotation, np.float32)
+    return KeyedVectors(moved.index_to_key, turned, moved.counts, {"aligned": True}), fit
