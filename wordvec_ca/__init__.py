@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wordvec_ca.sentences.ca_sem import reembed
     from wordvec_ca.sentences.index import SearchIndex
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
+    from wordvec_ca.training.changed_words import changes
     from wordvec_ca.training.run import resume, train
     from wordvec_ca.vectors.alignment import align
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
@@ -31,6 +32,7 @@ _HOMES = {
     "SentenceVectorizer": "sentences.vectorizer",
     "TrainConfig": "models.config",
     "Vocab": "corpus.vocab",
+    "changes": "training.changed_words",
     "explore": "report.explorer.page",
     "align": "vectors.alignment",
     "reembed": "sentences.ca_sem",
@@ -50,6 +52,7 @@ __all__ = [
     "Vocab",
     "__version__",
     "align",
+    "changes",
     "explore",
     "reembed",
     "resume",

@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "nn": "Nearest neighbours of words.",
     "analogy": "A is to B as C is to what?",
     "attention": "What an attention model looks at.",
+    "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
     "export": "Write vectors in another format.",
     "reembed": "Re-embed word vectors for a collection of sentences.",

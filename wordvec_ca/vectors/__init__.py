@@ -7,6 +7,7 @@ each format; a new one is a module and a line in ``formats/registry.py``.
 from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit, rotation
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
+from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
 from wordvec_ca.vectors.formats.fasttext import Options as FastTextOptions
 from wordvec_ca.vectors.formats.fasttext import read_model as read_fasttext_model
@@ -44,6 +45,7 @@ __all__ = [
     "FastTextOptions",
     "Fit",
     "KeyedVectors",
+    "Moved",
     "NgramIndex",
     "NgramVectors",
     "Part",
@@ -55,6 +57,7 @@ __all__ = [
     "check_ngrams",
     "detect_format",
     "directions",
+    "false_discovery_rate",
     "format_of_suffix",
     "gensim_is_installed",
     "highest",
@@ -63,7 +66,9 @@ __all__ = [
     "marked",
     "mean_attention",
     "mean_space",
+    "moved",
     "ngrams_of",
+    "p_values",
     "parse_parts",
     "precision_loss",
     "read_fasttext_model",
@@ -72,6 +77,7 @@ __all__ = [
     "read_vectors",
     "robust_fit",
     "rotation",
+    "standardised",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

@@ -1,0 +1,56 @@
+"""Which words have changed: made-up change is found, and dealt texts have none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wordvec_ca import DataError, TrainConfig, changes
+from wordvec_ca.vectors import false_discovery_rate
+
+CONFIG = TrainConfig(model="skipgram", vector_size=20, window=4, epochs=6, workers=1)
+TOPICS, WORDS = 8, 15
+
+
+def text(seed: int, lines: int = 1200) -> list[list[str]]:
+    """Return lines of ten words, each line of words of one topic."""
+    rng = np.random.default_rng(seed)
+    topics = rng.integers(TOPICS, size=lines)
+    return [[f"t{topic}w{i}" for i in rng.integers(WORDS, size=10)] for topic in topics]
+
+
+def test_words_that_change_places_are_found_and_others_are_not() -> None:
+    swap = {f"t{a}w0": f"t{a ^ 1}w0" for a in range(4)}
+    later = [[swap.get(word, word) for word in line] for line in text(2)]
+    rare = [["seldom", "t0w1", "t0w2"]] * 5
+    found = changes([*text(1), *rare], [*later, *rare, ["new"] * 12], config=CONFIG, permutations=8)
+    assert {one.word for one in found.words[:4]} == set(swap)
+    assert all(one.fdr < 0.05 for one in found.words[:4])
+    untouched = [one for one in found.words if one.word[:2] in ("t4", "t5", "t6", "t7")]
+    assert sum(one.fdr < 0.05 for one in untouched) <= 1  # those of other topics have new neighbours
+    assert ("seldom", (5, 5)) in found.undecided
+    assert found.only == [[], [("new", 12)]]
+    assert len(found.table().splitlines()) == 1 + len(found.words) + len(found.undecided)
+
+
+def test_p_is_uniform_where_nothing_changed() -> None:
+    found = changes(text(3), text(4), text(5), config=CONFIG, permutations=8)
+    p = np.array([one.p for one in found.words])
+    assert np.mean(p < 0.05) < 0.12
+    assert 0.35 < p.mean() < 0.65
+    assert all(len(one.trajectory) == len(one.band) == 2 for one in found.words)
+
+
+def test_texts_that_cannot_be_compared_are_refused() -> None:
+    other = [[word.upper() for word in line] for line in text(6, 300)]
+    with pytest.raises(DataError, match="only 0 words stand often enough"):
+        changes(text(7, 300), other, config=CONFIG)
+    with pytest.raises(DataError, match="iterator"):
+        changes(iter(text(7, 300)), other, config=CONFIG)
+    with pytest.raises(ValueError, match="two texts"):
+        changes(other, config=CONFIG)
+
+
+def test_rate_of_false_discoveries() -> None:
+    rate = false_discovery_rate(np.array([0.01, np.nan, 0.04, 0.03, 0.9]))
+    np.testing.assert_allclose(rate, [0.04, np.nan, 0.16 / 3, 0.16 / 3, 0.9])

@@ -1,0 +1,110 @@
+"""``cawv change``: which words have changed between texts?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from wordvec_ca.cli.json_output import record_writer
+from wordvec_ca.cli.options import Choice, field_option, lowercase_option, threads_option, tokenizer_option
+from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.model_specs import MODELS
+
+
+@click.command("change", short_help="Which words have changed between texts?")
+@click.argument("texts", nargs=-1, required=True, type=INPUT)
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
+@click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
+              help="Words to show.")  # fmt: skip
+@click.option("--permutations", type=click.IntRange(min=5), default=20, show_default=True,
+              help="How often documents are dealt anew.")  # fmt: skip
+@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Models of each text, with seeds of their own.")  # fmt: skip
+@click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Words that stand less often in a text are undecided.")  # fmt: skip
+@click.option("--model", type=Choice(list(MODELS)), default="skipgram", show_default=True)
+@click.option("--vector-size", type=click.IntRange(min=2), default=100, show_default=True)
+@click.option("--window", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@tokenizer_option
+@lowercase_option
+@field_option
+@threads_option
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def command(
+    texts: tuple[str, ...],
+    output: str | None,
+    overwrite: bool,
+    as_json: bool,
+    n_shown: int,
+    permutations: int,
+    repeats: int,
+    least: int,
+    quiet: bool,
+    **training: Any,
+) -> None:
+    """Find the words that are used otherwise in each of TEXTS, two or more, with p-values.
+
+    A model of each text is trained, and the models are laid on each other by the words that agree. Then the
+    documents, one a line, are dealt anew into texts of as many documents: models of these say how far words
+    move by chance. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this
+    one. Words too rare to be judged are said to be undecided.
+    """
+    from wordvec_ca import TrainConfig, changes
+    from wordvec_ca.files import atomic_file
+
+    if len(texts) < 2:
+        raise click.UsageError("give two texts or more: change is from one text to another")
+    for text in texts:
+        _refuse_model(text)
+    training["workers"] = training.get("workers") or None
+    config = TrainConfig(**training)
+    found = changes(
+        *texts,
+        config=config,
+        permutations=permutations,
+        repeats=repeats,
+        least=least,
+        progress=None if quiet else say,
+    )
+    if output is not None:
+        with atomic_file(output, overwrite=overwrite) as file:
+            file.write((found.table() + "\n").encode("utf-8", "replace"))
+    if as_json:
+        with record_writer("-", "word") as write:
+            for one in found.words:
+                write(one.to_dict())
+    else:
+        show(f"{'word':<20} {'change':>7} {'90 %':>14} {'p':>8} {'fdr':>6}  counts        lost / gained")
+        for one in found.words[:n_shown]:
+            near = f"{', '.join(one.lost[:3]) or '-'} / {', '.join(one.gained[:3]) or '-'}"
+            counts = " ".join(map(str, one.counts))
+            interval = f"{one.low:.2f} to {one.high:.2f}"
+            sure = f"{one.p:8.2g} {one.fdr:6.2f}"
+            show(f"{one.word:<20} {one.change:7.3f} {interval:>14} {sure}  {counts:<12}  {near}")
+    certain = sum(one.fdr <= 0.05 for one in found.words)
+    say(
+        f"{certain:,} of {len(found.words):,} words changed at a false-discovery rate of 5 %; "
+        f"{len(found.undecided):,} words are undecided, too rare; "
+        + ", ".join(
+            f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
+        )
+    )
+
+
+def _refuse_model(name: str) -> None:
+    """Raise a DataError if a name is that of a model: without its text nothing can be dealt anew."""
+    import os
+
+    from wordvec_ca.errors import DataError
+
+    if os.path.isfile(os.path.join(name, "config.json")):
+        raise DataError(
+            f"{name!r} is a model without its text, and p-values need documents to deal anew: give the text "
+            "that it was trained on; cawv align puts two models into one space"
+        )

@@ -1,0 +1,406 @@
+"""Which words have changed between texts: models of the texts, and of their documents dealt anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.training.trainer import Trainer
+from wordvec_ca.vectors import (
+    KeyedVectors,
+    Moved,
+    directions,
+    false_discovery_rate,
+    moved,
+    p_values,
+    standardised,
+)
+
+USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
+"""What is trained unless said otherwise; good for short texts."""
+
+DECIDABLE = 10
+"""A word must stand so often in each text, or it is undecided."""
+
+SHOWN = 8
+"""Neighbours lost and gained that are told."""
+
+BAND = 1.645
+"""Standard deviations to each side that hold 90 % of a normal distribution."""
+
+
+@dataclass(frozen=True)
+class WordChange:
+    """What is known of one word.
+
+    Attributes
+    ----------
+    word : str
+    counts : tuple of int
+        In each text.
+    distance, turnover : float
+        Cosine distance after rotation, and share of neighbours that are not the same; means over all pairs
+        of texts.
+    change : float
+        The distance minus what dealt texts give for a word of its frequency; nan if there are none.
+    low, high : float
+        90 % interval of ``change``, from the noise of dealt texts.
+    p, fdr : float
+        Of both measures together; nan if undecided.
+    p_distance, p_turnover : float
+        Of each measure alone.
+    lost, gained : tuple of str
+        Neighbours in the first text but not the last, and the reverse.
+    trajectory, band : tuple of float
+        Distance of each later text from the first, and what 95 % of dealt texts stay below.
+    """
+
+    word: str
+    counts: tuple[int, ...]
+    distance: float
+    turnover: float
+    change: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    fdr: float = np.nan
+    p_distance: float = np.nan
+    p_turnover: float = np.nan
+    lost: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    trajectory: tuple[float, ...] = ()
+    band: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes for JSON, None for what is not known."""
+        values = dataclasses.asdict(self)
+        for name, value in values.items():
+            if isinstance(value, float) and not np.isfinite(value):
+                values[name] = None
+        return values
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Which words have changed between texts or models.
+
+    Attributes
+    ----------
+    words : list of WordChange
+        Those that could be judged, the surest first; of models, the farthest first.
+    undecided : list of (str, tuple of int)
+        Words in all texts that are too rare in one, with their counts.
+    only : list of list of (str, int)
+        For each text the words that it alone has, with their counts.
+    permutations : int
+        Dealt texts; 0 for models, which have no p.
+    """
+
+    words: list[WordChange]
+    undecided: list[tuple[str, tuple[int, ...]]]
+    only: list[list[tuple[str, int]]]
+    permutations: int
+
+    def table(self) -> str:
+        """Return a table with tabs between columns: the words judged, then the undecided, without p."""
+        names = [name for name in (field.name for field in dataclasses.fields(WordChange)) if name != "word"]
+        lines = ["\t".join(["word", *names])]
+        for one in self.words:
+            values = [one.word, *(_cell(getattr(one, name)) for name in names)]
+            lines.append("\t".join(values))
+        for word, counts in self.undecided:
+            cells = [_cell(counts) if name == "counts" else "" for name in names]
+            lines.append("\t".join([word, *cells]))
+        return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    """Return a value of the table: lists with spaces, numbers in few digits, nothing for nan."""
+    if isinstance(value, tuple):
+        return " ".join(map(_cell, value))
+    if isinstance(value, float):
+        return f"{value:.4g}" if np.isfinite(value) else ""
+    return str(value)
+
+
+def changes(
+    *texts: Corpus,
+    config: TrainConfig | None = None,
+    permutations: int = 20,
+    repeats: int = 1,
+    least: int = DECIDABLE,
+    progress: Callable[[str], None] | None = None,
+) -> Changes:
+    """Find the words that have changed between two or more texts, with p-values.
+
+    A model of each text is trained; then the documents (lines) are dealt anew into texts of as many
+    documents, ``permutations`` times, and models of these say what chance gives.
+
+    Parameters
+    ----------
+    *texts : corpus
+        Two or more; files, or lists of token lists or lines, see ``encode_corpus``.
+    config : TrainConfig, optional
+        How models are trained; by default skip-gram with a window of 10 in 10 epochs.
+    permutations : int, default 20
+        Dealt texts, at least 5.
+    repeats : int, default 1
+        Models of each text, with seeds of their own, whose measures are averaged: less noise.
+    least : int, default 10
+        Words that stand less often in a text are undecided.
+    progress : callable, optional
+        Called with a line about what was done.
+
+    Returns
+    -------
+    Changes
+
+    Raises
+    ------
+    ValueError
+        An option is outside its limits, or there are fewer than two texts.
+    DataError
+        A text cannot be read, or the texts have too little in common.
+    """
+    if len(texts) < 2:
+        raise ValueError(f"changes compares two texts or more; got {len(texts)}")
+    if permutations < 5 or repeats < 1:
+        raise ValueError(
+            f"permutations is {permutations} and repeats {repeats}; they must be at least 5 and 1"
+        )
+    config = (config or USUAL).resolved()
+    tell = progress or (lambda line: None)
+    slices = Slices(texts, config, least)
+    tell(slices.description)
+    actual = slices.labels
+    observed = slices.measured(actual, repeats, 0)
+    tell("models of the texts are trained")
+    rng = np.random.default_rng(config.seed)
+    dealt = []
+    for number in range(1, permutations + 1):
+        dealt.append(slices.measured(rng.permutation(actual), repeats, number))
+        tell(f"dealt texts: {number} of {permutations}")
+    return slices.judged(observed, dealt)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measures of one way to deal the documents.
+
+    Attributes
+    ----------
+    distance, turnover : ndarray of shape (n_pairs, n_words)
+        nan where a word was too rare.
+    counts : ndarray of shape (n_texts, n_words)
+    first, last : dict of str to list of str
+        Neighbours of each word in the first text and in the last; empty for dealt texts.
+    """
+
+    distance: np.ndarray
+    turnover: np.ndarray
+    counts: np.ndarray
+    first: dict[str, list[str]]
+    last: dict[str, list[str]]
+
+    @property
+    def evenness(self) -> np.ndarray:
+        """Harmonic mean of the counts, shape (n_words,)."""
+        return len(self.counts) / (1 / np.maximum(self.counts, 0.5)).sum(axis=0)
+
+
+class Slices:
+    """Texts, encoded once with one vocabulary, whose lines can be dealt anew.
+
+    Parameters
+    ----------
+    texts : sequence of corpus
+    config : TrainConfig
+    least : int
+        A word must stand so often in each text to be judged.
+    """
+
+    def __init__(self, texts: Sequence[Corpus], config: TrainConfig, least: int) -> None:
+        self.config = config
+        options = config.text_options()
+        every_word = dataclasses.replace(options, min_count=1, max_final_vocab=None)
+        total: Counter[str] = Counter()
+        for text in texts:
+            if isinstance(text, Iterator):
+                raise DataError("a text is read twice: give files or lists, not an iterator")
+            vocab, _ = count_corpus(text, every_word)
+            total.update(dict(zip(vocab.words, vocab.counts.tolist(), strict=True)))
+        self.vocab = Vocab.from_counts(total).prune(config.min_count)
+        with tempfile.TemporaryDirectory(prefix="cawv-") as folder:
+            parts = []
+            for number, text in enumerate(texts):
+                place = os.path.join(folder, str(number))
+                with encode_corpus(text, options, vocab=self.vocab, cache_dir=place) as encoded:
+                    parts.append(np.array(encoded.tokens))
+        self.tokens = np.concatenate(parts)
+        ends = np.flatnonzero(self.tokens < 0) + 1
+        self.lengths = np.diff(ends, prepend=0)
+        lines = [int((part < 0).sum()) for part in parts]
+        self.labels = np.repeat(np.arange(len(parts)), lines)
+        self.counts = np.stack([self._count(part) for part in parts])
+        self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
+        self._check(lines)
+
+    def _check(self, lines: list[int]) -> None:
+        """Raise a DataError if the texts cannot be compared."""
+        if min(lines) < 2:
+            raise DataError(
+                "a text has fewer than two lines; its documents, one a line, cannot be dealt anew"
+            )
+        shares = [row[self.rows].sum() / max(1, row.sum()) for row in self.counts]
+        if len(self.rows) < 50:
+            raise DataError(
+                f"only {len(self.rows)} words stand often enough in every text to be judged; give longer "
+                "texts of one language, split alike, or lower --least"
+            )
+        if min(shares) < 0.5:
+            raise DataError(
+                f"the words common to all texts make only {min(shares):.0%} of one of them: these are texts "
+                "of different languages, or not split alike, or one is far too short"
+            )
+        sizes = self.counts.sum(axis=1)
+        tokens, documents = (" and ".join(f"{n:,}" for n in numbers) for numbers in (sizes, lines))
+        self.description = f"{tokens} tokens in {documents} lines; {len(self.rows):,} words can be judged"
+        if sizes.max() > 20 * sizes.min():
+            self.description += (
+                "\nNote: the texts differ more than twentyfold in size; only great changes can be seen"
+            )
+
+    def _count(self, tokens: np.ndarray) -> np.ndarray:
+        return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
+
+    def measured(self, labels: np.ndarray, repeats: int, number: int) -> Measured:
+        """Train models of the texts that the labels of the lines make, and measure how far words moved."""
+        of_tokens = np.repeat(labels, self.lengths)
+        texts = [self.tokens[of_tokens == label] for label in range(len(self.counts))]
+        counts = np.stack([self._count(text) for text in texts])
+        near: tuple[dict[str, list[str]], ...] = ({}, {})
+        runs = []
+        for repeat in range(repeats):
+            models = [
+                self._trained(text, found, 1 + repeat + repeats * (label + len(texts) * number))
+                for label, (text, found) in enumerate(zip(texts, counts, strict=True))
+            ]
+            runs.append(self._moved(models))
+            if number == 0 and repeat == 0:
+                near = (self._near(models[0]), self._near(models[-1]))
+        distance = np.mean([[pair.distance for pair in run] for run in runs], axis=0)
+        turnover = np.mean([[pair.turnover for pair in run] for run in runs], axis=0)
+        return Measured(distance, turnover, counts[:, self.rows], *near)
+
+    def _trained(self, tokens: np.ndarray, counts: np.ndarray, seed: int) -> KeyedVectors:
+        """Return vectors of one text."""
+        kept = np.flatnonzero(counts >= self.config.min_count)
+        vocab = Vocab([self.vocab.words[row] for row in kept], counts[kept])
+        ids = np.full(len(self.vocab) + 1, -2, np.int32)  # the last place is for the end of a line
+        ids[[self.vocab.index[word] for word in vocab.words]] = np.arange(len(vocab))
+        ids[-1] = -1
+        renumbered = ids[tokens]
+        model = EmbeddingModel(dataclasses.replace(self.config, seed=self.config.seed * 1000 + seed), vocab)
+        model.initialise()
+        Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2])).run()
+        return model.wv
+
+    def _moved(self, models: Sequence[KeyedVectors]) -> list[Moved]:
+        """Return how far the words moved, for each pair of models; nan for those that one has not."""
+        words = [self.vocab.words[row] for row in self.rows]
+        known = np.array([all(word in model.key_to_index for model in models) for word in words])
+        common = [word for word, is_known in zip(words, known, strict=True) if is_known]
+        turned = [
+            directions(model.vectors[[model.key_to_index[word] for word in common]]) for model in models
+        ]
+        pairs = []
+        for first, second in combinations(turned, 2):
+            found = moved(first, second)
+            full = np.full((2, len(words)), np.nan)
+            full[:, known] = found
+            pairs.append(Moved(*full))
+        return pairs
+
+    def _near(self, model: KeyedVectors) -> dict[str, list[str]]:
+        """Return the nearest common words of each word."""
+        words = [self.vocab.words[row] for row in self.rows]
+        rows = directions(model.vectors[[model.key_to_index[word] for word in words]])
+        found = {}
+        n = min(3 * SHOWN, len(words) - 1)
+        for start in range(0, len(words), 1000):
+            cosines = rows[start : start + 1000] @ rows.T
+            for i, row in enumerate(cosines):
+                row[start + i] = -np.inf
+                best = np.argpartition(row, len(row) - n)[-n:]
+                found[words[start + i]] = [words[j] for j in best[np.argsort(-row[best])]]
+        return found
+
+    def judged(self, observed: Measured, dealt: Sequence[Measured]) -> Changes:
+        """Return what is known of each word."""
+        evenness = observed.evenness
+        dealt_evenness = np.stack([one.evenness for one in dealt])
+        measures = [
+            standardised(
+                getattr(observed, name).mean(axis=0),
+                np.stack([getattr(one, name).mean(axis=0) for one in dealt]),
+                evenness,
+                dealt_evenness,
+            )
+            for name in ("distance", "turnover")
+        ]
+        first, second = measures
+        both = p_values(first.z + second.z, first.chance + second.chance, evenness)
+        alone = [p_values(m.z, m.chance, evenness) for m in measures]
+        rate = false_discovery_rate(both)
+        from_first = observed.distance[: len(self.counts) - 1]
+        by_chance = np.stack([one.distance[: len(self.counts) - 1] for one in dealt])
+        bands = np.nanquantile(by_chance, 0.95, axis=0)
+        words = []
+        for i, row in enumerate(self.rows):
+            word = self.vocab.words[row]
+            was, is_now = observed.first[word], observed.last[word]
+            excess, noise = first.excess[i], first.noise[i]
+            words.append(
+                WordChange(
+                    word=word,
+                    counts=tuple(observed.counts[:, i].tolist()),
+                    distance=float(observed.distance[:, i].mean()),
+                    turnover=float(observed.turnover[:, i].mean()),
+                    change=float(excess),
+                    low=float(excess - BAND * noise),
+                    high=float(excess + BAND * noise),
+                    p=float(both[i]),
+                    fdr=float(rate[i]),
+                    p_distance=float(alone[0][i]),
+                    p_turnover=float(alone[1][i]),
+                    lost=tuple(near for near in was[:SHOWN] if near not in is_now),
+                    gained=tuple(near for near in is_now[:SHOWN] if near not in was),
+                    trajectory=tuple(from_first[:, i].tolist()),
+                    band=tuple(bands[:, i].tolist()),
+                )
+            )
+        words.sort(key=lambda one: (np.isnan(one.p), one.p, -one.change))
+        judged = set(self.rows.tolist())
+        shared = (self.counts > 0).all(axis=0)
+        undecided = [
+            (self.vocab.words[row], tuple(self.counts[:, row].tolist()))
+            for row in np.flatnonzero(shared).tolist()
+            if row not in judged
+        ]
+        only = []
+        for text in range(len(self.counts)):
+            alone_here = (self.counts > 0).sum(axis=0) == 1
+            rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
+            only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
+        return Changes(words, undecided, only, len(dealt))
