@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 try:
-    from wordvec_ca.kernels._sgns import compiler, hyper_fields, isas
+    from wordvec_ca.kernels._sgns import STATS, compiler, hyper_fields, isas
     from wordvec_ca.kernels._sgns import train_chunk as compiled_train_chunk
 except ModuleNotFoundError as error:
     if error.name != "wordvec_ca.kernels._sgns":
@@ -118,10 +118,6 @@ __all__ = [
 
 HYPER_DTYPE = np.dtype([(name, kind) for name, kind, _ in hyper_fields()])
 """One record of hyper-parameters; its fields are declared, and explained, in ``HYPER_FIELDS`` of sgns.h."""
-
-STATS = ("examples", "loss", "words", "contexts", "concentration", "weighed")
-"""What ``stats`` counts: predictions, summed loss, corpus words read, context words used,
-summed sum of squared attention weights, and the predictions that these came from."""
 
 TrainChunk = Callable[..., None]
 

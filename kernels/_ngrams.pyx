@@ -18,7 +18,10 @@ cdef extern from "ngrams.h" nogil:
         float *vectors
         float *before
     ctypedef void (*OverWords)(const Words *words)
-    OverWords ngrams_loop(const char *isa, int give_back)
+    enum Isa:
+        N_ISAS
+    const char *isa_name(Isa isa)
+    OverWords ngrams_loop(Isa isa, int give_back)
 
 
 cdef inline bint begins(uint8_t byte) noexcept nogil:
@@ -220,8 +223,12 @@ cdef int over_words(
     task.weights = &weights[0]
     task.words = &words[0]
     task.n = words.shape[0]
-    name = isa.encode()
-    cdef OverWords loop = ngrams_loop(name, give_back)
+    cdef OverWords loop = NULL
+    for k in range(N_ISAS):
+        if isa_name(<Isa> k).decode() == isa:
+            loop = ngrams_loop(<Isa> k, give_back)
+    if loop == NULL:
+        raise ValueError(f"there is no instruction set {isa!r}")
     with nogil:
         loop(&task)
     return 0

@@ -9,12 +9,12 @@ def merge_replicas(
     """Merge the same rows of several replicas, in place."""
 
 def delta_of(rows: NDArray[np.float32], base: NDArray[np.float32], out: NDArray[np.uint16]) -> None:
-    """Fill ``out`` with ``rows - base``, halved."""
+    """Fill ``out`` with ``rows - base`` as bfloat16."""
 
 def sum_of_deltas(
     deltas: tuple[NDArray[np.uint16], ...], factors: NDArray[np.float32], out: NDArray[np.uint16]
 ) -> None:
-    """Fill ``out`` with the sum of halved deltas, each row times its factor, halved again."""
+    """Fill ``out`` with the sum of bfloat16 deltas, each row times its factor, as bfloat16."""
 
 def add_delta(merged: NDArray[np.uint16], base: NDArray[np.float32], rows: NDArray[np.float32]) -> None:
-    """Add a halved delta to ``base``, and set ``rows`` to that."""
+    """Add a bfloat16 delta to ``base``, and set ``rows`` to that."""

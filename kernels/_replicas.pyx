@@ -70,13 +70,13 @@ def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const f
 # ---- messages between nodes -------------------------------------------------------------------------------
 
 
-cdef inline uint16_t halved(float value) noexcept nogil:
+cdef inline uint16_t to_bfloat16(float value) noexcept nogil:
     cdef uint32_t bits
     memcpy(&bits, &value, sizeof(bits))
     return <uint16_t> ((bits + 0x8000) >> 16)
 
 
-cdef inline float whole(uint16_t half) noexcept nogil:
+cdef inline float from_bfloat16(uint16_t half) noexcept nogil:
     cdef uint32_t bits = <uint32_t> half << 16
     cdef float value
     memcpy(&value, &bits, sizeof(bits))
@@ -84,7 +84,7 @@ cdef inline float whole(uint16_t half) noexcept nogil:
 
 
 def delta_of(const float[:, ::1] rows not None, const float[:, ::1] base not None, uint16_t[:, ::1] out not None) -> None:
-    """Fill ``out`` with ``rows - base``, halved. All are of one shape; the GIL is released."""
+    """Fill ``out`` with ``rows - base`` as bfloat16. All are of one shape; the GIL is released."""
     if not rows.shape[0] == base.shape[0] == out.shape[0] or not rows.shape[1] == base.shape[1] == out.shape[1]:
         raise ValueError("the arrays do not fit each other")
     if rows.size == 0:
@@ -95,11 +95,11 @@ def delta_of(const float[:, ::1] rows not None, const float[:, ::1] base not Non
     cdef int64_t k, n = rows.size
     with nogil:
         for k in range(n):
-            delta[k] = halved(now[k] - before[k])
+            delta[k] = to_bfloat16(now[k] - before[k])
 
 
 def sum_of_deltas(tuple deltas not None, const float[::1] factors not None, uint16_t[:, ::1] out not None) -> None:
-    """Fill ``out`` with the sum of halved deltas, each row times its factor, halved again.
+    """Fill ``out`` with the sum of bfloat16 deltas, each row times its factor, as bfloat16.
 
     ``deltas`` holds arrays of the shape of ``out``, (n_rows, width), which are added in their order; ``factors`` is
     of shape (n_rows,). The GIL is released.
@@ -124,17 +124,17 @@ def sum_of_deltas(tuple deltas not None, const float[::1] factors not None, uint
             while begin < (row + 1) * width:
                 size = <int> min(<int64_t> BLOCK, (row + 1) * width - begin)
                 for k in range(size):
-                    total[k] = whole(each[0][begin + k])
+                    total[k] = from_bfloat16(each[0][begin + k])
                 for i in range(1, n):
                     for k in range(size):
-                        total[k] += whole(each[i][begin + k])
+                        total[k] += from_bfloat16(each[i][begin + k])
                 for k in range(size):
-                    merged[begin + k] = halved(total[k] * factor)
+                    merged[begin + k] = to_bfloat16(total[k] * factor)
                 begin += size
 
 
 def add_delta(const uint16_t[:, ::1] merged not None, float[:, ::1] base not None, float[:, ::1] rows not None) -> None:
-    """Add a halved delta to ``base``, and set ``rows`` to that. All are of one shape; the GIL is released."""
+    """Add a bfloat16 delta to ``base``, and set ``rows`` to that. All are of one shape; the GIL is released."""
     if not rows.shape[0] == base.shape[0] == merged.shape[0] or not rows.shape[1] == base.shape[1] == merged.shape[1]:
         raise ValueError("the arrays do not fit each other")
     if rows.size == 0:
@@ -145,5 +145,5 @@ def add_delta(const uint16_t[:, ::1] merged not None, float[:, ::1] base not Non
     cdef int64_t k, n = rows.size
     with nogil:
         for k in range(n):
-            before[k] = before[k] + whole(delta[k])
+            before[k] = before[k] + from_bfloat16(delta[k])
         memcpy(now, before, n * sizeof(float))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-N_STATS: int
+STATS: tuple[str, ...]
 
 Parameters = tuple[NDArray[np.float32], ...]
 Paths = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]

@@ -32,7 +32,7 @@ cdef extern from "sgns.h" nogil:
     int MOST_RINGS
     ctypedef struct Rows:
         float *shared
-        float *replica
+        float *private
         float *base
         int64_t stride
     ctypedef struct Task:
@@ -55,14 +55,23 @@ cdef extern from "sgns.h" nogil:
         double *stats
         int32_t *lock
     ctypedef int (*TrainChunk)(const Task *task)
-    TrainChunk sgns_kernel(const char *isa)
-    int STATS "N_STATS"
+    enum Isa:
+        N_ISAS
+    const char *isa_name(Isa isa)
+    TrainChunk sgns_kernel(Isa isa)
+    enum:
+        N_STATS
+        TRAINED
+        NO_SCRATCH_MEMORY
+        NO_SUCH_WORD
+        NO_SUCH_COMPOSITION
+    const char *stat_name(int k)
 
 cdef extern from *:
     const char *COMPILER "__VERSION__"
 
 
-N_STATS = STATS
+STATS = tuple(stat_name(k).decode().lower() for k in range(N_STATS))
 cdef int SIDE_BY_SIDE = ord("s")
 cdef enum:
     LARGEST = 1 << 16  # window and shared_by: far above what anybody wants, far below what overflows
@@ -75,7 +84,15 @@ def compiler() -> str:
 
 def isas() -> tuple:
     """Return the names of the instruction sets that this processor runs, best first."""
-    return tuple(name for name in ("avx512", "avx2", "baseline") if sgns_kernel(name.encode()) != NULL)
+    return tuple(isa_name(<Isa> k).decode() for k in range(N_ISAS) if sgns_kernel(<Isa> k) != NULL)
+
+
+cdef TrainChunk kernel_named(str isa) except *:
+    """Return the loop for an instruction set that this processor runs."""
+    for k in range(N_ISAS):
+        if isa_name(<Isa> k).decode() == isa and sgns_kernel(<Isa> k) != NULL:
+            return sgns_kernel(<Isa> k)
+    raise ValueError(f"this processor cannot run the instruction set {isa!r}; it runs {', '.join(isas())}")
 
 
 def hyper_fields() -> tuple:
@@ -115,11 +132,11 @@ cdef Rows rows_of(float[:, ::1] shared, float[:, :, ::1] private, int64_t n_priv
         raise ValueError("private rows must have the shape (2, n_private, stride) of their shared array")
     rows.stride = shared.shape[1]
     rows.shared = &shared[0, 0] if shared.size else NULL
-    rows.replica = &private[0, 0, 0] if private.size else NULL
+    rows.private = &private[0, 0, 0] if private.size else NULL
     rows.base = &private[1, 0, 0] if private.size else NULL
     # rows of another stride are read number by number: one attention logit per word
     if rows.stride % 16 == 0 and (
-        <size_t> rows.shared % 64 or <size_t> rows.replica % 64 or <size_t> rows.base % 64
+        <size_t> rows.shared % 64 or <size_t> rows.private % 64 or <size_t> rows.base % 64
     ):
         raise ValueError("parameter rows must be aligned to 64 bytes: make them with kernels.aligned_zeros")
     return rows
@@ -174,9 +191,7 @@ def train_chunk(
     ``isa`` names the instruction set, one of ``isas()``. The GIL is released. All shapes and all
     tokens are checked; that the pool holds word ids only, and the paths nodes, is taken on trust.
     """
-    if isa not in isas():
-        raise ValueError(f"this processor cannot run the instruction set {isa!r}; it runs {', '.join(isas())}")
-    cdef TrainChunk kernel = sgns_kernel(isa.encode())
+    cdef TrainChunk kernel = kernel_named(isa)
     cdef Hyper record = hyper_of(hyper)
     cdef const Hyper *p = &record
     cdef Task task
@@ -218,7 +233,7 @@ def train_chunk(
         or pool.shape[0] == 0
         or rng.size != 2
         or rng[1] >= <uint64_t> pool.shape[0]
-        or stats.size != STATS
+        or stats.size != N_STATS
         or lock.size == 0
     ):
         raise ValueError("the arrays do not fit the hyper-parameters")
@@ -237,9 +252,9 @@ def train_chunk(
     cdef int status
     with nogil:
         status = kernel(&task)
-    if status == -1:
+    if status == NO_SCRATCH_MEMORY:
         raise MemoryError("no memory for the scratch space of a training thread")
-    if status == -2:
+    if status == NO_SUCH_WORD:
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
-    if status == -3:
+    if status == NO_SUCH_COMPOSITION:
         raise ValueError("the training loop does not know this composition of a hidden vector")

@@ -1,9 +1,11 @@
-/* Rows of words made of the rows of their n-grams; shared by the door (_ngrams.pyx) and the loops
+/* Rows of words made of the rows of their n-grams; shared by _ngrams.pyx and the loops
  * (ngrams_rows.h), which are compiled once per instruction set. */
 #ifndef NGRAMS_H
 #define NGRAMS_H
 
 #include <stdint.h>
+
+#include "isa.h"
 
 typedef struct {
     float *rows;             /* (n_rows, width): rows that words share; aligned to 64 bytes, padded with zeros */
@@ -29,12 +31,12 @@ void ngrams_give_back_avx512(const Words *words);
 #endif
 
 /* One of the two loops for an instruction set that the processor runs. */
-static inline OverWords ngrams_loop(const char *isa, int give_back)
+static inline OverWords ngrams_loop(enum Isa isa, int give_back)
 {
 #if defined(__x86_64__)
-    if (isa[0] == 'a' && isa[3] == '5')
+    if (isa == ISA_AVX512)
         return give_back ? ngrams_give_back_avx512 : ngrams_compose_avx512;
-    if (isa[0] == 'a')
+    if (isa == ISA_AVX2)
         return give_back ? ngrams_give_back_avx2 : ngrams_compose_avx2;
 #endif
     return give_back ? ngrams_give_back_baseline : ngrams_compose_baseline;

@@ -1,13 +1,11 @@
 /* Composes the vectors of words from shared rows and hands what they gained back to these rows; compiled once
  * per instruction set. Before including: LANES, the floats per vector, and NAME(loop), the name of a loop.
- * The readable twin is in ngrams_numpy.py. */
+ * The readable reference is in ngrams_numpy.py. */
 #include "ngrams.h"
+#include "sgns_simd.h"
 
 #define PANEL 8          /* vectors of a row that stay in registers while other rows go by */
 #define LINES_AHEAD 56   /* cache lines under way: rows lie anywhere, so that each is a miss */
-#define INLINE static inline __attribute__((always_inline))
-
-typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 
 /* The entries that come, some rows ahead of those at work. */
 typedef struct {
@@ -54,13 +52,11 @@ INLINE void compose_panel(const Words *w, int64_t i, int64_t at, const int count
             prefetch_next(w, ahead, 0);
         const vec *row = (const vec *)(w->rows + w->columns[e] * w->width) + at;
         const float weight = w->weights[e];
-#pragma GCC unroll 8
-        for (int k = 0; k < count; k++)
+        EACH (k, count)
             sum[k] += weight * row[k];
     }
     vec *out = (vec *)(w->vectors + word * w->width) + at, *before = (vec *)(w->before + i * w->width) + at;
-#pragma GCC unroll 8
-    for (int k = 0; k < count; k++)
+    EACH (k, count)
         out[k] = before[k] = sum[k];
 }
 
@@ -71,15 +67,13 @@ INLINE void give_back_panel(const Words *w, int64_t i, int64_t at, const int cou
     const vec *now = (const vec *)(w->vectors + word * w->width) + at;
     const vec *before = (const vec *)(w->before + i * w->width) + at;
     vec gain[PANEL];
-#pragma GCC unroll 8
-    for (int k = 0; k < count; k++)
+    EACH (k, count)
         gain[k] = now[k] - before[k];
     for (int64_t e = w->offsets[word]; e < w->offsets[word + 1]; e++) {
         if (at == 0)
             prefetch_next(w, ahead, 1);
         vec *row = (vec *)(w->rows + w->columns[e] * w->width) + at;
-#pragma GCC unroll 8
-        for (int k = 0; k < count; k++)
+        EACH (k, count)
             row[k] += gain[k];
     }
 }

@@ -10,7 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STAT_EXAMPLES, STAT_LOSS, STAT_WORDS, STAT_CONTEXTS, STAT_CONCENTRATION, STAT_WEIGHED, N_STATS };
+#include "isa.h"
+
+/* What is counted. This list is the only one: the enum here, and the names and places that Python knows, are made from
+ * it. */
+#define STATS(STAT)                                                   \
+    STAT(EXAMPLES)      /* predictions */                             \
+    STAT(LOSS)          /* summed */                                  \
+    STAT(WORDS)         /* of the corpus, read */                     \
+    STAT(CONTEXTS)      /* context words used */                      \
+    STAT(CONCENTRATION) /* summed sum of squared attention weights */ \
+    STAT(WEIGHED)       /* the predictions that these came from */
+#define STAT_NUMBER(name) STAT_##name,
+#define STAT_NAME(name) #name,
+enum { STATS(STAT_NUMBER) N_STATS };
+static inline const char *stat_name(int k)
+{
+    static const char *const names[] = {STATS(STAT_NAME)};
+    return names[k];
+}
 
 #define MOST_RINGS 8 /* parts of a vector, each with a ring of places of its own */
 
@@ -40,8 +58,8 @@ enum { STAT_EXAMPLES, STAT_LOSS, STAT_WORDS, STAT_CONTEXTS, STAT_CONCENTRATION, 
     INT(use_slots)       /* 1: s is added to the logits, and learns */                                                \
     REAL(attention_rate) /* learning rate of K and s relative to alpha; 0: frozen */                                  \
     REAL(attention_clip) /* logits are read as if within +- this */                                                   \
-    INT(n_private)       /* most frequent words of which each thread has a replica of the rows */                     \
-    INT(merge_every)     /* tokens between two merges of replicas */                                                  \
+    INT(n_private)       /* most frequent words of which each thread has private rows */                              \
+    INT(merge_every)     /* tokens between two merges of private rows */                                              \
     INT(skip_dots)       /* 1: leave out the dot products, to measure the memory system */
 
 #define HYPER_INT(name) int32_t name;
@@ -72,10 +90,10 @@ static inline HyperField hyper_field(int k)
 }
 
 /* One parameter array: the rows that all threads share and, of the n_private most frequent words, this thread's
- * replica and what that was after the last merge. */
+ * private row and what that was after the last merge. */
 typedef struct {
     float *shared;   /* (n_words, stride) */
-    float *replica;  /* (n_private, stride) */
+    float *private;  /* (n_private, stride) */
     float *base;     /* (n_private, stride) */
     int64_t stride;  /* floats per word */
 } Rows;
@@ -98,11 +116,13 @@ typedef struct {
     Rows slot_logits;       /* s: one row, (1, 2 window), or with rings the places of each in turn */
     uint64_t *rng;          /* (2,) generator state, tuple cursor */
     double *stats;          /* (N_STATS,) added to */
-    int32_t *lock;          /* (1,) held while replicas are merged */
+    int32_t *lock;          /* (1,) held while private rows are merged */
 } Task;
 
-/* Trains on the tokens of the task. Returns 0, -1 if there is no memory for the scratch space, -2 if a token is not a
- * word of the vocabulary, -3 if the composition is unknown. */
+/* What the loop returns. */
+enum { TRAINED = 0, NO_SCRATCH_MEMORY = -1, NO_SUCH_WORD = -2, NO_SUCH_COMPOSITION = -3 };
+
+/* Trains on the tokens of the task. */
 typedef int (*TrainChunk)(const Task *task);
 
 int sgns_train_baseline(const Task *task);
@@ -114,25 +134,22 @@ int sgns_train_avx512_amd(const Task *task);
 #endif
 
 /* The loop for an instruction set, or NULL if the processor cannot run it. */
-static inline TrainChunk sgns_kernel(const char *isa)
+static inline TrainChunk sgns_kernel(enum Isa isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const int amd = __builtin_cpu_is("amd");
-    if (isa[0] == 'a' && isa[3] == '5')
+    if (isa == ISA_AVX512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
                    ? (amd ? sgns_train_avx512_amd : sgns_train_avx512)
                    : 0;
-    if (isa[0] == 'a')
+    if (isa == ISA_AVX2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
                    ? (amd ? sgns_train_avx2_amd : sgns_train_avx2)
                    : 0;
-#else
-    if (isa[0] == 'a')
-        return 0;
 #endif
-    return sgns_train_baseline;
+    return isa == ISA_BASELINE ? sgns_train_baseline : 0;
 }
 
 #endif

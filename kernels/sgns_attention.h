@@ -13,11 +13,12 @@ typedef struct {
 INLINE Side side_of(const State *s, int b, int r, int right, const int parted)
 {
     const Ring *ring = &s->rings[r];
-    const Span x = span_of(s, b, r, parted);
-    float **rows = s->logit_rows + example(s, b)->place + x.first;
+    const Span span = span_of(s, b, r, parted);
+    float **rows = s->logit_rows + example(s, b)->place + span.first;
     if (right)
-        return (Side){rows + x.hole_end, x.hole_end, ring->outer - ring->inner + 1, x.n_places - x.hole_end};
-    return (Side){rows, 0, x.slot, x.hole};
+        return (Side){rows + span.hole_end, span.hole_end, ring->outer - ring->inner + 1,
+                      span.n_places - span.hole_end};
+    return (Side){rows, 0, span.slot, span.hole};
 }
 
 /* s, as it is before the step of the batch: for each ring one slot after the other, with a gap for the hole. */
@@ -50,12 +51,12 @@ INLINE void copy_word_logits(const State *s, int b, int r, const int parted)
 INLINE float attend(State *s, int b, int r, const int parted)
 {
     const Hyper *p = s->p;
-    const Span x = span_of(s, b, r, parted);
+    const Span span = span_of(s, b, r, parted);
     float *const weights = s->weights[b] + r * s->ring_stride;
-    const float *const of_slots = s->slot_logits + r * s->ring_stride + x.slot;
+    const float *const of_slots = s->slot_logits + r * s->ring_stride + span.slot;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec most = low, sum = {0}, squares = {0};
-    for (int k = 0; k < VECTORS(x.n_places); k++) {
+    for (int k = 0; k < VECTORS(span.n_places); k++) {
         vec e = {0}, slots;
         if (p->word_stride)
             e = AT(weights, k);
@@ -64,21 +65,21 @@ INLINE float attend(State *s, int b, int r, const int parted)
             e += slots;
         }
         e = larger(low, choose(e > high, high, e));
-        e = choose(in_ring(s, &x, k, parted), e, low);
+        e = choose(in_ring(s, &span, k, parted), e, low);
         most = larger(most, e);
         AT(weights, k) = e;
     }
     float top = most[0];
     for (int k = 1; k < LANES; k++)
         top = most[k] > top ? most[k] : top;
-    for (int k = 0; k < VECTORS(x.n_places); k++) {
-        vec weight = choose(in_ring(s, &x, k, parted), exp_negative(AT(weights, k) - top), (vec){0});
+    for (int k = 0; k < VECTORS(span.n_places); k++) {
+        vec weight = choose(in_ring(s, &span, k, parted), exp_negative(AT(weights, k) - top), (vec){0});
         AT(weights, k) = weight;
         sum += weight;
         squares += weight * weight;
     }
     float z = total(sum);
-    if (x.n > 1) { /* there was a choice */
+    if (span.n > 1) { /* there was a choice */
         s->concentration += total(squares) / (z * z);
         s->weighed++;
     }
@@ -90,15 +91,15 @@ INLINE void learn_ring(State *s, int b, int r, const int first, const int nv, co
 {
     const Hyper *p = s->p;
     const Ring *ring = &s->rings[r];
-    const Span x = span_of(s, b, r, parted);
+    const Span span = span_of(s, b, r, parted);
     const int columns = p->word_slots;
     const float *const grad = s->grads[b], *const weights = s->weights[b] + r * s->ring_stride;
     float *slots = slot_logits(s) + ring->first_slot, along[4];
-    dots_from(grad, context_rows(s, example(s, b)) + x.first, s->sums, x.n_places, first, nv, s->slopes);
+    dots_from(grad, context_rows(s, example(s, b)) + span.first, s->sums, span.n_places, first, nv, s->slopes);
     if (parted) { /* x . grad, as x = sum a_i w_i */
         vec sum = {0};
-        for (int k = 0; k < VECTORS(x.n_places); k++)
-            sum += choose(in_ring(s, &x, k, 1), AT(weights, k) * AT(s->slopes, k), (vec){0});
+        for (int k = 0; k < VECTORS(span.n_places); k++)
+            sum += choose(in_ring(s, &span, k, 1), AT(weights, k) * AT(s->slopes, k), (vec){0});
         along[0] = total(sum);
     } else
         dots(grad, &s->xs[b], s->sums, 1, nv, along);

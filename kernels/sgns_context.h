@@ -23,19 +23,19 @@
 INLINE void set_context_weights(State *s, int b, int r, const int parted)
 {
     const Hyper *p = s->p;
-    const Span x = span_of(s, b, r, parted);
+    const Span span = span_of(s, b, r, parted);
     float *const weights = s->weights[b] + r * s->ring_stride;
     float *const grad_weights = s->grad_weights[b] + r * s->ring_stride;
-    float sum = p->composition == 'a' ? attend(s, b, r, parted) : (float)x.n;
-    if (x.n == 0)
+    float sum = p->composition == 'a' ? attend(s, b, r, parted) : (float)span.n;
+    if (span.n == 0)
         sum = 1.0f;
     if (p->composition != 'a')
-        for (int k = 0; k < VECTORS(x.n_places); k++)
-            AT(weights, k) = choose(in_ring(s, &x, k, parted), broadcast(1.0f), (vec){0});
+        for (int k = 0; k < VECTORS(span.n_places); k++)
+            AT(weights, k) = choose(in_ring(s, &span, k, parted), broadcast(1.0f), (vec){0});
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, which for a plain mean is grad itself.
      * For a sum, exact is grad itself, and word2vec grad / n. */
-    const float inverse = 1.0f / sum, scale = p->word2vec_update != p->sum_rows ? (float)x.n / sum : inverse;
-    for (int k = 0; k < VECTORS(x.n_places); k++) {
+    const float inverse = 1.0f / sum, scale = p->word2vec_update != p->sum_rows ? (float)span.n / sum : inverse;
+    for (int k = 0; k < VECTORS(span.n_places); k++) {
         AT(grad_weights, k) = AT(weights, k) * scale;
         AT(weights, k) *= p->sum_rows ? 1.0f : inverse;
     }
@@ -69,11 +69,11 @@ static __attribute__((noinline)) void compose_parts(State *s)
     for (int b = 0; b < s->size; b++)
         for (int r = 0; r < s->n_rings; r++) {
             const Ring *ring = &s->rings[r];
-            const Span x = s->spans[b][r];
+            const Span span = s->spans[b][r];
             const int first = ring->begin / LANES;
-            float *hidden = s->hidden[b], **rows = context_rows(s, example(s, b)) + x.first;
+            float *hidden = s->hidden[b], **rows = context_rows(s, example(s, b)) + span.first;
             const vec before = AT(hidden, first);
-            gather(hidden, rows, s->weights[b] + r * s->ring_stride, x.n_places, first, VECTORS(ring->end) - first);
+            gather(hidden, rows, s->weights[b] + r * s->ring_stride, span.n_places, first, VECTORS(ring->end) - first);
             AT(hidden, first) = choose(s->lanes + first * LANES < ring->begin, before, AT(hidden, first));
         }
 }
@@ -84,12 +84,12 @@ static __attribute__((noinline)) void spread_parts(State *s)
     for (int b = 0; b < s->size; b++)
         for (int r = 0; r < s->n_rings; r++) {
             const Ring *ring = &s->rings[r];
-            const Span x = s->spans[b][r];
+            const Span span = s->spans[b][r];
             const int first = ring->begin / LANES;
-            float **rows = context_rows(s, example(s, b)) + x.first;
+            float **rows = context_rows(s, example(s, b)) + span.first;
             const float *weights = s->grad_weights[b] + r * s->ring_stride;
             const Ends ends = zero_around(ring, s->grads[b], s->lanes);
-            scatter(s->grads[b], rows, weights, x.n_places, first, VECTORS(ring->end) - first);
+            scatter(s->grads[b], rows, weights, span.n_places, first, VECTORS(ring->end) - first);
             put_back(ring, s->grads[b], ends);
         }
 }
@@ -106,12 +106,12 @@ INLINE void compose(State *s, const int nv)
         for (int b = size; b % GROUP; b++)
             s->xs[b] = s->hidden[b]; /* zeros */
     } else if (p->composition == 's') {
-        const Example *x = example(s, 0);
-        if (x->n < 2 * p->window) /* else every slot is written */
+        const Example *one = example(s, 0);
+        if (one->n < 2 * p->window) /* else every slot is written */
             memset(s->hidden[0], 0, (size_t)p->out_width * sizeof(float));
-        for (int k = 0; k < x->n_places; k++)
-            if (k != x->middle)
-                memcpy(s->hidden[0] + slot_of(x, k) * p->width, context_rows(s, x)[k],
+        for (int k = 0; k < one->n_places; k++)
+            if (k != one->middle)
+                memcpy(s->hidden[0] + slot_of(one, k) * p->width, context_rows(s, one)[k],
                        (size_t)p->width * sizeof(float));
     } else if (p->n_rings) {
         compose_parts(s);
@@ -130,14 +130,14 @@ INLINE void spread(State *s, const int nv)
         return;
     }
     for (int b = 0; b < s->size; b++) {
-        const Example *x = example(s, b);
-        float **rows = context_rows(s, x);
+        const Example *one = example(s, b);
+        float **rows = context_rows(s, one);
         if (s->p->composition == 's') {
-            for (int k = 0; k < x->n_places; k++)
-                if (k != x->middle)
-                    add(rows[k], s->grads[b] + slot_of(x, k) * s->p->width, nv);
+            for (int k = 0; k < one->n_places; k++)
+                if (k != one->middle)
+                    add(rows[k], s->grads[b] + slot_of(one, k) * s->p->width, nv);
         } else
-            scatter(s->grads[b], rows, s->grad_weights[b], x->n_places, 0, nv);
+            scatter(s->grads[b], rows, s->grad_weights[b], one->n_places, 0, nv);
     }
 }
 

@@ -24,12 +24,12 @@
  *     sgns_paths.h      hierarchical softmax
  *     sgns_step.h       the step of a batch
  *     sgns_reader.h     from text to examples
- *     sgns_replicas.h   rows that each thread has for itself
+ *     sgns_private_rows.h  rows that each thread has for itself
  */
 #include <stdlib.h>
 
+#include "sgns_private_rows.h"
 #include "sgns_reader.h"
-#include "sgns_replicas.h"
 #include "sgns_step.h"
 
 /* Reads the text in `shared_by` parts at a time, an example of each in turn: so the examples that share a tuple of
@@ -70,7 +70,7 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
             train_batch(s, nv, out_nv);
         }
         if (s->n_readers == 0)
-            return 0;
+            return TRAINED;
         next_tuple(s, out_nv);
         if (s->n_read - merged >= p->merge_every) {
             merge(s->task);
@@ -157,7 +157,7 @@ int TRAIN(const Task *task)
 {
     const Hyper *p = task->hyper;
     if (p->composition < 1 || p->composition > 127 || !strchr(COMPOSITIONS, p->composition))
-        return -3;
+        return NO_SUCH_COMPOSITION;
     State s = {.p = p, .task = task, .rng = task->rng[0], .cursor = (int64_t)task->rng[1]};
     s.n_outputs = 1 + p->drawn;
     s.product.mantissa = broadcast(1.0f);
@@ -167,7 +167,7 @@ int TRAIN(const Task *task)
 
     char *memory = calloc(1, 64 + lay_out(&s, 0));
     if (!memory)
-        return -1;
+        return NO_SCRATCH_MEMORY;
     lay_out(&s, ((uintptr_t)memory + 63) / 64 * 64);
     for (int r = 0; r < p->shared_by + BATCH; r++) {
         s.target_words[r] = -1;

@@ -17,7 +17,7 @@ INLINE uint32_t draw(uint64_t *state)
 INLINE float learning_rate(const State *s) { return s->p->alpha_begin + s->slope * (float)s->n_read; }
 
 /* Copies the tokens that sub-sampling keeps, and every line end, to s->kept, and points *tokens there; without
- * sub-sampling, to the text itself. Returns their number, or -2 if a token is not a word of the vocabulary. */
+ * sub-sampling, to the text itself. Returns their number, or NO_SUCH_WORD if a token is not a word of the vocabulary. */
 static int64_t subsample(State *s, const int32_t **tokens)
 {
     const Task *task = s->task;
@@ -28,7 +28,7 @@ static int64_t subsample(State *s, const int32_t **tokens)
         largest = task->tokens[i] > largest ? task->tokens[i] : largest;
     }
     if (largest >= task->n_words)
-        return -2;
+        return NO_SUCH_WORD;
     task->stats[STAT_WORDS] += (double)(task->n_tokens - lines);
     *tokens = task->tokens;
     if (!task->keep)
@@ -77,7 +77,7 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
     const int32_t *tokens = s->tokens;
     const int64_t window = p->window;
     Reader *r = &s->readers[which];
-    Example *x = &r->example;
+    Example *one = &r->example;
     int64_t i, left, right;
     do {
         i = ++r->at;
@@ -108,11 +108,11 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
         r->last = i + right - (right == 0);
         s->examples += left + right;
     } else {
-        x->place = i - left;
-        x->n_places = (int)(left + right + 1);
-        x->middle = (int)left;
-        x->slot = (int)(window - left);
-        x->n = (int)(left + right);
+        one->place = i - left;
+        one->n_places = (int)(left + right + 1);
+        one->middle = (int)left;
+        one->slot = (int)(window - left);
+        one->n = (int)(left + right);
         s->examples++;
     }
     return 1;
@@ -122,7 +122,7 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
 INLINE int next_example(State *s, int which, const int nv, const int out_nv)
 {
     Reader *r = &s->readers[which];
-    Example *x = &r->example;
+    Example *one = &r->example;
     const int new_target = r->next > r->last;
     if (new_target && !next_target(s, which, nv, out_nv))
         return 0;
@@ -132,13 +132,13 @@ INLINE int next_example(State *s, int which, const int nv, const int out_nv)
         s->alpha = learning_rate(s);
         step_path_of_target(s, r->at, r->next, r->last, out_nv);
     }
-    x->place = r->next++;
+    one->place = r->next++;
     r->next += r->next == r->at;
     if (!s->p->drawn)
         r->next = r->last + 1; /* the pairs of this target have no other step */
     if (s->p->bands > 1) {
-        x->slot = (int)(x->place - r->at + s->p->window - (x->place > r->at));
-        s->target_rows[which] = output_row(s, s->target_words[which], x->slot);
+        one->slot = (int)(one->place - r->at + s->p->window - (one->place > r->at));
+        s->target_rows[which] = output_row(s, s->target_words[which], one->slot);
     }
     return 1;
 }

@@ -18,8 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from wordvec_ca.kernels._sgns import STATS
+
 COMPOSITIONS = PAIR, MEAN, ATTENTION, SIDE_BY_SIDE = 112, 109, 97, 115  # the letters p, m, a and s
-EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = range(6)
+EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = map(
+    STATS.index, ("examples", "loss", "words", "contexts", "concentration", "weighed")
+)
 
 GROUP = 4
 """Examples, from places far apart in the text, that take their step together."""
@@ -599,14 +603,14 @@ def train_chunk(
         word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
         of all); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
     private : tuple of as many float ndarrays of shape (2, n_private, stride)
-        This thread's replicas of the rows of the most frequent words, and what they were after the last
+        This thread's private rows of the most frequent words, and what they were after the last
         merge. Compiled loop only.
     lock : ndarray of shape (1,), int32
         Held by a thread while it merges.
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place
-        Added to; see ``STATS``.
+        Added to; ``kernels.STATS`` names them, sgns.h says what they are.
     paths : huffman.Paths, optional
         For hierarchical softmax.
 

@@ -67,7 +67,7 @@ INLINE void multiply(Product *product, vec factors) /* from 1 to 2^126 */
 }
 
 /* The logarithm of the product of all lanes. */
-static double log_of(const Product *product)
+static inline double log_of(const Product *product)
 {
     double sum = 0.0;
     for (int k = 0; k < LANES; k++)

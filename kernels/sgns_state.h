@@ -91,7 +91,7 @@ typedef struct {
 
 INLINE float *row_of(const Rows *rows, int64_t word, int n_private)
 {
-    return (word < n_private ? rows->replica : rows->shared) + word * rows->stride;
+    return (word < n_private ? rows->private : rows->shared) + word * rows->stride;
 }
 
 INLINE float *input_row(const State *s, int32_t word) { return row_of(&s->task->inputs, word, s->p->n_private); }
@@ -105,7 +105,7 @@ INLINE float *logit_row(const State *s, int32_t word) { return row_of(&s->task->
 
 INLINE float *slot_logits(const State *s)
 {
-    return s->p->n_private ? s->task->slot_logits.replica : s->task->slot_logits.shared;
+    return s->p->n_private ? s->task->slot_logits.private : s->task->slot_logits.shared;
 }
 
 INLINE void prefetch_row(const float *row, int nv)
@@ -133,18 +133,18 @@ INLINE int prefetch_distance(int nv) { return nv * LANES / 16 > PREFETCH_LINES ?
 /* The b-th example of the batch. */
 INLINE const Example *example(const State *s, int b) { return &s->readers[s->first + b].example; }
 
-INLINE float **context_rows(const State *s, const Example *x) { return s->rows + x->place; }
+INLINE float **context_rows(const State *s, const Example *one) { return s->rows + one->place; }
 
 /* Whether the model predicts from one context word at a time. */
 INLINE int pairwise(const Hyper *p) { return p->composition == 'p'; }
 
 /* The places of an example in a ring. */
-INLINE Span span_in(const Ring *ring, const Example *x)
+INLINE Span span_in(const Ring *ring, const Example *one)
 {
-    const int within = ring->inner - 1, after = x->n_places - 1 - x->middle;
-    const int left = x->middle < ring->outer ? x->middle : ring->outer;
+    const int within = ring->inner - 1, after = one->n_places - 1 - one->middle;
+    const int left = one->middle < ring->outer ? one->middle : ring->outer;
     const int right = after < ring->outer ? after : ring->outer;
-    Span span = {.first = x->middle - left, .n_places = left + 1 + right, .slot = ring->outer - left};
+    Span span = {.first = one->middle - left, .n_places = left + 1 + right, .slot = ring->outer - left};
     span.hole = left > within ? left - within : 0;
     span.hole_end = left + 1 + (right < within ? right : within);
     span.n = span.hole + span.n_places - span.hole_end;
@@ -154,20 +154,20 @@ INLINE Span span_in(const Ring *ring, const Example *x)
 /* The same of the b-th example of the batch: looked up, or if x is not in parts, all its places. */
 INLINE Span span_of(const State *s, int b, int r, const int parted)
 {
-    const Example *x = example(s, b);
-    return parted ? s->spans[b][r] : (Span){0, x->n_places, x->middle, x->middle + 1, x->slot, x->n};
+    const Example *one = example(s, b);
+    return parted ? s->spans[b][r] : (Span){0, one->n_places, one->middle, one->middle + 1, one->slot, one->n};
 }
 
 /* Which of the LANES places from the k-th vector on are in the ring. */
-INLINE ivec in_ring(const State *s, const Span *x, int k, const int parted)
+INLINE ivec in_ring(const State *s, const Span *span, int k, const int parted)
 {
     const ivec place = s->lanes + k * LANES;
     if (!parted) /* the hole is the target */
-        return (place < x->n_places) & (place != x->hole);
-    return (place < x->n_places) & ((place < x->hole) | (place >= x->hole_end));
+        return (place < span->n_places) & (place != span->hole);
+    return (place < span->n_places) & ((place < span->hole) | (place >= span->hole_end));
 }
 
 /* The slot of the k-th place of an example, if that is not the target. */
-INLINE int slot_of(const Example *x, int k) { return x->slot + k - (k > x->middle); }
+INLINE int slot_of(const Example *one, int k) { return one->slot + k - (k > one->middle); }
 
 #endif

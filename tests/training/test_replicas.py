@@ -115,10 +115,10 @@ def test_deltas_and_merges_of_a_replica() -> None:
     assert np.isfinite(counted["loss"] / counted["examples"])
     rows = slice(10, 30)
     before, now = replica.base["inputs"][rows].copy(), replica.parameters["inputs"][rows].copy()
-    delta = whole(replica.delta("inputs", rows))
+    delta = from_bfloat16(replica.delta("inputs", rows))
     assert np.abs(delta).max() > 0
     assert np.allclose(delta, now - before, rtol=1 / 256, atol=0)
-    replica.apply("inputs", rows, halved(2 * delta))
+    replica.apply("inputs", rows, to_bfloat16(2 * delta))
     assert np.array_equal(replica.parameters["inputs"][rows], before + 2 * delta)
     assert not replica.delta("inputs", rows).any()
 
@@ -126,12 +126,12 @@ def test_deltas_and_merges_of_a_replica() -> None:
 # ---- between nodes ----------------------------------------------------------------------------------------
 
 
-def halved(values: np.ndarray) -> np.ndarray:
+def to_bfloat16(values: np.ndarray) -> np.ndarray:
     """The readable twin of what a message holds: the upper half of each float32, rounded."""
     return ((values.astype(np.float32).view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
 
 
-def whole(halves: np.ndarray) -> np.ndarray:
+def from_bfloat16(halves: np.ndarray) -> np.ndarray:
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
@@ -145,12 +145,14 @@ def test_messages_are_as_their_readable_twin(shape: tuple[int, int]) -> None:
     deltas = [np.empty(shape, np.uint16) for _ in replicas]
     for replica, delta in zip(replicas, deltas, strict=True):
         delta_of(replica, base, delta)
-        assert np.array_equal(delta, halved(replica - base))
+        assert np.array_equal(delta, to_bfloat16(replica - base))
     merged = np.empty(shape, np.uint16)
     sum_of_deltas(tuple(deltas), factors, merged)
-    total = (whole(deltas[0]) + whole(deltas[1]) + whole(deltas[2])) * factors[:, np.newaxis]
-    assert np.array_equal(merged, halved(total))
-    expected = base + whole(merged)
+    total = (from_bfloat16(deltas[0]) + from_bfloat16(deltas[1]) + from_bfloat16(deltas[2])) * factors[
+        :, np.newaxis
+    ]
+    assert np.array_equal(merged, to_bfloat16(total))
+    expected = base + from_bfloat16(merged)
     add_delta(merged, base, replicas[0])
     assert np.array_equal(base, expected, equal_nan=True)
     assert np.array_equal(replicas[0], expected, equal_nan=True)
@@ -172,7 +174,7 @@ def test_halves_are_near_and_as_often_too_small_as_too_large() -> None:
     values = RNG.normal(size=(1000, 16)).astype(np.float32) * 1e-3
     halves = np.empty(values.shape, np.uint16)
     delta_of(values, np.zeros_like(values), halves)
-    errors = whole(halves) - values
+    errors = from_bfloat16(halves) - values
     assert (np.abs(errors) <= np.abs(values) / 256).all()
     assert abs(errors.mean()) < 0.02 * np.abs(errors).mean()
 

@@ -1,10 +1,10 @@
-/* Replicas of the rows of the most frequent words, one for each thread, and how they are merged.
+/* Private rows of the most frequent words, for each thread its own, and how they are merged.
  *
- * Threads that write the same cache lines slow each other down; each therefore works on its own replica of the rows
+ * Threads that write the same cache lines slow each other down; each therefore works on its own copy of the rows
  * that all need most often (docs/decisions/004-private-rows.md).
  */
-#ifndef SGNS_REPLICAS_H
-#define SGNS_REPLICAS_H
+#ifndef SGNS_PRIVATE_ROWS_H
+#define SGNS_PRIVATE_ROWS_H
 
 #include "sgns.h"
 
@@ -21,8 +21,8 @@ static void merge_rows(const Rows *rows, int64_t n_rows)
 {
     int64_t n = n_rows * rows->stride;
     for (int64_t k = 0; k < n; k++) {
-        float sum = rows->shared[k] + (rows->replica[k] - rows->base[k]);
-        rows->shared[k] = rows->replica[k] = rows->base[k] = sum;
+        float sum = rows->shared[k] + (rows->private[k] - rows->base[k]);
+        rows->shared[k] = rows->private[k] = rows->base[k] = sum;
     }
 }
 
