@@ -8,6 +8,7 @@ stable ABI. Else they are for the Python that compiles them.
 """
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
 from setuptools import Extension, setup
@@ -103,7 +104,20 @@ class BuildExtensions(build_ext):
                 "the sources use vector extensions that Microsoft's compiler does not have: "
                 "install MinGW-w64 (GCC or clang) and build with --compiler=mingw32"
             )
+        self.parallel = os.cpu_count()  # the extensions, and below the sources of each
+        self.compiler.compile = _compiled_side_by_side(self.compiler.compile)
         super().build_extensions()
+
+
+def _compiled_side_by_side(compile_sources):
+    """Return a compiler's method that compiles the sources of one extension at the same time."""
+
+    def compile_each(sources, *args, **options):
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            done = threads.map(lambda source: compile_sources([source], *args, **options), sources)
+            return [name for names in done for name in names]
+
+    return compile_each
 
 
 OPTIONS = {}

@@ -4,14 +4,22 @@ Comes in: vectors of any origin and folders of evaluation sets. Goes out: a `Rep
 intervals and coverage, and paired comparisons of models. Nothing here knows how vectors were trained.
 """
 
-from wordvec_ca.eval.comparison import Difference, compare, comparison_table, holm
+from wordvec_ca.eval.comparison import (
+    Difference,
+    compare,
+    comparison_remarks,
+    comparison_rows,
+    comparison_table,
+    holm,
+)
 from wordvec_ca.eval.controls import CONTROLS, control
 from wordvec_ca.eval.data.treebanks import read_tagged
 from wordvec_ca.eval.data.word_sets import read_word_pairs
-from wordvec_ca.eval.report import Metric, Report, report_lines, report_remarks, report_table, reports_in
+from wordvec_ca.eval.report import Metric, Report, report_remarks, report_rows, report_table, reports_in
 from wordvec_ca.eval.shared_words import common_words, cut_to
 from wordvec_ca.eval.statistics.resampling import bootstrap
 from wordvec_ca.eval.suite import Missing, plan, run
+from wordvec_ca.eval.summary import summary_lines
 from wordvec_ca.eval.task_table import TASKS
 from wordvec_ca.eval.tasks import pos_induction
 from wordvec_ca.eval.tasks.similarity import evaluate
@@ -28,6 +36,8 @@ __all__ = [
     "bootstrap",
     "common_words",
     "compare",
+    "comparison_remarks",
+    "comparison_rows",
     "comparison_table",
     "control",
     "cut_to",
@@ -37,9 +47,10 @@ __all__ = [
     "pos_induction",
     "read_tagged",
     "read_word_pairs",
-    "report_lines",
     "report_remarks",
+    "report_rows",
     "report_table",
     "reports_in",
     "run",
+    "summary_lines",
 ]

@@ -144,51 +144,58 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+HEAD = (
+    "model name",
+    "task",
+    "dataset",
+    "metric",
+    "baseline",
+    "model",
+    "difference",
+    "95 % interval",
+    "p (Holm)",
+    "n",
+    "verdict",
+)
+
+
 def comparison_table(differences: Sequence[Difference]) -> str:
     """Return aligned plain text, one line per comparison, and how to read it."""
-    lines: list[tuple[str, ...]] = [
+    several = len({d.model for d in differences}) > 1
+    lines = [row if several else row[1:] for row in (HEAD, *comparison_rows(differences))]
+    right = {number - (not several) for number in range(4, 10)}
+    return f"{aligned(lines, right=right)}\n\n{comparison_remarks(differences)}"
+
+
+def comparison_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
+    """Return the cells under ``HEAD``: a row for every comparison."""
+    return [
         (
-            "task",
-            "dataset",
-            "metric",
-            "baseline",
-            "model",
-            "difference",
-            "95 % interval",
-            "p (Holm)",
-            "n",
-            "verdict",
+            d.model,
+            d.task,
+            d.dataset,
+            d.metric,
+            f"{d.baseline_value:.3f}",
+            f"{d.model_value:.3f}",
+            f"{d.difference:+.3f}",
+            f"{d.low:+.3f} .. {d.high:+.3f}",
+            f"{d.holm:.3f}",
+            f"{d.n:,}",
+            d.verdict,
         )
+        for d in differences
     ]
-    for d in differences:
-        lines.append(
-            (
-                d.task,
-                d.dataset,
-                d.metric,
-                f"{d.baseline_value:.3f}",
-                f"{d.model_value:.3f}",
-                f"{d.difference:+.3f}",
-                f"{d.low:+.3f} .. {d.high:+.3f}",
-                f"{d.holm:.3f}",
-                f"{d.n:,}",
-                d.verdict,
-            )
-        )
+
+
+def comparison_remarks(differences: Sequence[Difference]) -> str:
+    """Return how to read the table of comparisons."""
     models = list(dict.fromkeys(d.model for d in differences))
-    if len(models) > 1:
-        lines = [
-            (("model name",) if i == 0 else (differences[i - 1].model,)) + row for i, row in enumerate(lines)
-        ]
-    shift = len(lines[0]) - 10
     common = dict.fromkeys(
         f"* {d.task} {d.dataset}: {d.candidates:,} words that all have" for d in differences if d.candidates
     )
     undecided = any(d.verdict == "cannot be decided" for d in differences)
-    text = aligned(lines, right={i + shift for i in (3, 4, 5, 6, 7, 8)})
     return (
-        f"{text}\n\n"
-        + ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
+        ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
         + f"Baseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
         "model minus baseline on the same items. A tie is a difference whose p, adjusted "
         f"by Holm over these {len(differences)} comparisons, is not below .05. "

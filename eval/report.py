@@ -325,35 +325,13 @@ def report_remarks(reports: Iterable[Report]) -> str:
 HEAD = ("task", "dataset", "metric", "value", "95 % interval", "n", "coverage", "seconds")
 
 
-def report_lines(report: Report | None, task: int = 14, dataset: int = 15) -> str:
-    """Return the lines of one report as they can be printed before the others are known.
-
-    Parameters
-    ----------
-    report : Report or None
-        None for the head of the table.
-    task, dataset : int
-        Widths of the first two columns.
-    """
-    widths = (task, dataset, 22, 6, 16, 7, 8, 7)
-    lines = [HEAD] if report is None else _cells([report])
-    text = [
-        "  ".join(
-            cell.rjust(width) if i > 2 else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join(text + ["-" * (sum(widths) + 2 * len(widths) - 2)] * (report is None))
-
-
 def _rows(reports: Sequence[Report]) -> str:
     """Return one line for every metric, aligned."""
-    return aligned([HEAD, *_cells(reports)], right={3, 4, 5, 6, 7})
+    return aligned([HEAD, *report_rows(reports)], right={3, 4, 5, 6, 7})
 
 
-def _cells(reports: Sequence[Report]) -> list[tuple[str, ...]]:
-    """Return the cells of one line for every metric."""
+def report_rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
+    """Return the cells under ``HEAD``: a row for every metric, the headline of each report first."""
     lines: list[tuple[str, ...]] = []
     for report in reports:
         for i, (name, metric) in enumerate(report.metrics.items()):

@@ -176,6 +176,7 @@ def run(
         warning = other_language(vectors, job.dataset)
         if warning is not None:
             report.notes.insert(0, warning)
+            report.details["language"] = warning
         report.seconds = time.perf_counter() - started
         report.model = name
         yield report

@@ -1,7 +1,8 @@
 """The tasks: for each its name, the sets that it finds or is given, and what judges the vectors by them.
 
-A new task is one entry here, its reader in ``eval/data`` and its ``evaluate`` in ``eval/tasks``. The options
-of the command line, the plan of a run and the words of every message follow from the entry.
+A new task is one entry here and one in ``wordvec_ca/task_specs.py``, its reader in ``eval/data`` and its
+``evaluate`` in ``eval/tasks``. The options of the command line, the plan of a run and the words of every
+message follow from the entry.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from wordvec_ca.eval.tasks import (
     sts,
     tagging,
 )
+from wordvec_ca.task_specs import TASK_SPECS, TaskSpec
 
 Progress = Callable[[str], None]
 
@@ -54,19 +56,12 @@ class DataSet:
     read: Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a task looks for, where the data come from, and how it judges.
+@dataclass(frozen=True, kw_only=True)
+class Task(TaskSpec):
+    """A task with what finds its data and judges by them.
 
     Attributes
     ----------
-    name, summary : str
-    files : str
-        What files the user may give.
-    needs : str
-        The files in words, relative to the data folder.
-    source : str
-        Where the public set is to be had.
     in_folder : callable
         Data folder -> data sets.
     of_files : callable
@@ -81,11 +76,6 @@ class Task:
         Files in a data folder that run only when they are given by option, and why.
     """
 
-    name: str
-    summary: str
-    files: str
-    needs: str
-    source: str
     in_folder: Callable[[Path], list[DataSet]]
     of_files: Callable[[Sequence[Path]], list[DataSet]]
     evaluate: Callable[[Vectors, Any, Settings], Report]
@@ -207,49 +197,36 @@ def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> 
 # ---- the table --------------------------------------------------------------------------------------------
 
 
+def _task(name: str, **judging: Any) -> Task:
+    """Return a task: what is said of it stands in the table of specifications."""
+    return Task(**vars(TASK_SPECS[name]), **judging)
+
+
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
-        Task(
+        _task(
             "similarity",
-            "rank pairs of words as people do (Spearman, Pearson)",
-            files="word TAB word TAB score",
-            needs="wordsim/*.tsv (word TAB word TAB score)",
-            source="WordSim-353 and SimLex-999 come with gensim; RG-65, MC-30, MTurk-287 and others are in "
-            "github.com/mfaruqui/eval-word-vectors",
             in_folder=lambda folder: _each(read_word_pairs)(found(folder, "wordsim/*.tsv", "wordsim/*.txt")),
             of_files=_each(read_word_pairs),
             evaluate=lambda vectors, data, s: similarity.evaluate(vectors, data, seed=s.seed),
         ),
-        Task(
+        _task(
             "analogy",
-            "a is to b as c is to ? (3CosAdd, 3CosMul)",
-            files="questions in the format of questions-words.txt",
-            needs="analogy/*.txt (questions-words format)",
-            source="questions-words.txt comes with gensim and with word2vec (github.com/tmikolov/word2vec)",
             in_folder=lambda folder: _each(read_analogies)(found(folder, "analogy/*.txt")),
             of_files=_each(read_analogies),
             evaluate=lambda vectors, data, s: analogy.evaluate(vectors, data, seed=s.seed, workers=s.workers),
             among_common_words=True,
         ),
-        Task(
+        _task(
             "categorization",
-            "cluster words into classes (purity, V-measure)",
-            files="word TAB class",
-            needs="categorization/*.tsv (word TAB class)",
-            source="Almuhareb-Poesio and ESSLLI 2008 are in github.com/vecto-ai/word-benchmarks",
             in_folder=lambda folder: _each(read_categories)(found(folder, "categorization/*.tsv")),
             of_files=_each(read_categories),
             evaluate=lambda vectors, data, s: categorization.evaluate(vectors, data, seed=s.seed),
             among_common_words=True,
         ),
-        Task(
+        _task(
             "pos-induction",
-            "induce parts of speech with a Gaussian HMM (V-measure, many-to-one)",
-            files="a tagged corpus: CoNLL-U, columns, word_TAG, Penn Treebank .mrg or .pos",
-            needs="pos/*.tsv or *.conllu (a tagged corpus)",
-            source="the Penn Treebank sample comes with NLTK (nltk.download('treebank')), UD English-EWT is "
-            "in github.com/UniversalDependencies/UD_English-EWT",
             in_folder=lambda folder: _whole(_corpora(folder)),
             of_files=lambda paths: _whole(splits(paths)),
             evaluate=lambda vectors, data, s: pos_induction.evaluate(
@@ -258,12 +235,8 @@ TASKS: dict[str, Task] = {
             among_common_words=True,
             left_alone=LEFT_ALONE,
         ),
-        Task(
+        _task(
             "tagging",
-            "tag parts of speech from the vectors of a window (accuracy)",
-            files="NAME.train.* and NAME.test.*, or one tagged corpus",
-            needs="pos/NAME.train.tsv and pos/NAME.test.tsv, or one tagged corpus",
-            source="as for pos-induction",
             in_folder=lambda folder: _divided(_corpora(folder)),
             of_files=lambda paths: _divided(splits(paths)),
             evaluate=lambda vectors, data, s: tagging.evaluate(
@@ -271,13 +244,8 @@ TASKS: dict[str, Task] = {
             ),
             left_alone=LEFT_ALONE,
         ),
-        Task(
+        _task(
             "bilstm-tagging",
-            "tag parts of speech with an LSTM that trains the vectors further (accuracy)",
-            files="PyTorch (pip install 'wordvec-ca[torch]'); "
-            "NAME.train.* and NAME.test.*, or one tagged corpus",
-            needs="PyTorch (pip install 'wordvec-ca[torch]') and the files of tagging",
-            source="as for pos-induction",
             in_folder=lambda folder: _with_torch(lambda: _divided(_corpora(folder))),
             of_files=lambda paths: _with_torch(lambda: _divided(splits(paths))),
             evaluate=lambda vectors, data, s: bilstm_tagging.evaluate(
@@ -285,33 +253,20 @@ TASKS: dict[str, Task] = {
             ),
             by_default=False,
         ),
-        Task(
+        _task(
             "sentiment",
-            "classify texts by the mean of their vectors (accuracy)",
-            files="label TAB text, or SST trees; NAME.train.*, NAME.dev.*, NAME.test.*, or one file",
-            needs="sentences/sst/binary.{train,dev,test}.tsv, sentences/NAME/all.tsv (label TAB text)",
-            source="SST is at nlp.stanford.edu/sentiment, MR and Subj at "
-            "www.cs.cornell.edu/people/pabo/movie-review-data",
             in_folder=lambda folder: _texts(_labelled(folder)),
             of_files=lambda paths: _texts(splits(paths)),
             evaluate=lambda vectors, data, s: sentiment.evaluate(vectors, data, seed=s.seed),
         ),
-        Task(
+        _task(
             "sts",
-            "score sentence pairs by SIF, the mean, uSIF and CA-SEM (Pearson)",
-            files="score TAB sentence TAB sentence, or STS benchmark files",
-            needs="sentences/sts20YY/*.tsv, sentences/stsb_by_year/*.tsv (score TAB sentence TAB sentence)",
-            source="STS 2012-2017 and the STS benchmark are at ixa2.si.ehu.eus/stswiki",
             in_folder=_sts,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=lambda vectors, data, s: sts.evaluate(vectors, data, seed=s.seed, method=s.method),
         ),
-        Task(
+        _task(
             "sick",
-            "the same on the pairs of SICK",
-            files="score TAB sentence TAB sentence, or SICK's own columns with their header",
-            needs="sentences/sick/test.tsv or trial.tsv (score TAB sentence TAB sentence, or SICK's columns)",
-            source="SICK is at zenodo.org/record/2787612",
             in_folder=_sick,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=_judged_as_sick,

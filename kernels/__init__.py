@@ -27,6 +27,8 @@ except ModuleNotFoundError as error:
         "with a C compiler at hand"
     ) from error
 except ImportError as error:
+    if "failed to map" in str(error) or "allocate memory" in str(error):
+        raise MemoryError(f"of the address space for the compiled parts of wordvec_ca: {error}") from error
     raise ImportError(
         f"the compiled parts of wordvec_ca are of another version than its Python ({error}): build them anew "
         "with pip install -e . (or make demo)"

@@ -68,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, those too that have not been used yet."""
-    return sorted({*globals(), *__all__})
+    """Return the public names."""
+    return sorted(__all__)

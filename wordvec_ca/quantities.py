@@ -1,4 +1,4 @@
-"""Quantities as text for people: durations and sizes."""
+"""Quantities as text for people: durations, sizes and numbers of things."""
 
 from __future__ import annotations
 
@@ -22,3 +22,11 @@ def size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.1f} TB"
+
+
+def counted(number: int, things: str) -> str:
+    """Return a number of things: ``1 record``, ``1,204 malformed records``, ``1 record without text``."""
+    if number == 1:
+        noun, space, rest = things.partition(" without ")
+        things = noun.removesuffix("s") + space + rest
+    return f"{number:,} {things}"

@@ -186,7 +186,9 @@ def test_data_in_another_language_are_named_and_the_rest_is_run(folder, capsys):
     (folder / "data/categorization/french.tsv").write_text(words)
     (folder / "data/pos/french.tsv").write_text("".join(f"chat{i}\tN\n\n" for i in range(9)))
     result = run(
-        evaluate, folder / "good.txt", "--data", folder / "data", "--tasks", "categorization,pos-induction"
+        evaluate,
+        *(folder / "good.txt", "--data", folder / "data", "--tasks", "categorization,pos-induction"),
+        "--details",
     )
     assert "* categorization: french: 0 of 9 words have vectors" in result.stdout
     assert "* pos-induction: french: none of its 9 words has a vector" in result.stdout

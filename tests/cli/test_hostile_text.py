@@ -65,10 +65,10 @@ NAME = "no\x1b]0;title\x07\x9b31m\u202e\u200b\nforged"
 
 def test_no_command_prints_a_control_character_raw(command, hostile) -> None:
     for name in WORDS:
-        assert len(lines_of(command, "nn", "v.kv", name, "-n", 3)) == 4
-        assert len(lines_of(command, "analogy", "v.kv", name, WORDS[0], WORDS[1], "-n", 3)) == 4
+        assert len(lines_of(command, "nn", "v.kv", name, "-n", 3)) == 6
+        assert len(lines_of(command, "analogy", "v.kv", name, WORDS[0], WORDS[1], "-n", 3)) == 6
     n = len(WORDS)
-    assert len(lines_of(command, "nn", "v.kv", WORDS[0], "-n", n)) == n
+    assert len(lines_of(command, "nn", "v.kv", WORDS[0], "-n", n)) == n + 2
     for line in lines_of(command, "nn", "v.kv", *WORDS, "--json"):
         assert json.loads(line)["word"] in WORDS
     assert json.loads("\n".join(lines_of(command, "analogy", "v.kv", *WORDS[:3], "-n", n, "--json")))
@@ -127,7 +127,7 @@ def test_words_of_any_length_stay_in_their_line(command, vectors_of) -> None:
     path = vectors_of(words)
     outcome = command("nn", path, "a", "-n", 4)
     assert outcome.code == 0
-    assert len(outcome.out.splitlines()) == 5
+    assert len(outcome.out.splitlines()) == 7
     assert max(map(len, outcome.out.splitlines())) < 500
     assert [entry["word"] for entry in command("nn", path, "a", "-n", 4, "--json").json["neighbours"]]
     outcome = command("nn", path, "c" * 100_000)

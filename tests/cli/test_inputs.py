@@ -173,7 +173,7 @@ def test_look_ups_forgive_capitals_and_say_so(command, vectors_of) -> None:
     vectors = KeyedVectors.load(path)
     with pytest.raises(KeyError, match=r"'Paris' has no vector .* but 'paris' has"):
         vectors["Paris"]
-    with pytest.raises(KeyError, match=r"'Usa' has no vector among the 5 words$"):
+    with pytest.raises(KeyError, match=r"'Usa' has no vector among the 5 words; did you mean 'USA'\?$"):
         vectors.most_similar("Usa")
     assert vectors.known_form("Rome") == "rome"
     assert vectors.known_form("usa") is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -107,3 +109,58 @@ def test_the_choice_of_segmenters_is_named(cawv: Any) -> None:
     pytest.importorskip("icu4py")
     assert cawv("train", "c.txt", *QUICK, "-o", "m", "--tokenizer", "icu").exit_code == 0
     assert "历史" in cawv("attention", "m", "您可以查看页面的历史记录", "--target", "查看").output
+
+
+def test_encodings_and_nested_fields_wherever_text_is_read(command) -> None:
+    lines = ["the cat sat on the mat", "a dog ate the cat", "dogs and cats"] * 20
+    Path("utf16.txt").write_bytes("\n".join(lines).encode("utf-16"))
+    Path("r.jsonl").write_text("".join(json.dumps({"meta": {"text": line}}) + "\n" for line in lines))
+    Path("plain.txt").write_text("\n".join(lines) + "\n")
+    small = ("--vector-size", "8", "--epochs", "1", "--min-count", "1", "--workers", "1", "-q")
+    assert command("train", "plain.txt", *small, "-o", "m").code == 0
+    for name, how in (("utf16.txt", ("--encoding", "utf-16")), ("r.jsonl", ("--field", "meta.text"))):
+        assert command("train", name, *how, *small, "-o", "other").code == 0
+        assert (
+            Path("other/vectors.kv.vectors.npy").read_bytes() == Path("m/vectors.kv.vectors.npy").read_bytes()
+        )
+        assert command("embed", "m", name, *how, "-o", f"{name}.npy", "-q").code == 0
+        assert command("embed", "m", "plain.txt", "-o", "plain.npy", "-q", "--overwrite").code == 0
+        assert Path(f"{name}.npy").read_bytes() == Path("plain.npy").read_bytes()
+        assert command("reembed", "m", name, *how, "-o", f"{name}.model", "-q").code == 0
+        found = command("search", "m", name, *how, "a dog ate", "-n", "1", "-q").out
+        assert found == command("search", "m", "plain.txt", "a dog ate", "-n", "1", "-q").out
+        shutil.rmtree("other")
+
+
+def test_a_malformed_record_is_named_by_its_line_even_when_quiet(command) -> None:
+    Path("r.jsonl").write_text('{"text": "a b c"}\n{"text": "two\\nlines"}\n{bad\n{"text": "d e f"}\n')
+    outcome = command("vocab", "r.jsonl", "--field", "text", "--min-count", "1", "-o", "v.tsv", "-q")
+    assert outcome.code == 0
+    assert "1 of 4 records left out as malformed; the first: line 3 cannot be used" in outcome.err
+
+
+def test_a_compressed_binary_file_in_a_folder_is_left_out(command) -> None:
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text("a b c d\n" * 50)
+    Path("texts/b.bin.gz").write_bytes(gzip.compress(b"\0\1\2\3" * 1000))
+    Path("texts/c.txt.gz").write_bytes(gzip.compress(b"e f g h\n" * 50))
+    outcome = command("vocab", "texts", "-o", "v.tsv")
+    assert outcome.code == 0
+    assert "left out 1 files that are no text" in outcome.err or "left out 1 file" in outcome.err
+    assert Path("v.tsv").read_text().splitlines()[-1].startswith("h\t")
+
+
+def test_outputs_are_compressed_as_their_names_say(command) -> None:
+    Path("c.txt").write_text("new york is big\n" * 50)
+    assert command("vocab", "c.txt", "-o", "v.tsv.gz", "-q").code == 0
+    assert gzip.decompress(Path("v.tsv.gz").read_bytes()).startswith(b"big\t50")
+    small = ("--vector-size", "8", "--epochs", "1", "-q")
+    assert command("train", "c.txt", "--read-vocab", "v.tsv.gz", *small, "-o", "m").code == 0
+    assert (
+        command("phrases", "c.txt", "-o", "p.tsv.gz", "-q", "--threshold", "0", "--min-count", "1").code == 0
+    )
+    assert gzip.decompress(Path("p.tsv.gz").read_bytes())
+    assert command("train", "c.txt", "--phrases", "p.tsv.gz", *small, "-o", "p").code == 0
+    outcome = command("nn", "m", "new", "--json=x.jsonl.gz")
+    assert outcome.code == 2
+    assert "appended" in outcome.err

@@ -182,7 +182,10 @@ def test_a_node_dies(machines, text, tmp_path, monkeypatch, phase) -> None:
     machines.have(3)
 
     def kill(members: Members) -> None:
+        pid = pid_of(members, members.living[1])
         machines.kill(members.living[1].node)
+        with contextlib.suppress(ProcessLookupError):  # an actor may live a little longer than its node
+            os.kill(pid, signal.SIGKILL)
 
     deaths = Deaths(monkeypatch, phase, 1 if phase in ("encoding", "saving") else 3, kill)
     finished, notices = train(text, tmp_path)

@@ -284,11 +284,17 @@ def model(tmp_path):
 def test_nn_command(model, capsys):
     code, out, err = run(["nn", model, "king", "-n", 2], capsys)
     assert (code, err) == (0, "")
-    assert out == "king\n   1  man     0.8165   40\n   2  queen   0.3333  500\n"
+    assert out.splitlines() == [
+        "king",
+        "      word    score  count",
+        "-" * 26,
+        "   1  man    0.8165     40",
+        "   2  queen  0.3333    500",
+    ]
     code, out, err = run(["nn", model, "東京", "-n", 1, "--json"], capsys)
     assert json.loads(out) == {
         "word": "東京",
-        "neighbours": [{"word": "tab\there", "similarity": pytest.approx(0.99995, abs=1e-4)}],
+        "neighbours": [{"word": "tab\there", "score": pytest.approx(0.99995, abs=1e-4)}],
     }
     _, out, _ = run(["nn", model, "東京", "-n", 1], capsys)
     assert "tab\\there" in out
@@ -313,7 +319,7 @@ def test_analogy_command(model, capsys):
     code, out, err = run(["analogy", model, "man", "king", "woman", "-n", 1], capsys)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "man : king = woman : ?"
-    assert out.splitlines()[1].split()[:2] == ["1", "queen"]
+    assert out.splitlines()[3].split()[:2] == ["1", "queen"]
     code, out, _ = run(["analogy", model, "man", "king", "woman", "--method", "mul", "--json"], capsys)
     assert json.loads(out)["answers"][0]["word"] == "queen"
     code, out, err = run(["analogy", model, "mann", "king", "wuman"], capsys)

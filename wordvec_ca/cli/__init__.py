@@ -78,6 +78,12 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; one that there is not gets the nearest that there is."""
         name = args[0]
+        if name == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+            args = [args[1], "--help"]
+            name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f"No such command {name!r}.{nearest(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
@@ -91,7 +97,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(__version__, prog_name="cawv")
+@click.version_option(__version__, "-V", "--version", prog_name="cawv")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def group(ctx: click.Context, debug: bool) -> None:
@@ -191,7 +197,13 @@ def _spelled_as_options(message: str) -> str:
     return message
 
 
+_NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
+"""What the errors of loaders of libraries say where the address space is used up."""
+
+
 def _describe(error: Exception) -> str:
+    if isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES):
+        error = MemoryError(f"of the address space, see ulimit -v; {error}")
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"

@@ -6,7 +6,6 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice, part_option
-from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
 
 
@@ -48,6 +47,7 @@ def command(
     format that export writes. A word without a vector is looked up in lower case too.
     """
     from wordvec_ca.cli.neighbour_table import look_up, neighbour_table, unknown_word
+    from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import KeyedVectors
 
@@ -66,4 +66,4 @@ def command(
     with record_writer(json_to, "a") as write:
         write({"a": a, "b": b, "c": c, "method": method, "answers": found})
     if json_to != "-":
-        show(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))
+        show_styled(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

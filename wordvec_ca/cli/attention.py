@@ -69,7 +69,7 @@ def _place(tokens: list[str], target: str, lowercase: bool) -> int:
 
 
 def _table(weights: Any, target: str) -> str:
-    from wordvec_ca.cli.neighbour_table import cell, width
+    from wordvec_ca.cli.terminal import cell, width
 
     shown = [cell(w.word) for w in weights]
     widest = max(map(width, shown))
@@ -93,7 +93,7 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from wordvec_ca.cli.neighbour_table import cell
+    from wordvec_ca.cli.terminal import cell
     from wordvec_ca.files import atomic_file
 
     by_part = [[w for w in weights if w.weight is not None and w.part == name] for name in names]

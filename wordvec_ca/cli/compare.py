@@ -16,6 +16,21 @@ from wordvec_ca.cli.evaluation_options import (
 from wordvec_ca.cli.json_output import NAMES, record_writer
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
+
+COLUMNS = (
+    Column("model name"),
+    Column("task"),
+    Column("dataset"),
+    Column("metric", spare=3),
+    Column("baseline", right=True),
+    Column("model", right=True),
+    Column("difference", right=True, spare=1),
+    Column("95 % interval", right=True, spare=2),
+    Column("p (Holm)", right=True, spare=4),
+    Column("n", right=True, spare=5),
+    Column("verdict"),
+)
 
 
 @click.command("compare", cls=EvaluationCommand)
@@ -50,17 +65,13 @@ def command(
         Report,
         common_words,
         compare,
-        comparison_table,
+        comparison_remarks,
+        comparison_rows,
         plan,
-        report_lines,
         reports_in,
         run,
     )
     from wordvec_ca.vectors import KeyedVectors
-
-    def tell(line: str) -> None:
-        if not quiet:
-            say(line)
 
     jobs, _ = plan(tasks, folder=folder, files=files_of(files))
     faults: list[str] = []
@@ -81,12 +92,15 @@ def command(
     def reports(path: Path) -> list[Report]:
         if path.suffix in NAMES:
             return reports_in(path)
-        tell(str(path))
+        if not quiet:
+            say(path)
         found = []
         options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
         vectors = KeyedVectors.load(path)
         for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
-            tell(report_lines(report))
+            tell("")
+            if not quiet:
+                say(f"{report.task} {report.dataset}: {report.headline} {report.value:.3f}")
             found.append(report)
         return found
 
@@ -110,10 +124,11 @@ def command(
             n_judged += 1
         return path
 
-    with record_writer(json_to, "task", array=True) as write:
+    with record_writer(json_to, "task", array=True) as write, status(quiet) as tell:
         readable = each((baseline, *models), look_at_words)  # before any is judged
         if common is not None and n_judged > 1:
-            tell(f"{len(common):,} words are common to all {n_judged} models")
+            if not quiet:
+                say(f"{len(common):,} words are common to all {n_judged} models")
         else:
             common = None
         first, *others = each(readable, reports)
@@ -122,7 +137,14 @@ def command(
         differences = compare(first, others, refused=lambda error: faults.append(str(error)))
         for difference in differences:
             write(difference.to_dict())
+        tell("")
         if differences and json_to != "-":
-            show(comparison_table(differences))
+            several = len({difference.model for difference in differences}) > 1
+            rows = [row if several else ("", *row[1:]) for row in comparison_rows(differences)]
+            columns = [column if several or i else Column("") for i, column in enumerate(COLUMNS)]
+            show_styled(table(columns, rows))
+            columns_wide = terminal_width() or 100
+            remarks = comparison_remarks(differences).split("\n")
+            show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))
     if faults:
         raise DataError("\n* ".join([f"{len(faults)} could not be compared", *dict.fromkeys(faults)]))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.options import Choice, encoding_option, field_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -25,6 +25,8 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@field_option
+@encoding_option
 @vectorizer_options
 def command(
     model: str,
@@ -36,6 +38,8 @@ def command(
     dtype: str,
     overwrite: bool,
     quiet: bool,
+    field: str | tuple[str, ...] | None,
+    encoding: str | None,
     **options: Any,
 ) -> None:
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
@@ -56,13 +60,14 @@ def command(
         check_output(save_fit, overwrite=True, files=FIT_FILES)
     vectors = KeyedVectors.load(model)
     inputs = Inputs()
-    files = inputs.texts(sentences)
+    text: dict[str, Any] = {"field": field, "encoding": encoding}
+    files = inputs.texts(sentences, **text)
     inputs.check_some(files)
-    lines = TextLines(files)
+    lines = TextLines(files, **text)
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:
-        vectorizer = make_vectorizer(vectors, **options).fit(TextLines(fit) if fit else lines)
+        vectorizer = make_vectorizer(vectors, **options).fit(TextLines(fit, **text) if fit else lines)
     if save_fit:
         vectorizer.save(save_fit)
     covered = Coverage()

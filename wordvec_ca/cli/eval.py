@@ -16,6 +16,7 @@ from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import part_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, styled, terminal_width, wrapped
 
 
 @click.command("eval", cls=EvaluationCommand)
@@ -34,6 +35,7 @@ from wordvec_ca.cli.paths import ExistingPath
 @click.option(
     "--items", is_flag=True, help="With --json: write the outcome of every item, for `cawv compare`."
 )
+@click.option("--details", is_flag=True, help="All figures of each set, notes, and how it was measured.")
 def command(
     model: Path,
     tasks: list[str] | None,
@@ -47,12 +49,14 @@ def command(
     counts: str | None,
     part: str | None,
     items: bool,
+    details: bool,
     **files: Any,
 ) -> None:
     """Say how good the vectors in MODEL are, for syntax and for semantics.
 
     MODEL is a model directory, or vectors in word2vec, GloVe, gensim or safetensors format. Every figure
-    comes with a 95 % interval, the number of items and the share of them that the vocabulary covers.
+    comes with a 95 % interval, the number of items and the share of them that the vocabulary covers. A
+    summary of at most five lines ends the output.
 
     Without data the sets that come inside gensim are used; for every task that cannot run the output names
     the file it needs and where to get it. Each result is printed as it comes; a set that cannot be read is
@@ -60,18 +64,23 @@ def command(
     """
     from wordvec_ca.corpus import Vocab
     from wordvec_ca.errors import DataError
-    from wordvec_ca.eval import CONTROLS, Report, control, plan, report_lines, report_remarks, run
+    from wordvec_ca.eval import (
+        CONTROLS,
+        Report,
+        control,
+        plan,
+        report_remarks,
+        report_rows,
+        run,
+        summary_lines,
+    )
     from wordvec_ca.sentences import WordCounts
     from wordvec_ca.vectors import KeyedVectors
-
-    def tell(line: str) -> None:
-        if not quiet:
-            say(line)
 
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
-    with record_writer(json_to, "model", array=True) as write:
+    with record_writer(json_to, "model", array=True) as write, status(quiet) as tell:
         vectors = KeyedVectors.load(model)
         if part is not None:
             vectors = vectors.part(part)
@@ -81,16 +90,28 @@ def command(
             vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
         name = str(model) if part is None else f"{model} part {part}"
         options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
-        widths = max(len(job.task) for job in jobs), max(len(job.dataset) for job in jobs)
+        table = Table(
+            [
+                Column("task", max(len(job.task) for job in jobs)),
+                Column("dataset", max(len(job.dataset) for job in jobs)),
+                Column("metric", 22 if details else 9, spare=0 if details else 2),
+                Column("value", 6, right=True),
+                Column("95 % interval", 16, right=True),
+                Column("n", 7, right=True, spare=3),
+                Column("coverage", right=True, spare=1),
+                *([Column("seconds", right=True, spare=4)] if details else []),
+            ]
+        )
         reports: list[Report] = []
 
         def print_report(report: Report) -> None:
             write(report.to_dict(items=items))
+            tell("")
             if json_to != "-":
                 if not reports or report.model != reports[-1].model:
-                    title = f"\n{report.model}\n" if reports else ""
-                    show(title + report_lines(None, *widths))
-                show(report_lines(report, *widths))
+                    show_styled((f"\n{cell(report.model)}\n" if reports else "") + table.head())
+                for row in report_rows([report])[: None if details else 1]:
+                    show_styled(table.row(row))
             reports.append(report)
 
         for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
@@ -105,9 +126,31 @@ def command(
                 print_report(report)
     left_out = "\n".join(["", "Not run:", *(f"* {entry}" for entry in missing)]) if missing else ""
     if json_to == "-":
-        tell(left_out.lstrip())
+        if left_out and not quiet:
+            say(left_out.lstrip())
     else:
-        show(f"\n{report_remarks(reports)}" + (f"\n{left_out}" if left_out else ""))
+        if details:
+            show(f"\n{report_remarks(reports)}")
+        _show_summary(
+            name, summary_lines([report for report in reports if report.model == name]), reports, details
+        )
+        if left_out:
+            show(left_out)
     failed = [str(entry) for entry in missing if entry.failed]
     if failed:
         raise DataError("\n* ".join([f"{len(failed)} of {len(jobs)} sets could not be run", *failed]))
+
+
+def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:
+    """Show the summary, and which notes and figures there are beside it."""
+    columns = terminal_width() or 100
+    show_styled(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
+    for line in lines:
+        show("\n  ".join(wrapped(line, columns - 2)))
+    for note in dict.fromkeys(report.details.get("language", "") for report in reports):
+        if note:
+            show(f"Note: {note}")
+    if not details:
+        n_notes = sum(len(report.notes) for report in reports)
+        notes = f"{n_notes} notes, " if n_notes > 1 else "a note, " if n_notes else ""
+        show_styled(styled(f"More: {notes}other figures and how it was measured, with --details", "aside"))

@@ -10,10 +10,11 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.task_specs import TASK_SPECS
 
 
 class EvaluationCommand(JsonCommand):
-    """A command with an option for the files of each task; the table of tasks is read when it is used."""
+    """A command with an option for the files of each task."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of the tasks before those that every command has."""
@@ -26,7 +27,7 @@ class EvaluationCommand(JsonCommand):
                 metavar="FILE",
                 help=f"To {task.summary}: {task.files}.",
             )
-            for name, task in _tasks().items()
+            for name, task in TASK_SPECS.items()
         ]
         return [*params[:-1], *of_tasks, *params[-1:]]
 
@@ -66,13 +67,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def files_of(options: dict[str, Any]) -> dict[str, list[Path]]:
     """Return the files that were given, by task."""
-    return {name: list(options.get(name.replace("-", "_")) or ()) for name in _tasks()}
-
-
-def _tasks() -> dict[str, Any]:
-    from wordvec_ca.eval import TASKS
-
-    return TASKS
+    return {name: list(options.get(name.replace("-", "_")) or ()) for name in TASK_SPECS}
 
 
 def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -90,6 +85,6 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
         return None
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names or [""]:
-        if name not in _tasks():
-            raise click.BadParameter(f"{name!r} is no task; the tasks are {', '.join(_tasks())}")
+        if name not in TASK_SPECS:
+            raise click.BadParameter(f"{name!r} is no task; the tasks are {', '.join(TASK_SPECS)}")
     return list(dict.fromkeys(names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,18 +10,69 @@ import click
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.terminal import show_styled, styled
+from wordvec_ca.quantities import counted, duration, size
 
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
 @click.argument("model", required=False, type=ExistingPath())
+@click.option("--all", "everything", is_flag=True, help="The complete record, not only what people ask for.")
 @json_option("The complete record.")
-def command(model: str | None, json_to: str | None) -> None:
+def command(model: str | None, everything: bool, json_to: str | None) -> None:
     """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
     record = _installation() if model is None else _model(model)
     with record_writer(json_to, next(iter(record)), indent=2) as write:
         write(record)
     if json_to == "-":
         return
+    if model is None or everything or "config" not in record:
+        _show_record(record)
+        return
+    from wordvec_ca.files import terminal_text
+
+    told = _in_short(model, record)
+    width = max(map(len, told))
+    for name, text in told.items():
+        show_styled(f"{styled(name.ljust(width), 'heading')}  {terminal_text(text)}")
+    show_styled(styled(f"\nMore: cawv info {model} --all", "aside"))
+
+
+def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
+    """Return what people ask of a model, in at most ten lines."""
+    config, corpus, timings = (record.get(name) or {} for name in ("config", "corpus", "timings"))
+    losses = [loss for loss in record.get("loss_by_epoch") or [] if loss is not None]
+    held_out = [loss for loss in record.get("valid_loss_by_epoch") or [] if loss is not None]
+    n_bytes = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
+    trained = float(record.get("trained_fraction", 1))
+    text = f"{corpus.get('raw_tokens', record.get('raw_tokens', 0)):,} tokens"
+    if "files" in corpus:
+        text += f" in {counted(corpus['files'], 'files')}"
+    if named := (record.get("settings") or {}).get("corpus"):
+        text += f": {named if isinstance(named, str) else ', '.join(named)}"
+    learning = f"{config.get('epochs')} epochs, window {config.get('window')}, seed {config.get('seed')}"
+    told = {
+        "model": str(config.get("model")) + (" with n-grams" if config.get("subwords") else ""),
+        "words": f"{record['words']:,} x {record['dimensions']} dimensions; each occurs "
+        f"{config.get('min_count')} times or more",
+        "size": f"{size(n_bytes)} on disk",
+        "text": text,
+        "training": learning if trained >= 1 else f"{learning}; ended after {trained:.1%}",
+        "loss": " -> ".join(f"{loss:.4f}" for loss in dict.fromkeys((losses[0], losses[-1])))
+        if losses
+        else "-",
+        "held-out loss": f"{held_out[-1]:.4f}" if held_out else "",
+        "made": f"{str(record.get('started', '-'))[:16].replace('T', ' ')}, trained in "
+        f"{duration(timings.get('training_seconds', float('nan')))}, by cawv {record.get('version', '-')}",
+        "changes": str(len(record.get("changes") or [])) if record.get("changes") else "",
+        "again": f"cawv train --config {model}/run.toml -o NEW"
+        if (Path(model) / "run.toml").exists()
+        else str(record.get("command") or "from Python"),
+    }
+    return {name: text for name, text in told.items() if text}
+
+
+def _show_record(record: dict[str, Any]) -> None:
+    """Print a record with all that is in it."""
     from wordvec_ca.files import terminal_text
 
     record = {terminal_text(name): value for name, value in record.items()}

@@ -42,11 +42,11 @@ class Inputs:
         if not results:
             raise DataError("\n".join(self.not_run))
 
-    def texts(self, names: Iterable[str]) -> list[str]:
+    def texts(self, names: Iterable[str], **options: Any) -> list[str]:
         """Return the files that names, folders and patterns stand for, without those that cannot be read.
 
         Each file is read to its end, for only then is it known whether it can be read; a single one is left
-        to the command.
+        to the command. The options are those of `wordvec_ca.text.TextFiles`.
         """
         from wordvec_ca.text import TextFiles, find_files
 
@@ -56,7 +56,7 @@ class Inputs:
 
         def read(file: str) -> str:
             if file != "-":
-                for _ in TextFiles([file]).pieces():
+                for _ in TextFiles([file], **options).pieces():
                     pass
             return file
 

@@ -136,8 +136,12 @@ def record_writer(
 
 def _check(name: str, first: str) -> None:
     """Raise a usage error, before the work, if a file cannot be written or holds something else."""
+    from wordvec_ca.files import compression_suffix
+
     path, fault = Path(name), ""
-    if path.is_dir():
+    if compression_suffix(path):
+        fault = "would be compressed, and records are appended to it one by one"
+    elif path.is_dir():
         fault = "is a directory"
     elif not path.absolute().parent.is_dir():
         fault = f"cannot be written: {str(path.parent)!r} is not a directory"

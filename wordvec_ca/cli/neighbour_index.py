@@ -29,12 +29,17 @@ def rows_of(model: str) -> np.ndarray:
     return KeyedVectors.load(model).vectors
 
 
-def opened(model: str | os.PathLike[str], vectors: np.ndarray, words: list[str] | None = None) -> Any:
-    """Return the index of a model."""
+def opened(
+    model: str | os.PathLike[str],
+    vectors: np.ndarray,
+    words: list[str] | None = None,
+    folder: str | None = None,
+) -> Any:
+    """Return the index of a model: in its usual place, or in the folder that is given."""
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import ApproximateNeighbours
 
-    place = index_of(model)
+    place = index_of(model) if folder is None else Path(folder)
     if not place.exists():
         raise DataError(f"there is no index of {os.fspath(model)!r}: make one with cawv index {model}")
     return ApproximateNeighbours.load(place, vectors, words=words)

@@ -6,8 +6,8 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import part_option
-from wordvec_ca.cli.output import say, show
-from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.output import say
+from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 
 @click.command(name="nn", cls=JsonCommand, short_help="Nearest neighbours of words.")
@@ -22,6 +22,9 @@ from wordvec_ca.cli.paths import ExistingPath
 )
 @part_option
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")
+@click.option(
+    "--index", type=INPUT, metavar="DIR", help="Use this index, which cawv index -o has made elsewhere."
+)
 @json_option("A JSON object a word.")
 def command(
     model: str,
@@ -30,6 +33,7 @@ def command(
     restrict_vocab: int | None,
     part: str | None,
     approximate: bool,
+    index: str | None,
     json_to: str | None,
 ) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
@@ -40,15 +44,17 @@ def command(
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.cli.neighbour_table import each_word, look_up, neighbour_table, unknown_word
+    from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import KeyedVectors
 
+    approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
-        raise click.UsageError("--approximate excludes --restrict-vocab and --part")
+        raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
     vectors = KeyedVectors.load(model)
     if part is not None:
         vectors = vectors.part(part)
-    indexer = opened(model, vectors.vectors, vectors.index_to_key) if approximate else None
+    indexer = opened(model, vectors.vectors, vectors.index_to_key, index) if approximate else None
     if indexer is None and restrict_vocab is None and part is None:
         offer(model, len(vectors))
     failed = False
@@ -66,11 +72,11 @@ def command(
                 say(f"Error: {error}")
                 failed = True
                 continue
-            answers = [{"word": other, "similarity": round(score, 6)} for other, score in neighbours]
+            answers = [{"word": other, "score": round(score, 6)} for other, score in neighbours]
             given = {} if known == word else {"given": word}
             write({"word": known, **given, "neighbours": answers})
             if json_to != "-":
-                show(separator + neighbour_table(vectors, known, neighbours))
+                show_styled(separator + neighbour_table(vectors, known, neighbours))
                 separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)

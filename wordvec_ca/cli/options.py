@@ -86,12 +86,12 @@ field_option = click.option(
     metavar="NAME",
     multiple=True,
     callback=_one_or_more,
-    help="CORPUS is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each.  May be given "
-    "several times.  [default: plain text]",
+    help="The text is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each; a.b is the "
+    "field b of an object a.  May be given several times.  [default: plain text]",
 )
 
 encoding_option = click.option(
-    "--encoding", metavar="NAME", help="Of CORPUS: cp1252, gb18030, utf-16 ...  [default: UTF-8]"
+    "--encoding", metavar="NAME", help="Of the text: cp1252, gb18030, utf-16 ...  [default: UTF-8]"
 )
 count_memory_option = click.option(
     "--count-memory",

@@ -7,6 +7,7 @@ control character of it reaches the terminal (see `wordvec_ca.files.control_char
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import Any
 
 import click
@@ -26,8 +27,17 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 def say(text: object) -> None:
     """Write a message to standard error, and a newline; that nobody reads it is no failure."""
+    shown = _harmless(str(text))
+    kind, colon, rest = shown.partition(":")
+    if colon and kind in ("Error", "Warning"):
+        from wordvec_ca.cli.terminal import styled
+
+        shown = styled(kind + colon, kind.lower(), sys.stderr) + rest
     with contextlib.suppress(OSError):
-        click.echo(_harmless(str(text)), err=True)
+        sys.stderr.write(
+            shown + "\n"
+        )  # click.echo would write past a bar, which puts it on a line of its own
+        sys.stderr.flush()
 
 
 def _harmless(text: str) -> str:

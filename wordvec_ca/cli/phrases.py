@@ -92,7 +92,7 @@ def command(
         )
     save_phrases(output, found, before)
     if not quiet:
-        from wordvec_ca.cli.neighbour_table import cell
+        from wordvec_ca.cli.terminal import cell
 
         best = ", ".join(cell(" ".join(phrase.words)) for phrase in found[:5])
         say(f"{output}: {len(found):,} phrases{f', such as {best}' if best else ''}")

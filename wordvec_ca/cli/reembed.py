@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import Choice, threads_option, tokenizer_of_model_option
+from wordvec_ca.cli.options import (
+    Choice,
+    encoding_option,
+    field_option,
+    threads_option,
+    tokenizer_of_model_option,
+)
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 
@@ -46,6 +53,8 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 )
 @tokenizer_of_model_option
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
+@field_option
+@encoding_option
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
@@ -61,6 +70,8 @@ def command(
     counts_only: bool,
     tokenizer: str | None,
     lowercase: bool | None,
+    field: str | tuple[str, ...] | None,
+    encoding: str | None,
     workers: int | None,
     overwrite: bool,
     quiet: bool,
@@ -104,9 +115,10 @@ def command(
     parts, n_made = inputs.each(counted, lambda path: WordCounts.load(path, words=vectors.index_to_key)), 0
     if texts:
         options = text_options(vectors, tokenizer, lowercase)
-        files = inputs.texts(texts)
+        source: dict[str, Any] = {"field": field, "encoding": encoding}
+        files = inputs.texts(texts, **source)
         if files:
-            table, n_lines = text_words(files, workers=workers, **options)
+            table, n_lines = text_words(files, workers=workers, **options, **source)
             if not (counted or counts_only):
                 n_rows, vectors = len(vectors), with_rows_for(vectors, table)
                 n_made = len(vectors) - n_rows

@@ -28,7 +28,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     words, the command that made it and its whole configuration: one file that asks for nothing elsewhere.
     """
     from wordvec_ca.errors import DataError
-    from wordvec_ca.files import atomic_file
+    from wordvec_ca.files import atomic_file, compress_by_suffix
     from wordvec_ca.report import render
 
     if not (model / "config.json").is_file() or not _is_of_a_run(model):
@@ -42,7 +42,10 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
         return
     place = model / "report.html" if output is None else Path(output)
     ours = output is None  # MODEL may come from somebody who put a link there
-    with atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as file:
+    with (
+        atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as plain,
+        compress_by_suffix(plain, place) as file,
+    ):
         file.write(page)
     show(place)
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.options import Choice, encoding_option, field_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
+from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, terminal_width, wrapped
+
+PROMPT = "search> "
+LINES = 3
+"""Lines of a sentence that are shown on a terminal."""
 
 
 @click.command(name="search", cls=JsonCommand, short_help="Sentences of a text nearest to a query.")
@@ -34,6 +41,8 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
 @json_option("A JSON object a query.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the result.")
+@field_option
+@encoding_option
 @vectorizer_options
 def command(
     model: str,
@@ -46,12 +55,17 @@ def command(
     approximate: bool,
     json_to: str | None,
     quiet: bool,
+    field: str | tuple[str, ...] | None,
+    encoding: str | None,
     **options: Any,
 ) -> None:
     """Print the lines of CORPUS nearest to each QUERY, with their cosines and line numbers.
 
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
-    options change. Without QUERY, queries are read from standard input, one a line.
+    options change. Without QUERY, queries are read from standard input, one a line; a person is prompted.
+
+    On a terminal each sentence has its rank, and words of the query are marked. Elsewhere a line is the
+    cosine, the line number and the sentence, with tabs between them.
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.errors import DataError
@@ -64,7 +78,9 @@ def command(
         "corpus": _state(corpus),
         "model": _state(model),
         "dtype": dtype,
-        "options": {name: value for name, value in options.items() if value is not None},
+        "options": {name: value for name, value in options.items() if value is not None}
+        | ({"field": list(field) if isinstance(field, tuple) else field} if field else {})
+        | ({"encoding": encoding} if encoding else {}),
     }
     vectors = KeyedVectors.load(model)
     found = None
@@ -75,9 +91,12 @@ def command(
             say(f"{place} is of another text, model or choice of options: indexing again")
     if found is None:
         began = time.perf_counter()
-        lines = TextLines([corpus])
-        vectorizer = make_vectorizer(vectors, **options).fit(lines)
-        found = SearchIndex.build(lines, vectorizer, place, dtype=dtype, source=source)
+        lines = TextLines([corpus], field=field, encoding=encoding)
+        with status(quiet or not is_terminal(sys.stderr)) as tell:
+            learning = _Told(lines, tell, f"learning from {corpus}")
+            vectorizer = make_vectorizer(vectors, **options).fit(learning)
+            indexing = _Told(lines, tell, f"indexing {corpus}")
+            found = SearchIndex.build(indexing, vectorizer, place, dtype=dtype, source=source)
         if not quiet:
             say(f"{vectorizer.coverage_}")
             say(f"indexed in {time.perf_counter() - began:.1f} s: {place}")
@@ -86,7 +105,7 @@ def command(
         offer(place, len(found))
     failed = False
     with record_writer(json_to, "query") as write:
-        for given in query or filter(None, map(str.strip, sys.stdin)):
+        for given in query or _typed():
             began = time.perf_counter()
             text = _known_words(found.vectorizer, vectors, given)
             try:
@@ -99,16 +118,80 @@ def command(
             rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
             write({"query": text, "hits": rows})
             if json_to != "-":
-                if len(query) != 1:
+                if len(query) != 1 and not _is_prompted(query):
                     show(terminal_text(given))
-                for hit in hits:
-                    show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
+                width = terminal_width()
+                for rank, hit in enumerate(hits, 1):
+                    if width is None:
+                        show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
+                    else:
+                        show_styled(_shown(rank, hit, text, width))
             if not quiet:
                 say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
             if not hits:
                 say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
     if failed:
         raise click.exceptions.Exit(1)
+
+
+class _Told:
+    """Sentences that can be read several times, and say how many have been read."""
+
+    def __init__(self, sentences: Iterable[str], tell: Any, what: str) -> None:
+        self._sentences, self._tell, self._what = sentences, tell, what
+
+    def __iter__(self) -> Iterator[str]:
+        for number, sentence in enumerate(self._sentences):
+            if number % 10_000 == 0:
+                self._tell(f"{self._what}: {number:,} sentences")
+            yield sentence
+
+
+def _is_prompted(query: tuple[str, ...]) -> bool:
+    """Return whether a person types the queries."""
+    return not query and is_terminal(sys.stdin)
+
+
+def _typed() -> Iterator[str]:
+    """Yield the queries on standard input; a person gets a prompt, with the keys of a shell."""
+    if not is_terminal(sys.stdin):
+        yield from filter(None, map(str.strip, sys.stdin))
+        return
+    import contextlib
+
+    with contextlib.suppress(ImportError):  # not on every system
+        import readline  # noqa: F401
+    say("Type a query; Ctrl-D ends.")
+    while True:
+        try:
+            given = input(PROMPT).strip()
+        except EOFError:
+            say("")
+            return
+        if given:
+            yield given
+
+
+def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
+    """Return a sentence for a terminal: rank, cosine and line, then the text with the words of the query."""
+    from wordvec_ca.files import terminal_text
+
+    words = set(re.findall(r"\w+", query.casefold()))
+    lines = wrapped(terminal_text(hit.text), columns - 6)
+    if len(lines) > LINES:
+        hits = [sum(word in words for word in re.findall(r"\w+", line.casefold())) for line in lines]
+        sums = [sum(hits[i : i + LINES]) for i in range(len(lines) - LINES + 1)]
+        begin = max(range(len(sums)), key=sums.__getitem__)
+        end = begin + LINES
+        before, after = "… " if begin else "", " …" if end < len(lines) else ""
+        lines = lines[begin:end]
+        lines[0], lines[-1] = before + lines[0], lines[-1] + after
+
+    def marked(match: re.Match[str]) -> str:
+        return styled(match[0], "match") if match[0].casefold() in words else match[0]
+
+    head = f"{rank:>3}  {hit.score:.4f}  " + styled(f"line {hit.row + 1:,}", "aside")
+    return "\n".join([head, *("     " + re.sub(r"\w+", marked, line) for line in lines)])
 
 
 def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:

@@ -18,6 +18,7 @@ from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
 from wordvec_ca.model_specs import models_with_option
+from wordvec_ca.quantities import counted
 
 
 @cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
@@ -432,13 +433,19 @@ def _summary(model: Any, output: str) -> str:
     if corpus["cut_tokens"]:
         lines.append(f"{corpus['cut_tokens']:,} cuts in tokens of more than 1,000 bytes")
     if not (Path(output) / "vectors.kv").exists():
-        lines.append(f"no gensim here, so no index for it; later: cawv export {output} --format gensim")
+        from wordvec_ca.vectors import why_no_gensim
+
+        why = why_no_gensim() or "it was not there when the model was saved"
+        lines.append(
+            f"no index for gensim, which cannot be used here ({why}); later: cawv export {output} "
+            "--format gensim"
+        )
     return "\n".join(lines)
 
 
 def records_report(records: dict[str, int]) -> list[str]:
     """Return a line that tells what was met in JSON lines and dumps, if there were any."""
-    return [", ".join(f"{n:,} {what}" for what, n in records.items())] if records else []
+    return [", ".join(counted(n, what) for what, n in records.items())] if records else []
 
 
 def default_output(corpus: tuple[str, ...], model: str) -> str:

@@ -17,6 +17,7 @@ from wordvec_ca.cli.options import (
 )
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.quantities import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats
@@ -91,7 +92,7 @@ def _summary(n_words: int, stats: CorpusStats, output: str) -> None:
     share = stats.kept_tokens / max(stats.raw_tokens, 1)
     say(f"{output}: {n_words:,} words that cover {share:.1%} of the tokens")
     if stats.records:
-        say(", ".join(f"{n:,} {what}" for what, n in stats.records.items()))
+        say(", ".join(counted(n, what) for what, n in stats.records.items()))
     if stats.repaired_utf8:
         say(
             f"{stats.repaired_utf8:,} invalid UTF-8 sequences read as U+FFFD, first in {stats.first_repaired}"

@@ -18,7 +18,7 @@ from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source
 from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.files import atomic_file
+from wordvec_ca.files import atomic_file, compress_by_suffix
 
 SCORINGS = ("word2phrase", "npmi")
 THRESHOLDS = {"word2phrase": 100.0, "npmi": 0.5}
@@ -129,7 +129,7 @@ def save_phrases(
     lines = [f"{' '.join(words)}\t{score:.6g}\t{times}\n" for words, score, times in found]
     new = {phrase.words for phrase in found}
     lines += [f"{' '.join(words)}\n" for words in (before.sequences if before else []) if words not in new]
-    with atomic_file(path) as file:
+    with atomic_file(path) as plain, compress_by_suffix(plain, path) as file:
         file.write("".join(lines).encode("utf-8"))
 
 

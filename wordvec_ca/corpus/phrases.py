@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import open_by_content
 from wordvec_ca.kernels import PhraseTable
 
 LONGEST_PHRASE = 32
@@ -65,7 +65,8 @@ class Phrases:
         """
         name = os.fspath(path)
         try:
-            text = Path(path).read_bytes().decode("utf-8-sig")
+            with open_by_content(path) as stream:
+                text = stream.read().decode("utf-8-sig")
         except OSError as error:
             raise DataError(f"cannot read the phrases {name!r}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, escape_lines, read_words
+from wordvec_ca.files import atomic_file, compress_by_suffix, escape_lines, read_words
 
 
 class NothingLeft(DataError):
@@ -195,7 +195,7 @@ class Vocab:
 def save_lines(path: str | os.PathLike[str], lines: Iterable[bytes]) -> None:
     """Write a vocabulary file from pieces of it (see `Vocab.save`)."""
     try:
-        with atomic_file(path) as file:
+        with atomic_file(path) as plain, compress_by_suffix(plain, path) as file:
             for piece in lines:
                 file.write(piece)
     except OSError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files.compression import open_by_content
 from wordvec_ca.files.escapes import unescape
 
 _REGULAR = re.compile(rb"(?:[^\t\n\r]+\t[0-9]{1,15}\n)*+")  # no count above the largest
@@ -41,7 +41,8 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     """
     name = os.fspath(path)
     try:
-        data = Path(path).read_bytes()
+        with open_by_content(path) as stream:
+            data = stream.read()
     except OSError as error:
         raise DataError(f"cannot read the vocabulary {name}: {error.strerror or error}") from error
     regular = _REGULAR.fullmatch(data) is not None

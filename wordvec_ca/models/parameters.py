@@ -40,6 +40,7 @@ from wordvec_ca.vectors import (
     check_ngrams,
     gensim_is_installed,
     logits_by_part,
+    telling_words,
     write_gensim_index,
 )
 
@@ -112,7 +113,7 @@ class EmbeddingModel:
             ("window", self.config.window),
             ("epochs", self.config.epochs),
             ("tokens of the corpus", self.vocab.raw_tokens),
-            ("first words", ", ".join(self.vocab.words[:10])),
+            ("some words", ", ".join(telling_words(self.vocab.words, 10))),
         ]
         if self.record:
             rows.append(("trained", f"{self.record.get('trained_fraction', 0.0):.1%}"))

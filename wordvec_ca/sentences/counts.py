@@ -229,16 +229,25 @@ def text_words(
     lowercase: bool = True,
     workers: int | None = None,
     progress: Any = None,
+    field: str | tuple[str, ...] | None = None,
+    encoding: str | None = None,
 ) -> tuple[dict[str, int], int]:
     """Return how often each word stands in text files, the most frequent first, and how many lines there are.
 
-    Parameters and errors are those of `count_text`.
+    Parameters and errors are those of `count_text`; ``field`` and ``encoding`` are those of `TextOptions`.
     """
     from wordvec_ca.corpus import TextOptions, count_corpus
 
     vocab, stats = count_corpus(
         corpus,
-        TextOptions(min_count=1, tokenizer=tokenizer, lowercase=lowercase, workers=workers),
+        TextOptions(
+            min_count=1,
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            workers=workers,
+            field=field,
+            encoding=encoding,
+        ),
         progress=progress,
     )
     return dict(zip(vocab.words, vocab.counts.tolist(), strict=True)), stats.lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 
@@ -13,6 +13,10 @@ class TextLines:
     ----------
     paths : iterable of path
         What :func:`wordvec_ca.text.find_files` takes: files, also compressed, directories, patterns, ``-``.
+    field : str or sequence of str, optional
+        The files are JSON lines or tables: read these fields of each record (``a.b``: of its object a).
+    encoding : str, optional
+        Of the files; by default UTF-8.
 
     Attributes
     ----------
@@ -20,10 +24,18 @@ class TextLines:
         Lines, in the last reading, that were not UTF-8 and were read with U+FFFD in place of the bad bytes.
     """
 
-    def __init__(self, paths: Iterable[str | Path]) -> None:
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        field: str | Sequence[str] | None = None,
+        encoding: str | None = None,
+    ) -> None:
         from wordvec_ca.text import find_files
 
         self.files = find_files(paths)
+        self.field = field
+        self.encoding = encoding
         self.repaired = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -32,7 +44,7 @@ class TextLines:
 
         self.repaired = 0
         rest = b""
-        for piece in TextFiles(self.files).pieces():
+        for piece in TextFiles(self.files, self.field, encoding=self.encoding).pieces():
             lines = (rest + piece).split(b"\n")
             rest = lines.pop()
             for line in lines:

@@ -43,7 +43,10 @@ def field_texts(
                 raise ValueError(f"it has more than {LONGEST_RECORD:,} bytes")
             record = json.loads(from_utf8(line))
         except (ValueError, RecursionError) as error:
-            texts.malformed(f"line {number} cannot be used: {error}")
+            why = str(error)
+            if isinstance(error, json.JSONDecodeError):  # whose own line is always 1
+                why = f"{error.msg} (column {error.colno})"
+            texts.malformed(f"line {number} cannot be used: {why}")
             continue
         if text := texts.of(record, f"line {number}"):
             yield text

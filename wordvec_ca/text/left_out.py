@@ -11,6 +11,9 @@ import stat
 import warnings
 from collections.abc import Collection
 
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import compression_of, open_by_content
+
 OURS = ({"vectors.kv.vectors.npy"}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
 """Files by which cawv knows its folders: models, encoded texts, search indexes, unfinished runs."""
 
@@ -61,7 +64,18 @@ def is_no_text(path: str) -> bool:
             head = file.read(HEAD)
     except OSError:
         return False
+    if compression_of(path) is not None:
+        head = _decompressed_head(path)
     return head.startswith(NO_TEXT) or (b"\0" in head and not head.startswith(READABLE))
+
+
+def _decompressed_head(path: str) -> bytes:
+    """Return how the content of a compressed file begins; nothing if it is damaged."""
+    try:
+        with open_by_content(path) as stream:
+            return stream.read(HEAD)
+    except (DataError, OSError, ImportError):
+        return b""
 
 
 def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:

@@ -29,6 +29,16 @@ def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return names
 
 
+def _value(record: Mapping[str, Any], field: str) -> Any:
+    """Return a field of a record; of ``a.b``, where there is no such field, the field b of its object a."""
+    if field in record or "." not in field:
+        return record.get(field)
+    value: Any = record
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
 class RecordTexts:
     r"""What records give as text: each field a line, line ends within it end lines.
 
@@ -49,7 +59,8 @@ class RecordTexts:
         self.records = records
         self._found: Counter[str] = Counter()
         self._read = 0
-        self._first = ""
+        self._n_malformed = 0
+        self._first = self._first_malformed = ""
 
     def of(self, record: Any, where: str) -> bytes | None:
         """Return the text of a record, with line ends; None if it has none.
@@ -68,7 +79,7 @@ class RecordTexts:
             return None
         texts = []
         for field in self.fields:
-            text = record.get(field)
+            text = _value(record, field)
             if text is None:
                 continue
             if not isinstance(text, str):
@@ -93,6 +104,8 @@ class RecordTexts:
 
     def _malformed(self, why: str) -> None:
         self.records["malformed records"] += 1
+        self._n_malformed += 1
+        self._first_malformed = self._first_malformed or why
         self._first = self._first or why
 
     def end(self, what: str = "no line is a JSON object with a text") -> None:
@@ -110,6 +123,12 @@ class RecordTexts:
             raise DataError(
                 f"{self.name}: {what} in the field {' or '.join(missing)}; {self._first[:300]}. "
                 "Give the name of the field (--field), or no --field for plain text"
+            )
+        if self._n_malformed:
+            warnings.warn(
+                f"{self.name}: {self._n_malformed:,} of {self._read:,} records left out as malformed; the "
+                f"first: {self._first_malformed[:300]}",
+                stacklevel=2,
             )
         if missing:
             warnings.warn(f"{self.name}: no record has a text in the field {missing[0]}", stacklevel=2)

@@ -22,20 +22,24 @@ LINE_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 
 
-def describe(record: Progress) -> str:
-    """Return one line for people."""
+def describe(record: Progress, columns: int | None = None) -> str:
+    """Return one line for people; where it is wider than so many columns, without what matters least."""
     loss = record.epoch_loss if record.epoch_ended else record.loss
-    parts = [
-        f"{100 * record.fraction:5.1f}%",
-        f"epoch {record.epoch}/{record.epochs}",
-        f"{record.words_per_second / 1e6:.2f} M words/s",
-        f"alpha {record.alpha:.5f}",
-        "loss -" if math.isnan(loss) else f"loss {loss:.4f}",
-        f"eta {duration(record.eta)}",
-    ]
+    parts = {
+        "share": f"{100 * record.fraction:5.1f}%",
+        "epoch": f"epoch {record.epoch}/{record.epochs}",
+        "speed": f"{record.words_per_second / 1e6:.2f} M words/s",
+        "alpha": f"alpha {record.alpha:.5f}",
+        "loss": "loss -" if math.isnan(loss) else f"loss {loss:.4f}",
+        "eta": f"eta {duration(record.eta)}",
+    }
     if record.valid_loss is not None:
-        parts.append(f"held-out loss {record.valid_loss:.4f}")
-    return "  ".join(parts)
+        parts["held-out"] = f"held-out loss {record.valid_loss:.4f}"
+    for part in ("alpha", "speed", "eta"):
+        if columns is None or len("  ".join(parts.values())) <= columns:
+            break
+        del parts[part]
+    return "  ".join(parts.values())
 
 
 class Lines:
@@ -66,14 +70,15 @@ class Bar:
         from rich.progress import Progress as Display
 
         self._console = Console(stderr=True)
+        self._bar_width = 24 if self._console.width >= 80 else 10
         self._display = Display(
-            TextColumn("{task.percentage:5.1f}%"),
-            BarColumn(bar_width=24),
+            TextColumn("{task.fields[share]}", markup=False),
+            BarColumn(bar_width=self._bar_width),
             TextColumn("{task.description}", markup=False),
             console=self._console,
             transient=True,
         )
-        self._task = self._display.add_task("", total=1.0)
+        self._task = self._display.add_task("", total=1.0, share="")
 
     def __enter__(self) -> Bar:
         return self
@@ -84,19 +89,25 @@ class Bar:
 
     def reading(self, done: int, total: int | None, tokens: int) -> None:
         """Move the bar while a text is read; the ``progress`` argument of ``encode_corpus``."""
-        share = done / total if total else 0.0
-        self._move(min(share, 1.0), f"Reading {tokens / 1e6:,.1f} M tokens")
+        self._move(min(done / total, 1.0) if total else None, f"Reading {tokens / 1e6:,.1f} M tokens")
 
     def __call__(self, record: Progress) -> None:
         """Move the bar while a model is trained."""
-        self._move(record.fraction, describe(record).split("%  ", 1)[1])
+        text = describe(record, self._console.width - self._bar_width - 2).partition("%  ")[2]
+        self._move(record.fraction, text)
         if record.epoch_ended:
             with contextlib.suppress(OSError):
-                self._console.print(describe(record), highlight=False, soft_wrap=True)
+                line = describe(record, self._console.width)
+                self._console.print(line, highlight=False, soft_wrap=True)
 
-    def _move(self, share: float, text: str) -> None:
+    def _move(self, share: float | None, text: str) -> None:
+        """Show how much is done; a share of None is of a stream whose length nobody knows."""
         with contextlib.suppress(OSError):  # a terminal that has gone must not end the run
-            self._display.update(self._task, completed=share, description=text)
+            told = "" if share is None else f"{100 * share:5.1f}%"
+            total = None if share is None else 1.0
+            self._display.update(
+                self._task, total=total, completed=share or 0.0, description=text, share=told
+            )
             self._display.start()  # the first time it draws what is there; later it does nothing
 
 

@@ -16,6 +16,7 @@ from wordvec_ca.vectors.formats.gensim import read_gensim_state
 from wordvec_ca.vectors.formats.gensim_index import (
     add_gensim_index,
     gensim_is_installed,
+    why_no_gensim,
     write_gensim_index,
     write_gensim_model,
 )
@@ -34,7 +35,7 @@ from wordvec_ca.vectors.neighbours import highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
-from wordvec_ca.vectors.table import VectorTable
+from wordvec_ca.vectors.table import VectorTable, telling_words
 
 __all__ = [
     "MANY_VECTORS",
@@ -78,6 +79,8 @@ __all__ = [
     "robust_fit",
     "rotation",
     "standardised",
+    "telling_words",
+    "why_no_gensim",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

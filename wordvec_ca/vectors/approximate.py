@@ -142,7 +142,10 @@ class ApproximateNeighbours:
                     directions,
                     threads=workers or usable_cpus(),
                 )
-            graph.save(str(place / GRAPH))
+            try:
+                graph.save(str(place / GRAPH))
+            except RuntimeError as error:  # such as on a full disk
+                raise DataError(f"cannot write the index {os.fspath(folder)!r}: {error}") from error
             record = {
                 "kind": "approximate index",
                 "format": 1,

@@ -16,7 +16,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.lookup import Key, Lookup
 from wordvec_ca.vectors.neighbours import Directions, unit
-from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
+from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word, telling_words
 
 Item: TypeAlias = "Key | np.ndarray | tuple[Key | np.ndarray, float]"
 
@@ -140,10 +140,11 @@ class KeyedVectors(Lookup):
         return f"KeyedVectors({len(self)} words, vector_size={self.vector_size}{more})"
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: the first words and their counts."""
+        """Return the table that a notebook shows: some words that say something, and their counts."""
         from wordvec_ca.files import html_table
 
-        rows: list[tuple[Any, ...]] = [(i, word) for i, word in enumerate(self.index_to_key[:10])]
+        shown = telling_words(self.index_to_key, 10)
+        rows: list[tuple[Any, ...]] = [(self.key_to_index[word], word) for word in shown]
         head = ["row", "word"]
         if self.counts is not None:
             head.append("count")

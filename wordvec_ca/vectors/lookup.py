@@ -21,8 +21,11 @@ Key: TypeAlias = "str | int | np.integer[Any]"
 class UnknownWordError(DataError, KeyError):
     """A word has no vector. Both a ``DataError`` and a ``KeyError``."""
 
+    hint: Callable[[], str] = staticmethod(str)
+    """Gives what else the message says; called only when it is shown, as it takes a while."""
+
     def __str__(self) -> str:
-        return str(self.args[0])  # KeyError would show the repr
+        return f"{self.args[0]}{self.hint()}"  # KeyError would show the repr
 
 
 class Lookup:
@@ -204,14 +207,20 @@ class Lookup:
         if default is not None:
             return default
         if isinstance(key, str):
-            form = self.known_form(key)
-            hint = "" if form is None else f", but {show_word(form)} has: look that up"
-            raise UnknownWordError(
-                f"the word {show_word(key)} has no vector among the {len(self)} words{hint}"
-            )
+            error = UnknownWordError(f"the word {show_word(key)} has no vector among the {len(self)} words")
+            error.hint = lambda: self._hint(key)
+            raise error
         raise UnknownWordError(
             f"there is no row {key!r}; rows go from 0 to {len(self) - 1}, other keys are words"
         )
+
+    def _hint(self, word: str) -> str:
+        """Return what a message about an unknown word adds."""
+        form = self.known_form(word)
+        if form is not None:
+            return f", but {show_word(form)} has: look that up"
+        close = self.close_spellings(word)
+        return f"; did you mean {', '.join(map(show_word, close))}?" if close else ""
 
     def get_vector(self, key: Key, norm: bool = False) -> np.ndarray:
         """Return the vector of a word, shape (vector_size,), float32; of unit length if ``norm``.

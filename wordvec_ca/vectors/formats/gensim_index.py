@@ -8,6 +8,7 @@ never copied in memory, and ``mmap="r"`` works however small the matrix is.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
 from collections.abc import Sequence
@@ -26,11 +27,18 @@ INDEX = "vectors.kv"
 
 def gensim_is_installed() -> bool:
     """Return whether gensim can be imported."""
+    return why_no_gensim() is None
+
+
+def why_no_gensim() -> str | None:
+    """Return why gensim cannot be imported; None if it can."""
+    if importlib.util.find_spec("gensim") is None:
+        return "it is not installed"
     try:
         import gensim.models.keyedvectors  # noqa: F401
-    except Exception:  # compiled for another numpy, it raises a ValueError
-        return False
-    return True
+    except Exception as error:  # compiled for another numpy, it raises a ValueError
+        return str(error) or type(error).__name__
+    return None
 
 
 def _gensim_class() -> Any:

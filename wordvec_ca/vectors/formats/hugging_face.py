@@ -16,7 +16,7 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.files import replacing
-from wordvec_ca.vectors.formats.model_card import model_card
+from wordvec_ca.vectors.formats.model_card import example_words, model_card
 from wordvec_ca.vectors.formats.safetensors import read_safetensors, write_safetensors
 from wordvec_ca.vectors.formats.static_embedding import CARD, CONFIG, TENSORS, TOKENIZER
 from wordvec_ca.vectors.formats.token_pattern import splitting_of
@@ -29,7 +29,7 @@ FILES = {CARD, CONFIG, TENSORS, TOKENIZER}
 _USAGE = (
     "from wordvec_ca import KeyedVectors\n\n"
     'vectors = KeyedVectors.load("{name}")  # the folder, downloaded\n'
-    'vectors.most_similar("boat")'
+    'vectors.most_similar("{word}")'
 )
 
 
@@ -75,7 +75,7 @@ def write_hugging_face(
     splitting = splitting_of(table.metadata, table.words)
     tokenizer = tokenizer_json(table.words, splitting)
     name = Path(path).name
-    usage = _USAGE.format(name=name)
+    usage = _USAGE.format(name=name, **example_words(table.words))
     card = model_card(
         table, splitting, name=name, dtype=dtype, library=None, usage=usage, evaluation=evaluation or []
     )

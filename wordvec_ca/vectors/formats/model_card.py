@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.vectors.formats.token_pattern import Splitting
-from wordvec_ca.vectors.table import VectorTable
+from wordvec_ca.vectors.table import VectorTable, telling_words
 
 SHOWN_OPTIONS = (
     *("model", "vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "seed"),
@@ -19,6 +20,12 @@ SHOWN_OPTIONS = (
     *("tokenizer", "lowercase", "phrases"),
 )
 """Options of a run that a card shows."""
+
+
+def example_words(words: Sequence[str]) -> dict[str, str]:
+    """Return two words of a vocabulary for an example of its use, as ``word`` and ``other``."""
+    chosen = telling_words(words, 2) or ["word"]
+    return {"word": chosen[0], "other": chosen[-1]}
 
 
 def model_card(

@@ -26,7 +26,7 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
-from wordvec_ca.vectors.formats.model_card import model_card
+from wordvec_ca.vectors.formats.model_card import example_words, model_card
 from wordvec_ca.vectors.formats.precision import check_dtype
 from wordvec_ca.vectors.formats.safetensors import map_tensors, scaled_rows, vector_tensors, write_tensors
 from wordvec_ca.vectors.formats.token_pattern import splitting_of
@@ -45,12 +45,12 @@ _USAGE = {
     "sentence-transformers": (
         "from sentence_transformers import SentenceTransformer\n\n"
         'model = SentenceTransformer("{name}")\n'
-        'model.similarity(model.encode("a small boat"), model.encode("a little ship"))'
+        'model.similarity(model.encode("{word} {other}"), model.encode("{other}"))'
     ),
     "model2vec": (
         "from model2vec import StaticModel\n\n"
         'model = StaticModel.from_pretrained("{name}")\n'
-        'model.encode(["a small boat", "a little ship"])'
+        'model.encode(["{word} {other}", "{other}"])'
     ),
 }
 
@@ -131,7 +131,7 @@ def write_static_folder(
     splitting = splitting_of(table.metadata, table.words)
     tokenizer = tokenizer_json(table.words, splitting)
     name = Path(path).name
-    usage = _USAGE[library].format(name=name)
+    usage = _USAGE[library].format(name=name, **example_words(table.words))
     card = model_card(
         table,
         splitting,

@@ -1,0 +1,67 @@
+"""What the reports of one model say, in five sentences that can be repeated to somebody else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from wordvec_ca.eval.report import Report
+
+THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("Similarity of words", (("similarity", "correlation with people"),)),
+    ("Relations and classes", (("analogy", "analogies right"), ("categorization", "purity of categories"))),
+    (
+        "Parts of speech",
+        (
+            ("pos-induction", "V-measure without tags"),
+            ("tagging", "tags right"),
+            ("bilstm-tagging", "tags right with an LSTM"),
+        ),
+    ),
+    (
+        "Texts and sentences",
+        (("sentiment", "texts classified rightly"), ("sts", "correlation with people"), ("sick", "on SICK")),
+    ),
+)
+"""A theme -> the tasks that speak of it, and what their headline figure is in words."""
+
+
+def summary_lines(reports: Sequence[Report]) -> list[str]:
+    """Return at most five lines: a theme each, and how much of the data the vocabulary covers.
+
+    Parameters
+    ----------
+    reports : sequence of Report
+        Of one model. Of several sets of a task the mean of the headline figures is given, with the lowest
+        and the highest.
+    """
+    lines = []
+    for theme, tasks in THEMES:
+        told = []
+        for task, meaning in tasks:
+            of_task = [r for r in reports if r.task == task and r.metrics and not math.isnan(r.value)]
+            if of_task:
+                told.append(f"{meaning} {_figures(of_task)}")
+        if told:
+            lines.append(f"{theme}: {'; '.join(told)}.")
+    if reports:
+        least = min(reports, key=lambda report: report.coverage)
+        where = f" (least: {least.task} {least.dataset})" if len(reports) > 1 else ""
+        lines.append(
+            f"Known words: {100 * least.coverage:.0f} % or more of every set{where}. "
+            "Intervals are over items, not over training runs."
+        )
+    return lines
+
+
+def _figures(reports: Sequence[Report]) -> str:
+    if len(reports) == 1:
+        metric = reports[0].metrics[reports[0].headline]
+        interval = "" if math.isnan(metric.low) else f" [{metric.low:.2f}, {metric.high:.2f}]"
+        return f"{metric.value:.2f}{interval}"
+    ordered = sorted(reports, key=lambda report: report.value)
+    mean = sum(report.value for report in reports) / len(reports)
+    return (
+        f"{mean:.2f}, the mean of {len(reports)} sets "
+        f"({ordered[0].dataset} {ordered[0].value:.2f} to {ordered[-1].dataset} {ordered[-1].value:.2f})"
+    )

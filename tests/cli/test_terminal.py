@@ -1,0 +1,157 @@
+"""What a person sees: tables that fit, progress that goes away, messages on lines of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wordvec_ca.cli.terminal import Column, Table, wrapped
+
+pty = pytest.importorskip("pty")
+
+SMALL = ("--vector-size", "8", "--min-count", "1")
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("c.txt")
+    path.write_text("".join(f"w{i % 7} w{i % 5} w{i % 3} walking talking\n" for i in range(300)))
+    return path
+
+
+@pytest.fixture
+def seen() -> Callable[..., str]:
+    """Return a function that runs the command on a terminal, and gives what it wrote."""
+
+    def run(*arguments: object, columns: int = 80, typed: tuple[bytes, ...] = (), **environment: str) -> str:
+        pid, terminal = pty.fork()
+        if pid == 0:  # the child
+            for name in ("NO_COLOR", "COLUMNS", "LINES"):
+                os.environ.pop(name, None)
+            os.environ.update({"TERM": "xterm", "COLUMNS": str(columns), **environment})
+            os.execv(sys.executable, [sys.executable, "-m", "wordvec_ca", *map(str, arguments)])
+        written, waiting = b"", list(typed)
+        while True:
+            try:
+                piece = os.read(terminal, 1 << 16)
+            except OSError:
+                break
+            if not piece:
+                break
+            written += piece
+            if waiting and written.endswith(b"> "):  # a prompt
+                os.write(terminal, waiting.pop(0))
+        os.waitpid(pid, 0)
+        os.close(terminal)
+        return written.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def plain(text: str) -> str:
+    """Return what is left of a terminal's output when lines that were cleared and colours are taken away."""
+    text = re.sub(r"[^\n]*\r\x1b\[K", "", text)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+
+
+def test_a_table_gives_up_columns_and_then_wraps() -> None:
+    columns = [Column("word", 10), Column("value", 6, right=True), Column("n", 5, right=True, spare=1)]
+    row = ["a long word", "0.5", "17"]
+    assert Table(columns, 40).row(row[:1] + row[1:]).split() == ["a", "long", "0.5", "17", "word"]
+    assert "n" not in Table(columns, 20).head()
+    narrow = Table(columns, 14)
+    assert max(map(len, narrow.row(row).splitlines())) <= 14 + 2
+    assert narrow.row(["宽" * 9, "1", ""]).count("宽") == 9, "nothing is lost"
+
+
+def test_lines_are_broken_between_words_and_count_wide_characters() -> None:
+    assert wrapped("one two three", 7) == ["one two", "three"]
+    assert wrapped("宽宽宽宽", 4) == ["宽宽", "宽宽"]
+    assert "".join(wrapped("x" * 25, 10)) == "x" * 25
+
+
+def test_colours_only_where_they_are_wanted(seen, command, text) -> None:
+    assert command("train", text, *SMALL, "-q", "-o", "m").code == 0
+    assert "\x1b[1m" in seen("nn", "m", "w1")
+    assert "\x1b[" not in seen("nn", "m", "w1", NO_COLOR="1")
+    assert "\x1b[" not in seen("nn", "m", "w1", TERM="dumb")
+    assert "\x1b[" not in command("nn", "m", "w1").out
+
+
+def test_results_of_eval_are_not_mixed_with_progress(seen, command, text) -> None:
+    assert command("train", text, *SMALL, "-q", "-o", "m").code == 0
+    pairs = "".join(f"w{i}\tw{j}\t{i + j}\n" for i in range(5) for j in range(i))
+    Path("some-pairs-of-words.tsv").write_text(pairs)
+    for columns in (60, 120):
+        shown = seen("eval", "m", "--similarity", "some-pairs-of-words.tsv", columns=columns)
+        lines = plain(shown).splitlines()
+        assert lines[0].startswith("task"), shown
+        assert not any(line.startswith("[1/1]") for line in lines)
+        assert max(map(len, lines)) <= columns
+        assert any(line.startswith("Similarity of words:") for line in lines)
+        assert ("  n  " in lines[0]) == (columns > 60)
+    details = command("eval", "m", "--similarity", "some-pairs-of-words.tsv", "--details", "-q")
+    assert "pearson" in details.out
+    assert "How it was measured" in details.out
+    assert "How it was measured" not in seen("eval", "m", "--similarity", "some-pairs-of-words.tsv")
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_a_bar_keeps_its_share_and_messages_have_their_own_line(seen, text, columns) -> None:
+    shown = seen(
+        *("train", text, *SMALL, "--epochs", 3, "--valid", text, "-o", "m", "--read-vocab", "/dev/null"),
+        columns=columns,
+    )
+    assert "Error" in plain(shown)
+    shown = seen("train", text, *SMALL, "--epochs", 3, "--valid", text, "-o", "m", columns=columns)
+    ends = [line for line in plain(shown).splitlines() if "epoch 3/3" in line]
+    assert any("100.0%" in line and "held-out loss" in line and len(line) <= columns for line in ends), shown
+    for line in plain(shown).splitlines():
+        assert line.count("%") <= 1, line
+        assert "Warning" not in line or line.startswith("Warning"), line
+
+
+def test_search_marks_words_and_prompts(seen, command, text) -> None:
+    Path("s.txt").write_text("w1 w2 and then " + "some other words " * 30 + "walking\nw3 talking\n")
+    assert command("train", text, *SMALL, "-q", "-o", "m").code == 0
+    shown = seen("search", "m", "s.txt", "walking", "--method", "mean", "-q", columns=60)
+    assert "\x1b[31m\x1b[1mwalking\x1b[0m" in shown
+    lines = plain(shown).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert any(re.match(r"  1  \d\.\d{4}  line \d$", line) for line in lines), lines
+    shown = seen("search", "m", "s.txt", "--method", "mean", typed=(b"walking\n", b"talking\n", b"\x04"))
+    assert shown.count("search> ") >= 2
+    piped = command("search", "m", "s.txt", "walking", "--method", "mean", "-q").out
+    assert all(line.count("\t") == 2 for line in piped.splitlines())
+
+
+def test_help_is_quick_and_found_in_every_way(command) -> None:
+    assert "numpy" not in _imported_by("eval", "--help")
+    assert command("help").out == command("--help").out
+    assert command("help", "eval").out == command("eval", "--help").out
+    assert command("-V").out == command("--version").out
+
+
+def _imported_by(*arguments: str) -> set[str]:
+    code = (
+        "import sys; from wordvec_ca.cli import main\n"
+        f"try: main({list(arguments)!r})\nfinally: print(*sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return set(found.stdout.splitlines()[-1].split())
+
+
+def test_info_says_in_ten_lines_what_people_ask(command, text) -> None:
+    assert command("train", text, *SMALL, "-q", "-o", "m").code == 0
+    short = command("info", "m").out.splitlines()
+    assert len([line for line in short if line]) <= 11
+    assert "run.toml" in command("info", "m").out
+    assert len(command("info", "m", "--all").out.splitlines()) > 50
+    assert command("info", "m", "--json").json["config"]["vector_size"] == 8

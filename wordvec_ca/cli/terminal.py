@@ -1,0 +1,230 @@
+"""The terminal: which colours it may have, tables that fit its width, and progress that goes away.
+
+Where the output is a pipe or a file there are no colours, no cuts and no line breaks: programs read it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, NamedTuple
+
+import click
+
+STYLES: dict[str, dict[str, object]] = {
+    "heading": {"bold": True},
+    "match": {"bold": True, "fg": "red"},
+    "error": {"bold": True, "fg": "red"},
+    "warning": {"bold": True, "fg": "yellow"},
+    "aside": {"dim": True},
+}
+"""What a text is for -> how it looks. These are readable on dark and on light ground."""
+
+LONGEST = 80
+"""Columns that a cell takes at most where there is no terminal; the rest of a longer one is cut off."""
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Return whether a person sees what is written there."""
+    with suppress(AttributeError, ValueError):  # closed, or no file at all
+        return stream.isatty()
+    return False
+
+
+def has_colours(stream: IO[str]) -> bool:
+    """Return whether colours are wanted there: not in pipes, with NO_COLOR or on a dumb terminal."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(stream: IO[str] | None = None) -> int | None:
+    """Return the columns of the terminal; None where the output is no terminal."""
+    if not is_terminal(stream or sys.stdout):
+        return None
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
+    """Return a text in the colours of a style, if the stream (standard output) has any."""
+    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type: ignore[arg-type]
+
+
+def width(text: str) -> int:
+    """Return how many terminal columns a text takes (two for wide East Asian characters, none for marks)."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def cell(text: str, widest: int = LONGEST) -> str:
+    """Return a text for a cell of a table: on one line, without control characters, of bounded width."""
+    from wordvec_ca.files import terminal_text
+
+    shown = terminal_text(text[: 4 * widest])  # a character and three marks on it for each column
+    if len(text) <= 4 * widest and width(shown) <= widest:
+        return shown
+    return shown[: _that_fit(shown, widest - 1)] + "…"
+
+
+def _that_fit(text: str, columns: int) -> int:
+    """Return how many characters of a text fit into some columns."""
+    taken = 0
+    for number, character in enumerate(text):
+        taken += width(character)
+        if taken > columns:
+            return number
+    return len(text)
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Return a text in lines of at most so many columns, broken between words where that is possible."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if width(joined) <= columns:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        while width(word) > columns:
+            end = max(1, _that_fit(word, columns))
+            lines[-1:] = [word[:end], ""]
+            word = word[end:]
+        lines[-1] = word
+    return lines
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes
+    ----------
+    head : str
+    width : int
+        Of its cells, at least that of the head.
+    right : bool
+        Whether cells are aligned on the right, as numbers are.
+    spare : int
+        Where the terminal is too narrow, the column with the highest number is left out first, and those
+        with 0 never.
+    style : str
+        Of its cells; see `STYLES`.
+    """
+
+    head: str
+    width: int = 0
+    right: bool = False
+    spare: int = 0
+    style: str = ""
+
+
+class Table:
+    """A table whose rows can be shown one by one, as wide as the terminal allows.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    total : int, optional
+        Columns of the terminal; by default those of standard output. In a pipe nothing is left out.
+    """
+
+    def __init__(self, columns: Sequence[Column], total: int | None = None) -> None:
+        total = total or terminal_width()
+        self._wraps = total is not None
+        self._columns = [column._replace(width=max(column.width, width(column.head))) for column in columns]
+        self._shown = [number for number, column in enumerate(self._columns) if column.head or column.width]
+        while total is not None and self._total() > total:
+            spare = max(self._shown, key=lambda number: self._columns[number].spare)
+            if not self._columns[spare].spare:
+                widest = max(self._shown, key=lambda number: self._columns[number].width)
+                column = self._columns[widest]
+                self._columns[widest] = column._replace(width=max(8, column.width - (self._total() - total)))
+                break
+            self._shown.remove(spare)
+
+    def _total(self) -> int:
+        return sum(self._columns[number].width + 2 for number in self._shown) - 2
+
+    def head(self) -> str:
+        """Return the line of headings, and a line below it."""
+        heads = self._line([self._columns[number].head for number in self._shown])
+        return f"{styled(heads, 'heading')}\n{'-' * self._total()}"
+
+    def row(self, cells: Sequence[str]) -> str:
+        """Return a row; a cell that is too wide is continued in lines of its own."""
+        texts = [cell(cells[number], 4 * LONGEST) for number in self._shown]
+        chosen = [
+            wrapped(text, self._columns[number].width) if self._wraps else [text]
+            for number, text in zip(self._shown, texts, strict=True)
+        ]
+        height = max(map(len, chosen))
+        return "\n".join(
+            self._line([lines[i] if i < len(lines) else "" for lines in chosen], with_styles=True)
+            for i in range(height)
+        )
+
+    def _line(self, cells: Sequence[str], *, with_styles: bool = False) -> str:
+        padded = []
+        for number, text in zip(self._shown, cells, strict=True):
+            column = self._columns[number]
+            space = " " * (column.width - width(text))
+            padded.append(space + text if column.right else text + space)
+        while padded and not padded[-1].strip():
+            padded.pop()
+        if padded:
+            padded[-1] = padded[-1].rstrip()
+        if with_styles:
+            padded = [
+                styled(text, style) if (style := self._columns[number].style) else text
+                for number, text in zip(self._shown, padded, strict=False)
+            ]
+        return "  ".join(padded)
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    """Return a whole table; each column is as wide as its widest cell."""
+    rows = [[cell(text) for text in row] for row in rows]
+    fitted = [
+        column._replace(width=max([column.width, *(width(row[i]) for row in rows)]))
+        for i, column in enumerate(columns)
+    ]
+    shown = Table(fitted)
+    return "\n".join([shown.head(), *map(shown.row, rows)])
+
+
+def show_styled(text: str) -> None:
+    """Write to standard output what `styled`, `cell` and `Table` have made: colours stay."""
+    click.echo(text)
+
+
+@contextmanager
+def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Give a function that says what is being done now.
+
+    On a terminal each text takes the place of the one before, and the last one goes away; an empty text
+    clears the line for a result. Elsewhere each text is a line of standard error.
+    """
+    stream = sys.stderr
+    on_terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+    def tell(text: str) -> None:
+        if quiet or (not text and not on_terminal):
+            return
+        with suppress(OSError):
+            if not on_terminal:
+                from wordvec_ca.files import terminal_text
+
+                click.echo(terminal_text(text, lines=True), err=True)
+                return
+            room = (terminal_width(stream) or LONGEST) - 1
+            stream.write("\r\x1b[K" + styled(cell(text, room) if text else "", "aside", stream))
+            stream.flush()
+
+    try:
+        yield tell
+    finally:
+        tell("")

@@ -1,0 +1,114 @@
+"""What the tasks of evaluation are, said once, for messages and the options of the command line.
+
+How a task finds its data and judges by them is in ``eval/task_table.py``. This module imports nothing that
+takes time, so that ``cawv eval --help`` is quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """A task in words.
+
+    Attributes
+    ----------
+    name, summary : str
+    files : str
+        What files the user may give.
+    needs : str
+        The files in words, relative to the data folder.
+    source : str
+        Where the public set is to be had.
+    """
+
+    name: str
+    summary: str
+    files: str
+    needs: str
+    source: str
+
+
+TASK_SPECS: dict[str, TaskSpec] = {
+    spec.name: spec
+    for spec in (
+        TaskSpec(
+            name="similarity",
+            summary="rank pairs of words as people do (Spearman, Pearson)",
+            files="word TAB word TAB score",
+            needs="wordsim/*.tsv (word TAB word TAB score)",
+            source=(
+                "WordSim-353 and SimLex-999 come with gensim; RG-65, MC-30, MTurk-287 and others are "
+                "in github.com/mfaruqui/eval-word-vectors"
+            ),
+        ),
+        TaskSpec(
+            name="analogy",
+            summary="a is to b as c is to ? (3CosAdd, 3CosMul)",
+            files="questions in the format of questions-words.txt",
+            needs="analogy/*.txt (questions-words format)",
+            source="questions-words.txt comes with gensim and with word2vec (github.com/tmikolov/word2vec)",
+        ),
+        TaskSpec(
+            name="categorization",
+            summary="cluster words into classes (purity, V-measure)",
+            files="word TAB class",
+            needs="categorization/*.tsv (word TAB class)",
+            source="Almuhareb-Poesio and ESSLLI 2008 are in github.com/vecto-ai/word-benchmarks",
+        ),
+        TaskSpec(
+            name="pos-induction",
+            summary="induce parts of speech with a Gaussian HMM (V-measure, many-to-one)",
+            files="a tagged corpus: CoNLL-U, columns, word_TAG, Penn Treebank .mrg or .pos",
+            needs="pos/*.tsv or *.conllu (a tagged corpus)",
+            source=(
+                "the Penn Treebank sample comes with NLTK (nltk.download('treebank')), UD English-EWT "
+                "is in github.com/UniversalDependencies/UD_English-EWT"
+            ),
+        ),
+        TaskSpec(
+            name="tagging",
+            summary="tag parts of speech from the vectors of a window (accuracy)",
+            files="NAME.train.* and NAME.test.*, or one tagged corpus",
+            needs="pos/NAME.train.tsv and pos/NAME.test.tsv, or one tagged corpus",
+            source="as for pos-induction",
+        ),
+        TaskSpec(
+            name="bilstm-tagging",
+            summary="tag parts of speech with an LSTM that trains the vectors further (accuracy)",
+            files=(
+                "PyTorch (pip install 'wordvec-ca[torch]'); NAME.train.* and NAME.test.*, or one "
+                "tagged corpus"
+            ),
+            needs="PyTorch (pip install 'wordvec-ca[torch]') and the files of tagging",
+            source="as for pos-induction",
+        ),
+        TaskSpec(
+            name="sentiment",
+            summary="classify texts by the mean of their vectors (accuracy)",
+            files="label TAB text, or SST trees; NAME.train.*, NAME.dev.*, NAME.test.*, or one file",
+            needs="sentences/sst/binary.{train,dev,test}.tsv, sentences/NAME/all.tsv (label TAB text)",
+            source=(
+                "SST is at nlp.stanford.edu/sentiment, MR and Subj at "
+                "www.cs.cornell.edu/people/pabo/movie-review-data"
+            ),
+        ),
+        TaskSpec(
+            name="sts",
+            summary="score sentence pairs by SIF, the mean, uSIF and CA-SEM (Pearson)",
+            files="score TAB sentence TAB sentence, or STS benchmark files",
+            needs="sentences/sts20YY/*.tsv, sentences/stsb_by_year/*.tsv (score TAB sentence TAB sentence)",
+            source="STS 2012-2017 and the STS benchmark are at ixa2.si.ehu.eus/stswiki",
+        ),
+        TaskSpec(
+            name="sick",
+            summary="the same on the pairs of SICK",
+            files="score TAB sentence TAB sentence, or SICK's own columns with their header",
+            needs="sentences/sick/test.tsv or trial.tsv (score TAB sentence TAB sentence, or SICK's columns)",
+            source="SICK is at zenodo.org/record/2787612",
+        ),
+    )
+}
+"""Name -> task, in the order in which they run."""
