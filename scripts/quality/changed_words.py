@@ -43,8 +43,8 @@ def main() -> None:
             [pair, len(p), *(f"{(part < 0.05).mean():.1%}" for part in np.array_split(p, 3)), flagged]
         )
     body = (
-        f"{len(lines):,} documents are dealt at random into two texts, {options.pairs} times, and compared "
-        f"({options.permutations} permutations, skip-gram of 50 dimensions in 3 epochs): nothing has changed. "
+        f"{len(lines):,} documents are dealt into two texts, {options.pairs} times, and compared "
+        f"({options.permutations} permutations, skip-gram of 50 dimensions, 3 epochs): nothing changed. "
         "Words flagged at p < .05, by thirds of frequency, and at a rate of false discoveries of 5 %, "
         f"{discoveries} in all:\n\n"
     )
