@@ -101,7 +101,7 @@ def word_map(
 
     Notes
     -----
-    Of 65,484 words trained on 12 million, UMAP (15 neighbours) kept 3 % of the 20 nearest, t-SNE 14 %.
+    Of 65,484 words trained on 12 million, UMAP (15 neighbours) kept 3 % of the 20 nearest, t-SNE 16 %.
     """
     file = None if cache is None else Path(cache) / f"{_digest(directions, method, seed, start)}.npz"
     found = None if file is None else _cached(file, len(directions), method)

@@ -248,7 +248,7 @@ class PointMap {
     // smaller and fainter where many share a pixel
     const crowd = this.n / Math.max(1, unit * unit * 0.35);
     const alpha = Math.min(0.9, Math.max(0.25, this.theme.alpha * (0.05 / crowd) ** 0.25));
-    const radius = this.ratio * Math.max(0.7, Math.min(4.5, 0.22 / Math.sqrt(crowd)));
+    const radius = this.ratio * Math.max(0.7, Math.min(3, 0.22 / Math.sqrt(crowd)));
     const stamps = [1, 1.5, 2].map((factor) => this.stamp(Math.max(0.5, radius * factor), alpha));
     const margin = Math.ceil(2 * radius) + 1;
     const [large, larger] = [this.n / 20, this.n / 400];
@@ -303,7 +303,7 @@ class PointMap {
   label(text, x, y, boxes, { font, colour, centred = false, always = false, size = 13 }) {
     const pen = this.pen;
     pen.font = font;
-    const width = Math.min(260, pen.measureText(text).width);
+    const width = Math.min(420, pen.measureText(text).width);
     const left = centred ? x - width / 2 : x + 6;
     const box = [left - 4, y - size * 0.75, left + width + 4, y + size * 0.75];
     const outside = box[2] < 0 || box[0] > this.width || box[3] < 0 || box[1] > this.height;
