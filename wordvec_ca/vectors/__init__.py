@@ -8,6 +8,7 @@ from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, rob
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
+from wordvec_ca.vectors.formats.binary import read_binary
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
 from wordvec_ca.vectors.formats.fasttext import Options as FastTextOptions
 from wordvec_ca.vectors.formats.fasttext import read_model as read_fasttext_model
@@ -29,19 +30,22 @@ from wordvec_ca.vectors.formats.model_directory import (
 from wordvec_ca.vectors.formats.precision import precision_loss
 from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
+from wordvec_ca.vectors.formats.text import read_text
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
-from wordvec_ca.vectors.neighbours import highest
+from wordvec_ca.vectors.neighbours import Directions, cosine, highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
-from wordvec_ca.vectors.table import VectorTable, telling_words
+from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first, telling_words
 
 __all__ = [
     "MANY_VECTORS",
     "MODEL_FILES",
     "MODEL_FORMAT",
     "ApproximateNeighbours",
+    "CutOffError",
+    "Directions",
     "FastTextModel",
     "FastTextOptions",
     "Fit",
@@ -56,12 +60,14 @@ __all__ = [
     "align",
     "attention_of_words",
     "check_ngrams",
+    "cosine",
     "detect_format",
     "directions",
     "false_discovery_rate",
     "format_of_suffix",
     "gensim_is_installed",
     "highest",
+    "keep_first",
     "logits_by_part",
     "map_tensors",
     "marked",
@@ -72,9 +78,11 @@ __all__ = [
     "p_values",
     "parse_parts",
     "precision_loss",
+    "read_binary",
     "read_fasttext_model",
     "read_gensim_state",
     "read_metadata",
+    "read_text",
     "read_vectors",
     "robust_fit",
     "rotation",

@@ -15,7 +15,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.lookup import Key, Lookup
-from wordvec_ca.vectors.neighbours import Directions, unit
+from wordvec_ca.vectors.neighbours import Directions, cosine, unit
 from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word, telling_words
 
 Item: TypeAlias = "Key | np.ndarray | tuple[Key | np.ndarray, float]"
@@ -307,7 +307,7 @@ class KeyedVectors(Lookup):
 
     def similarity(self, w1: Key, w2: Key) -> float:
         """Return the cosine of two words' vectors; 0 if one is zero, NaN if one holds NaN."""
-        return float(np.dot(self.get_vector(w1, norm=True), self.get_vector(w2, norm=True)))
+        return cosine(self.get_vector(w1), self.get_vector(w2))
 
     def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
         """Return the cosine of the mean vectors of two lists of words.

@@ -13,7 +13,7 @@ from wordvec_ca.vectors.table import row_blocks, show_word
 def lengths(block: np.ndarray) -> np.ndarray:
     """Return the Euclidean length of each row; in float64 where a float32 square over- or underflows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.einsum("ij,ij->i", block, block)
+        squares = np.einsum("ij,ij->i", block, block, dtype=np.result_type(block, np.float32))
         found = np.sqrt(squares)
         odd = np.flatnonzero(~((squares > 1e-30) & (squares < 1e30)))
         if len(odd):
@@ -31,6 +31,14 @@ def unit(vector: np.ndarray) -> np.ndarray:
         return (exact / (length or 1.0)).astype(np.float32)
 
 
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the cosine of two vectors; exactly 1 for a vector and itself, 0 if one is zero, NaN for NaN."""
+    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.sqrt(np.dot(x, x) * np.dot(y, y))
+        return float(np.float32(np.dot(x, y) / (length or 1.0)))
+
+
 class Directions:
     """The directions of the rows of a matrix: norms, cosines and the nearest rows.
 
@@ -38,18 +46,23 @@ class Directions:
     ----------
     words : list of str
         The word of each row, for messages.
-    vectors : ndarray of shape (n_words, vector_size), float32
-        Not to be changed in place: norms are computed once.
+    vectors : ndarray of shape (n_words, vector_size)
+        Not to be changed in place: norms are computed once. Results are in its precision, float32 at least.
     """
 
     def __init__(self, words: list[str], vectors: np.ndarray) -> None:
         self._words = words
         self._vectors = vectors
+        self._dtype = np.result_type(vectors, np.float32)
+
+    def of(self, vectors: np.ndarray) -> bool:
+        """Return whether these are the directions of this very matrix."""
+        return self._vectors is vectors
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """Length of each vector, shape (n_words,), float32; computed once, block by block."""
-        norms = np.empty(len(self._vectors), dtype=np.float32)
+        """Length of each vector, shape (n_words,); computed once, block by block."""
+        norms = np.empty(len(self._vectors), self._dtype)
         for rows in row_blocks(self._vectors):
             norms[rows] = lengths(self._vectors[rows])
         self._warn_of_nonfinite(norms)
@@ -66,9 +79,9 @@ class Directions:
             )
 
     def normed(self) -> np.ndarray:
-        """Return a new (n_words, vector_size) float32 matrix with rows of length one; zero rows stay zero."""
-        norms = np.where(self.norms > 0, self.norms, np.float32(1))
-        normed = np.empty(self._vectors.shape, dtype=np.float32)
+        """Return a new (n_words, vector_size) matrix with rows of length one; zero rows stay zero."""
+        norms = np.where(self.norms > 0, self.norms, self._dtype.type(1))
+        normed = np.empty(self._vectors.shape, self._dtype)
         with np.errstate(invalid="ignore"):
             for rows in row_blocks(self._vectors):
                 np.divide(self._vectors[rows], norms[rows, np.newaxis], out=normed[rows])
@@ -79,16 +92,17 @@ class Directions:
 
         The first call also computes the norms, in the same pass over memory.
         """
-        cosines = np.empty(stop, dtype=np.float32)
+        cosines = np.empty(stop, self._dtype)
         n_words = len(self._vectors)
         first = "norms" not in self.__dict__ and stop == n_words
-        norms = np.empty(n_words, dtype=np.float32) if first else self.norms
+        norms = np.empty(n_words, self._dtype) if first else self.norms
+        direction = direction.astype(self._dtype, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in row_blocks(self._vectors[:stop]):
                 block = self._vectors[rows]
                 if first:
                     norms[rows] = lengths(block)
-                np.dot(block, direction, out=cosines[rows])
+                np.matmul(block, direction, out=cosines[rows])
         if first:
             self.__dict__["norms"] = norms
             self._warn_of_nonfinite(norms)

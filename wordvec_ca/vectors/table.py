@@ -13,6 +13,11 @@ from wordvec_ca.errors import DataError
 if TYPE_CHECKING:
     from wordvec_ca.vectors.ngrams import NgramVectors
 
+
+class CutOffError(DataError, EOFError):
+    """A file ends before all that it promises. Both a ``DataError`` and an ``EOFError``."""
+
+
 BLOCK_BYTES = 4 << 20
 """Vectors are read, written and multiplied in blocks of about this size, which fits the cache."""
 

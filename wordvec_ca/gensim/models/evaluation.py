@@ -11,6 +11,7 @@ from scipy import stats
 from xopen import xopen
 
 from wordvec_ca.gensim.models.neighbours import Neighbours
+from wordvec_ca.vectors import Directions, highest
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +50,7 @@ class Evaluated(Neighbours):
             A question stands before the first section.
         """
         rows = self._rows_of(restrict_vocab, case_insensitive)
-        lengths = self._lengths()[:restrict_vocab, np.newaxis]
-        directions = self.vectors[:restrict_vocab] / lengths
+        directions = Directions(self.index_to_key, self.vectors[:restrict_vocab]).normed()
         spelled = [str(key) for key in self.index_to_key[:restrict_vocab]]
         if case_insensitive:
             spelled = [key.upper() for key in spelled]
@@ -73,8 +73,11 @@ class Evaluated(Neighbours):
                     if dummy4unknown:
                         sections[-1]["incorrect"].append(words)
                     continue
-                a, b, c = (directions[rows[word]] for word in words[:3])
-                nearest = self._answer(directions, spelled, b + c - a, rows, words)
+                a, b, c = (rows[word] for word in words[:3])
+                scores = directions @ (directions[b] + directions[c] - directions[a])
+                scores[[a, b, c]] = -np.inf
+                found = (spelled[row] for row in highest(scores, 5))
+                nearest = next((word for word in found if word not in words[:3]), None)
                 sections[-1]["correct" if nearest == words[3] else "incorrect"].append(words)
         for section in sections:
             _share_correct(section)
@@ -83,23 +86,6 @@ class Evaluated(Neighbours):
             total[kind] = [words for section in sections for words in section[kind]]
         logger.info("Quadruplets with out-of-vocabulary words: %.1f%%", 100 * unknown / max(asked, 1))
         return _share_correct(total), [*sections, total]
-
-    def _answer(
-        self,
-        directions: np.ndarray,
-        spelled: list[str],
-        target: np.ndarray,
-        rows: dict[str, int],
-        words: tuple[str, ...],
-    ) -> str | None:
-        """Return the nearest word of an analogy that is none of its own three."""
-        scores = directions @ target
-        scores[[rows[word] for word in words[:3]]] = -np.inf
-        best = np.argpartition(-scores, min(4, len(scores) - 1))[:5]
-        for row in best[np.argsort(-scores[best], kind="stable")]:
-            if spelled[row] in rows and spelled[row] not in words[:3]:
-                return spelled[row]
-        return None
 
     def _rows_of(self, restrict_vocab: int | None, case_insensitive: bool) -> dict[str, int]:
         """Return the rows of the first words by their spelling; of equal ones the first."""

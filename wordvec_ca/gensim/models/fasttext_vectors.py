@@ -70,30 +70,15 @@ class FastTextKeyedVectors(KeyedVectors):
 
     # ---- look-up ------------------------------------------------------------------------------------------
 
-    def __contains__(self, key: Any) -> bool:
-        """Return whether a key has a vector: with n-grams, every string has one."""
-        return self.has_index_for(key) or (self.bucket > 0 and isinstance(key, str))
-
-    def get_vector(self, key: Any, norm: bool = False) -> np.ndarray:
-        """Return the vector of a key or any other string; of length 1 if ``norm``.
-
-        A string that is too short for n-grams has a vector of zeros.
-
-        Raises
-        ------
-        KeyError
-            There are no n-grams, and no such key.
-        """
-        if self.has_index_for(key):
-            return super().get_vector(key, norm)
+    def _composed(self, key: Any) -> np.ndarray | None:
+        """Return the vector of a string from its n-grams; zeros if it is too short for any."""
         if not (self.bucket and isinstance(key, str)):
-            raise KeyError(f"Key '{key}' not present, and there are no n-grams to make a vector of")
+            return None
         vector = self._ngrams.vector(key)
         if vector is None:
             logger.warning("could not extract any ngrams from %r, returning origin vector", key)
             return np.zeros(self.vector_size, np.float32)
-        length = np.linalg.norm(vector)
-        return vector / length if norm and length > 0 else vector
+        return vector
 
     @property
     def _ngrams(self) -> NgramVectors:
@@ -159,7 +144,7 @@ class FastTextKeyedVectors(KeyedVectors):
             self.vectors = self._ngrams.vectors_of(self.spelled(), self.vectors_vocab)
         else:
             self.vectors = self.vectors_vocab
-        self.norms = None
+        self.forget_norms()
 
     def spelled(self) -> list[str]:
         """Return the keys as n-grams are taken of them: those that are no strings, as they are printed."""
@@ -179,7 +164,7 @@ class FastTextKeyedVectors(KeyedVectors):
     # ---- files --------------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, fname: Path, mmap: str | None = None) -> Any:
+    def load(cls, fname: Path, mmap: str | None = None) -> Any:  # type: ignore[override]  # as gensim's
         """Read what ``save`` wrote, or a file of gensim 3.8 to 4; see ``KeyedVectors.load``.
 
         Raises

@@ -198,7 +198,7 @@ class Report:
         model.min_alpha_yet_reached = self.trainer.schedule.alpha(self.trainer.reached)
         if model.compute_loss:
             model.running_training_loss = self.trainer.tally("loss")
-        model.wv.norms = None
+        model.wv.forget_norms()
         if self.ngrams is not None:
             self.ngrams.hand_back()
         if model.hs:

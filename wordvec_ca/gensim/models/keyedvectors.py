@@ -70,7 +70,7 @@ class KeyedVectors(Evaluated):
 
     # ---- files --------------------------------------------------------------------------------------------
 
-    def save(self, fname_or_handle: Any, **_: Any) -> None:
+    def save(self, fname_or_handle: Any, **_: Any) -> None:  # type: ignore[override]  # as gensim's
         """Write the vectors to one file that ``load`` memory-maps; no pickle.
 
         ``cawv`` and the library safetensors read it too. ``save_for_gensim`` writes a file that gensim loads.
@@ -90,7 +90,7 @@ class KeyedVectors(Evaluated):
         stored.save(self, fname_or_handle)
 
     @classmethod
-    def load(cls, fname: Path, mmap: str | None = None) -> Any:
+    def load(cls, fname: Path, mmap: str | None = None) -> Any:  # type: ignore[override]  # as gensim's
         """Read what ``save`` wrote, a ``.kv`` of gensim 1 to 4, or any other vectors that cawv reads.
 
         FastText's vectors come back as ``FastTextKeyedVectors``, with their n-grams.
@@ -134,7 +134,7 @@ class KeyedVectors(Evaluated):
             fname, format="gensim"
         )
 
-    def save_word2vec_format(
+    def save_word2vec_format(  # type: ignore[override]  # as gensim's
         self,
         fname: Path,
         fvocab: Path | None = None,

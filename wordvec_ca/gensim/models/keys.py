@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from wordvec_ca.vectors import Directions
+from wordvec_ca.vectors import KeyedVectors as LightVectors
 
 logger = logging.getLogger(__name__)
 
 KEY_TYPES = (str, int, np.integer)
 
-_GONE = {
-    "vocab": "use key_to_index, index_to_key, get_vecattr(key, attr) and set_vecattr(key, attr, value)",
-    "index2word": "use index_to_key",
-    "index2entity": "use index_to_key",
-    "vectors_norm": "use get_normed_vectors()",
-    "syn0": "use vectors",
-    "syn0norm": "use get_normed_vectors()",
-}
-"""Names of gensim 3, and what took their place."""
 
-
-class KeyTable:
-    """Keys with a row of ``vectors`` each, that can grow.
+class KeyTable(LightVectors):
+    """Keys with a row of ``vectors`` each, that can grow; looked up and searched as all our vectors are.
 
     Parameters
     ----------
@@ -46,19 +39,18 @@ class KeyTable:
     key_to_index : dict
     expandos : dict of str to ndarray of shape (n_keys,)
         Attributes of the keys, such as ``count``.
-    norms : ndarray of shape (n_keys,), or None
-        Lengths of the vectors, once they are needed.
+    norms : ndarray of shape (n_keys,)
+        Lengths of the vectors, computed when they are needed.
     """
 
     def __init__(
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
     ) -> None:
-        self.vector_size = int(vector_size)
+        super().__init__([], np.zeros((0, int(vector_size)), np.float32))
         self.index_to_key: list[Any] = [None] * count
         self.next_index = 0
         self.key_to_index: dict[Any, int] = {}
-        self.vectors: np.ndarray = np.zeros((count, self.vector_size), dtype)
-        self.norms: np.ndarray | None = None
+        self.vectors: np.ndarray = np.zeros((count, int(vector_size)), dtype)
         self.expandos: dict[str, np.ndarray] = {}
         self.mapfile_path = mapfile_path
 
@@ -72,67 +64,21 @@ class KeyTable:
 
     __repr__ = __str__
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _GONE:
-            raise AttributeError(f"{name} was removed in gensim 4: {_GONE[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __len__(self) -> int:
-        return len(self.index_to_key)
-
     # ---- rows ---------------------------------------------------------------------------------------------
 
-    def get_index(self, key: Any, default: int | None = None) -> int:
-        """Return the row of a key; an int that is no key is a row itself.
-
-        Raises
-        ------
-        KeyError
-            There is none, and no ``default``.
-        """
+    def _row(self, key: Any) -> int:
+        """Return the row of a key, or -1; an int that is no key is a row itself."""
         row = self.key_to_index.get(key, -1)
-        if row >= 0:
-            return row
-        if isinstance(key, int | np.integer) and 0 <= key < len(self.index_to_key):
-            return int(key)
-        if default is not None:
-            return default
-        raise KeyError(f"Key '{key}' not present")
+        return int(key) if row < 0 and isinstance(key, int | np.integer) and 0 <= key < len(self) else row
 
     def has_index_for(self, key: Any) -> bool:
         """Return whether a key has a row."""
-        return self.get_index(key, -1) >= 0
-
-    def __contains__(self, key: Any) -> bool:
-        return self.has_index_for(key)
-
-    def get_vector(self, key: Any, norm: bool = False) -> np.ndarray:
-        """Return the vector of a key, read-only; of length 1 if ``norm``.
-
-        Raises
-        ------
-        KeyError
-            There is none.
-        """
-        row = self.get_index(key)
-        vector = self.vectors[row]
-        if norm:
-            self.fill_norms()
-            assert self.norms is not None
-            vector = vector / (self.norms[row] or 1)
-        vector.setflags(write=False)
-        return vector
+        return self._row(key) >= 0
 
     def word_vec(self, key: Any, norm: bool = False) -> np.ndarray:
         """Do as ``get_vector``; the name of gensim 3."""
         warnings.warn("word_vec is deprecated: use get_vector", DeprecationWarning, stacklevel=2)
         return self.get_vector(key, norm)
-
-    def __getitem__(self, key_or_keys: Any) -> np.ndarray:
-        """Return the vector of one key, or a matrix with those of several."""
-        if isinstance(key_or_keys, KEY_TYPES):
-            return self.get_vector(key_or_keys)
-        return np.vstack([self.get_vector(key) for key in key_or_keys])
 
     # ---- attributes ---------------------------------------------------------------------------------------
 
@@ -220,7 +166,7 @@ class KeyTable:
         else:
             self.index_to_key[row], self.key_to_index[key] = key, row
             self.vectors[row] = vector
-            self.norms = None
+            self.forget_norms()
         self.next_index = row + 1
         return row
 
@@ -257,7 +203,7 @@ class KeyTable:
         self.vectors[rows] = weights[chosen]
         for name, values in extras.items():
             self.expandos[name][rows] = np.asarray(values)[chosen]
-        self.norms = None
+        self.forget_norms()
 
     def __setitem__(self, keys: Any, weights: Any) -> None:
         """Set the vector of a key, or the vectors of a list of keys; new keys come in at the end."""
@@ -279,7 +225,7 @@ class KeyTable:
         if self.vectors.shape != shape:
             self.vectors = random_vectors(shape, self.vectors, seed)
         self.allocate_vecattrs()
-        self.norms = None
+        self.forget_norms()
 
     def sort_by_descending_frequency(self) -> None:
         """Put the most frequent keys first; equally frequent ones keep their order."""
@@ -294,9 +240,20 @@ class KeyTable:
         if len(self.vectors):
             logger.warning("sorting after vectors have been allocated is expensive & error-prone")
             self.vectors = self.vectors[order]
-            self.norms = None
+            self.forget_norms()
 
     # ---- lengths ------------------------------------------------------------------------------------------
+
+    @property
+    def _directions(self) -> Directions:  # type: ignore[override]  # made anew for another matrix
+        kept: Directions | None = self.__dict__.get("_kept")
+        if kept is None or not kept.of(self.vectors):
+            kept = self.__dict__["_kept"] = Directions(self.index_to_key, self.vectors)
+        return kept
+
+    def forget_norms(self) -> None:
+        """Compute lengths anew when they are needed: vectors have changed in place."""
+        self.__dict__.pop("_kept", None)
 
     def fill_norms(self, force: bool = False) -> None:
         """Compute the lengths of the vectors, unless they are known.
@@ -306,17 +263,13 @@ class KeyTable:
         force : bool, default False
             Compute them again: after ``vectors`` was changed in place.
         """
-        if self.norms is None or force or len(self.norms) != len(self.vectors):
-            self.norms = np.linalg.norm(self.vectors, axis=1)
-
-    def get_normed_vectors(self) -> np.ndarray:
-        """Return a new matrix with all vectors at length 1; zero vectors stay zero."""
-        return self.vectors / self._lengths()[:, np.newaxis]
+        if force:
+            self.forget_norms()
+        self._directions.norms  # noqa: B018 - computed at the first use
 
     def unit_normalize_all(self) -> None:
         """Scale all vectors to length 1, in place: what training needs of their lengths is lost."""
-        self.vectors = self.get_normed_vectors()
-        self.norms = np.ones(len(self.vectors), self.vectors.dtype)
+        self.vectors = self.get_normed_vectors().astype(self.vectors.dtype, copy=False)
 
     def init_sims(self, replace: bool = False) -> None:
         """Warn: lengths are computed when they are needed. With ``replace``, do ``unit_normalize_all``."""
@@ -325,12 +278,6 @@ class KeyTable:
         self.fill_norms()
         if replace:
             self.unit_normalize_all()
-
-    def _lengths(self) -> np.ndarray:
-        """Return the lengths of the vectors, 1 for a zero vector."""
-        self.fill_norms()
-        assert self.norms is not None
-        return np.where(self.norms > 0, self.norms, self.norms.dtype.type(1))
 
 
 def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, seed: int = 0) -> np.ndarray:
@@ -370,26 +317,3 @@ def seeded_vector(size: int, seed_string: str | None = None, hashfxn: Any = hash
     """
     generator = np.random.default_rng(hashfxn(seed_string) & 0xFFFFFFFF if seed_string else None)
     return (generator.random(size).astype(np.float32) - np.float32(0.5)) / np.float32(size)
-
-
-def as_list(given: Any) -> list[Any]:
-    """Return what a query names as a list: of one key, vector or (key, weight), or of several of them."""
-    if given is None:
-        return []
-    if isinstance(given, KEY_TYPES) or (isinstance(given, np.ndarray) and given.ndim == 1):
-        return [given]
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        return list(given)
-    return list(given)
-
-
-def cosine(a: np.ndarray, b: np.ndarray) -> np.float32:
-    """Return the cosine of two vectors; exactly 1 for a vector and itself, 0 if one is zero."""
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    length = np.sqrt(np.dot(x, x) * np.dot(y, y))
-    return np.float32(np.dot(x, y) / length if length > 0 else 0.0)
-
-
-def listed(keys: Iterable[Any]) -> Sequence[Any]:
-    """Return an iterable as a sequence."""
-    return keys if isinstance(keys, Sequence) else list(keys)

@@ -10,69 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.gensim.models.keys import KEY_TYPES, KeyTable, as_list, cosine, listed
-from wordvec_ca.vectors import highest
+from wordvec_ca.gensim.models.keys import KEY_TYPES, KeyTable
+from wordvec_ca.vectors import cosine
 
 logger = logging.getLogger(__name__)
-
-Similar = list[tuple[Any, float]]
 
 
 class Neighbours(KeyTable):
     """Similarities of the keys of a table; parameters and attributes are those of ``KeyTable``."""
 
-    def get_mean_vector(
-        self,
-        keys: Sequence[Any],
-        weights: Any = None,
-        pre_normalize: bool = True,
-        post_normalize: bool = False,
-        ignore_missing: bool = True,
-    ) -> np.ndarray:
-        """Return the weighted mean of vectors, divided by the sum of the absolute weights.
-
-        Parameters
-        ----------
-        keys : sequence of key or ndarray of shape (vector_size,)
-        weights : sequence of float, optional
-            One for each; 1 by default.
-        pre_normalize : bool, default True
-            Scale vectors of keys to length 1 before.
-        post_normalize : bool, default False
-            Scale the mean to length 1.
-        ignore_missing : bool, default True
-            Leave out keys that are not there; else they are an error.
-
-        Raises
-        ------
-        ValueError
-            There are no keys, or not one weight for each.
-        KeyError
-            A key is not there.
-        """
-        if len(keys) == 0:
-            raise ValueError("cannot compute mean with no input")
-        factors = np.ones(len(keys), np.float32) if weights is None else np.asarray(weights, np.float32)
-        if len(factors) != len(keys):
-            raise ValueError("keys and weights array must have same number of elements")
-        mean, total = np.zeros(self.vector_size, np.result_type(self.vectors.dtype, np.float32)), 0.0
-        for key, factor in zip(keys, factors, strict=True):
-            if isinstance(key, np.ndarray):
-                vector = key
-            elif key in self:
-                vector = self.get_vector(key, norm=pre_normalize)
-            elif ignore_missing:
-                continue
-            else:
-                raise KeyError(f"Key '{key}' not present in vocabulary")
-            mean += factor * vector
-            total += abs(float(factor))
-        if total > 0:
-            mean /= np.float32(total)
-        length = np.linalg.norm(mean)
-        return (mean / length).astype(np.float32) if post_normalize and length > 0 else mean
-
-    def most_similar(
+    def most_similar(  # type: ignore[override]  # as gensim's
         self,
         positive: Any = None,
         negative: Any = None,
@@ -109,88 +56,17 @@ class Neighbours(KeyTable):
         """
         if isinstance(topn, Integral) and topn < 1:
             return []
-        keys, weights = [], []
-        for sign, given in ((1.0, positive), (-1.0, negative)):
-            for item in as_list(given):
-                plain = isinstance(item, (*KEY_TYPES, np.ndarray))
-                keys.append(item if plain else item[0])
-                weights.append(sign if plain else item[1])
+        keys, weights, rows = self._query(positive, negative)
         mean = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)
         if indexer is not None and isinstance(topn, int):
             return indexer.most_similar(mean, topn)
-        start, stop = (0, restrict_vocab) if restrict_vocab else (clip_start, clip_end or len(self.vectors))
-        cosines = np.dot(self.vectors[start:stop], mean) / self._lengths()[start:stop]
-        given_rows = {row - start for row in self._known_rows(keys)}
-        return cosines if not topn else self._best(cosines, topn, given_rows, start)
-
-    def _known_rows(self, items: Iterable[Any]) -> set[int]:
-        """Return the rows of those items that are keys and have one."""
-        return {
-            self.get_index(key) for key in items if isinstance(key, KEY_TYPES) and self.has_index_for(key)
-        }
-
-    def _best(self, scores: np.ndarray, topn: int, left_out: set[int], start: int = 0) -> Similar:
-        """Return the keys of the highest scores; rows of ``scores`` begin at ``start``."""
-        usable = scores.astype(np.float64)
-        usable[np.isnan(usable)] = -np.inf
-        usable[[row for row in left_out if 0 <= row < len(usable)]] = -np.inf
-        rows = highest(usable, int(topn))
-        return [(self.index_to_key[row + start], float(scores[row])) for row in rows]
-
-    def similar_by_key(self, key: Any, topn: int | None = 10, restrict_vocab: int | None = None) -> Any:
-        """Return the keys most similar to one; see ``most_similar``."""
-        return self.most_similar([key], topn=topn, restrict_vocab=restrict_vocab)
-
-    def similar_by_word(self, word: Any, topn: int | None = 10, restrict_vocab: int | None = None) -> Any:
-        """Return the keys most similar to one; see ``most_similar``."""
-        return self.similar_by_key(word, topn, restrict_vocab)
-
-    def similar_by_vector(
-        self, vector: np.ndarray, topn: int | None = 10, restrict_vocab: int | None = None
-    ) -> Any:
-        """Return the keys most similar to a vector; see ``most_similar``."""
-        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
-
-    def most_similar_cosmul(
-        self,
-        positive: Any = None,
-        negative: Any = None,
-        topn: int | None = 10,
-        restrict_vocab: int | None = None,
-    ) -> Any:
-        """Return the keys with the highest product of similarities (3CosMul: Levy and Goldberg 2014).
-
-        Parameters
-        ----------
-        positive, negative : key, ndarray, or a list of them
-        topn : int or None, default 10
-            How many keys; None for the scores of all.
-        restrict_vocab : int, optional
-            Search only so many first rows.
-
-        Raises
-        ------
-        ValueError
-            There is nothing positive.
-        KeyError
-            A key is not there.
-        """
-        if isinstance(topn, Integral) and topn < 1:
-            return []
-        added, subtracted = as_list(positive), as_list(negative)
-        if not added:
-            raise ValueError("cannot compute similarity with no input")
-        stop = restrict_vocab or len(self.vectors)
-        lengths = self._lengths()[:stop]
-
-        def shifted(item: Any) -> np.ndarray:
-            vector = item if isinstance(item, np.ndarray) else self.get_vector(item, norm=True)
-            unit = vector / (np.linalg.norm(vector) or 1)
-            return (1 + np.dot(self.vectors[:stop], unit) / lengths) / 2
-
-        scores = np.prod([shifted(item) for item in added], axis=0)
-        scores = scores / (np.prod([shifted(item) for item in subtracted], axis=0) + 1e-6)
-        return scores if not topn else self._best(scores, topn, self._known_rows(added + subtracted))
+        part = slice(0, restrict_vocab) if restrict_vocab else slice(clip_start, clip_end or None)
+        start, stop, _ = part.indices(len(self))
+        cosines = self._directions.cosines(mean, stop)
+        if topn is None:
+            return cosines[start:]
+        cosines[:start] = -np.inf
+        return self._best(cosines, int(topn), rows)
 
     def rank_by_centrality(self, words: Iterable[Any], use_norm: bool = True) -> list[tuple[Any, Any]]:
         """Return (cosine with the mean of all, word), the most central word first.
@@ -207,7 +83,7 @@ class Neighbours(KeyTable):
         ValueError
             None of the words is there.
         """
-        words = listed(words)
+        words = list(words)
         used = [word for word in words if word in self]
         if len(used) < len(words):
             logger.warning("ignoring words without a vector: %s", set(words) - set(used))
@@ -242,10 +118,6 @@ class Neighbours(KeyTable):
     def distance(self, w1: Any, w2: Any) -> Any:
         """Return 1 - cosine of two keys."""
         return 1 - self.similarity(w1, w2)
-
-    def similarity(self, w1: Any, w2: Any) -> Any:
-        """Return the cosine of two keys."""
-        return cosine(self.get_vector(w1), self.get_vector(w2))
 
     def n_similarity(self, ws1: Sequence[Any], ws2: Sequence[Any]) -> Any:
         """Return the cosine of the mean vectors of two lists of keys.

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from xopen import xopen
 
+from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix
 from wordvec_ca.gensim.models.keys import KeyTable
+from wordvec_ca.vectors import keep_first, read_binary, read_text
 
 logger = logging.getLogger(__name__)
 
 Path = str | os.PathLike[str]
 
 Table = TypeVar("Table", bound=KeyTable)
-
-CHUNK_BYTES = 1 << 20
-"""Bytes of a binary file that are read at a time."""
 
 
 def read_word2vec_format(
@@ -34,52 +35,34 @@ def read_word2vec_format(
     limit: int | None = None,
     datatype: Any = np.float32,
     no_header: bool = False,
-    binary_chunk_size: int = CHUNK_BYTES,
+    binary_chunk_size: int | None = None,
 ) -> Table:
     """Return vectors from a file; parameters and errors are those of ``KeyedVectors.load_word2vec_format``.
 
-    ``binary_chunk_size`` is how many bytes of a binary file are read at a time.
+    ``binary_chunk_size`` is ignored.
     """
+    if binary and no_header:
+        raise NotImplementedError("no_header only available for text-format files")
     counts = None if fvocab is None else _read_counts(fvocab, unicode_errors)
-    with _opened(fname) as file:
-        if no_header:
-            if binary:
-                raise NotImplementedError("no_header only available for text-format files")
-            entries = list(_text_rows(file, limit, encoding, unicode_errors))
-            n_words, vector_size = len(entries), len(entries[0][1]) if entries else 0
-            rows: Iterator[tuple[str, np.ndarray]] = iter(entries)
-        else:
-            n_words, vector_size = (int(number) for number in file.readline().decode(encoding).split())
-            n_words = min(n_words, limit) if limit else n_words
-            if binary:
-                rows = _binary_rows(file, n_words, vector_size, encoding, unicode_errors, binary_chunk_size)
-            else:
-                rows = _text_rows(file, n_words, encoding, unicode_errors)
-        table = cls(vector_size, 0, dtype=datatype)
-        vectors = np.empty((n_words, vector_size), datatype)
-        found: list[int | None] = []
-        n_read = 0
-        for word, row in rows:
-            n_read += 1
-            if word in table.key_to_index:
-                logger.warning("duplicate word '%s' in word2vec file, ignoring all but first", word)
-                continue
-            if len(row) != vector_size:
-                raise ValueError(
-                    f"invalid vector of {word!r} in {fname}: {len(row)} numbers, {vector_size} expected"
-                )
-            vectors[len(table.index_to_key)] = row
-            table.key_to_index[word] = len(table.index_to_key)
-            table.index_to_key.append(word)
-            found.append(n_words - len(found) if counts is None else counts.get(word))
-        if n_read < n_words:
-            raise EOFError("unexpected end of input; is count incorrect or file otherwise damaged?")
-    missing = [word for word, count in zip(table.index_to_key, found, strict=True) if count is None]
-    if missing:
-        logger.warning("vocabulary file is incomplete: %s missing", ", ".join(map(repr, missing[:10])))
-    table.vectors = vectors[: len(found)]
-    table.next_index = len(found)
-    table.expandos["count"] = np.array([count or 0 for count in found], np.int64)
+    read = read_binary if binary else partial(read_text, header=not no_header)
+    try:
+        entries = read(fname, errors=unicode_errors, encoding=encoding, max_words=limit or sys.maxsize)
+    except DataError as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            raise error.__cause__ from None
+        raise
+    words, vectors, *_ = keep_first(entries, os.fspath(fname))
+    table = cls(vectors.shape[1], 0)
+    table.index_to_key, table.vectors = words, vectors.astype(datatype, copy=False)
+    table.key_to_index = dict(zip(words, range(len(words)), strict=True))
+    table.next_index = len(words)
+    if counts is None:
+        found = np.arange(len(entries.words), len(entries.words) - len(words), -1)
+    else:
+        found = np.array([counts.get(word, 0) for word in words], np.int64)
+        if missing := [word for word in words if word not in counts]:
+            logger.warning("vocabulary file is incomplete: %s missing", ", ".join(map(repr, missing[:10])))
+    table.expandos["count"] = found
     logger.info("loaded %s matrix of type %s from %s", table.vectors.shape, table.vectors.dtype, fname)
     return table
 
@@ -131,26 +114,16 @@ def intersect_word2vec_format(
 
     Parameters are those of ``KeyedVectors.intersect_word2vec_format``.
     """
-    taken: list[int] = []
-    with _opened(fname) as file:
-        n_words, vector_size = (int(number) for number in file.readline().decode(encoding).split())
-        if vector_size != table.vector_size:
-            raise ValueError(f"incompatible vector size {vector_size} in file {os.fspath(fname)}")
-        if binary:
-            rows = _binary_rows(file, n_words, vector_size, encoding, unicode_errors, CHUNK_BYTES)
-        else:
-            rows = _text_rows(file, n_words, encoding, unicode_errors)
-        for word, vector in rows:
-            if len(vector) != vector_size:
-                raise ValueError(f"invalid vector of {word!r} (is this really the text format?)")
-            if word in table.key_to_index:
-                row = table.key_to_index[word]
-                table.vectors[row] = vector
-                taken.append(row)
+    file = read_word2vec_format(type(table), fname, None, binary, encoding, unicode_errors)
+    if file.vector_size != table.vector_size:
+        raise ValueError(f"incompatible vector size {file.vector_size} in file {os.fspath(fname)}")
+    common = [word for word in file.index_to_key if word in table.key_to_index]
+    taken = [table.key_to_index[word] for word in common]
+    table.vectors[taken] = file[common]
     factors = np.resize(table.vectors_lockf, len(table))  # one number for all would stop all of them
     factors[taken] = lockf
     table.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
-    table.norms = None
+    table.forget_norms()
     logger.info("merged %d vectors into %s matrix from %s", len(taken), table.vectors.shape, fname)
     return len(taken)
 
@@ -166,41 +139,10 @@ def _written(fname: Path, append: bool) -> Iterator[Any]:
             yield packed
 
 
-def _opened(fname: Path) -> IO[bytes]:
-    return cast(IO[bytes], xopen(fname, "rb"))
-
-
 def _read_counts(fvocab: Path, unicode_errors: str) -> dict[str, int]:
     counts = {}
-    with _opened(fvocab) as file:
+    with xopen(fvocab, "rb") as file:
         for line in file:
             word, count = line.decode("utf-8", unicode_errors).split()
             counts[word] = int(count)
     return counts
-
-
-def _text_rows(
-    file: IO[bytes], limit: int | None, encoding: str, unicode_errors: str
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the words and vectors of up to ``limit`` lines."""
-    for number, line in enumerate(file):
-        if limit is not None and number == limit:
-            return
-        word, _, numbers = line.rstrip().partition(b" ")
-        yield word.decode(encoding, unicode_errors), np.array(numbers.split(), np.float64)
-
-
-def _binary_rows(
-    file: IO[bytes], n_words: int, vector_size: int, encoding: str, unicode_errors: str, chunk_bytes: int
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the words and vectors of a binary file, behind its header."""
-    rest, at, row_bytes = b"", 0, 4 * vector_size
-    for _ in range(n_words):
-        while (space := rest.find(b" ", at)) < 0 or len(rest) - space - 1 < row_bytes:
-            more = file.read(chunk_bytes)
-            if not more:
-                return
-            rest, at = rest[at:] + more, 0
-        word = rest[at:space].decode(encoding, unicode_errors).lstrip("\n")
-        at = space + 1 + row_bytes
-        yield word, np.frombuffer(rest, "<f4", vector_size, space + 1)

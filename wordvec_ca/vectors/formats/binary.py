@@ -18,14 +18,19 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
 from wordvec_ca.vectors.formats.text import encode_words, not_utf8, sizes_of
-from wordvec_ca.vectors.table import GrowingRows, VectorTable, row_blocks
+from wordvec_ca.vectors.table import CutOffError, GrowingRows, VectorTable, row_blocks
 
 _BLOCK = 16 << 20
 _LONGEST_WORD = 1 << 16
 
 
 def read_binary(
-    path: str | os.PathLike[str], *, errors: str = "strict", source: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    errors: str = "strict",
+    source: str | None = None,
+    encoding: str = "utf-8",
+    max_words: int | None = None,
 ) -> VectorTable:
     """Read word2vec binary, plain or compressed.
 
@@ -33,10 +38,8 @@ def read_binary(
     ----------
     path : path-like
         The file.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that are not UTF-8, as in ``read_text``.
-    source : str, optional
-        What to call the file in messages.
+    errors, source, encoding, max_words
+        As in ``read_text``.
 
     Returns
     -------
@@ -53,10 +56,11 @@ def read_binary(
     with open_by_content(path) as stream:
         first = stream.readline(1 << 16)
         n_words, vector_size = sizes_of(first, name, "word2vec binary")
+        n_words = n_words if max_words is None else min(n_words, max_words)
         width = 4 * vector_size
         plain = compression_of(path) is None
         if plain and n_words * (width + 1) > os.path.getsize(path) - len(first):
-            raise DataError(
+            raise CutOffError(
                 f"{name}: the header promises {n_words} vectors of {vector_size} numbers, which need at "
                 f"least {n_words * (width + 1)} bytes, but the file has {os.path.getsize(path)}; it is cut "
                 "off or the header is wrong"
@@ -88,13 +92,13 @@ def read_binary(
                         f"of size {vector_size}"
                     )
                 if not block:
-                    raise DataError(
+                    raise CutOffError(
                         f"{name}: the file ends at byte {offset + len(buffer)} within entry {len(words) + 1} "
                         f"of the {n_words} that its header promises; it is cut off or the header is wrong"
                     )
             buffer = buffer[at:]
             offset += at
-        rest = buffer or stream.read(16)
+        rest = b"" if max_words is not None else buffer or stream.read(16)
         if rest.strip(b"\r\n"):
             raise DataError(
                 f"{name}: data follow after the {n_words} vectors that the header promises, from byte "
@@ -103,7 +107,7 @@ def read_binary(
     decoded = []
     for i, word in enumerate(words):
         try:
-            decoded.append(word.decode("utf-8", errors))
+            decoded.append(word.decode(encoding, errors))
         except UnicodeDecodeError as error:
             raise not_utf8(word, f"{name}, entry {i + 1}") from error
     return VectorTable(decoded, rows.finish(), None, {})

@@ -24,7 +24,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
 from wordvec_ca.kernels import read_rows, write_rows
-from wordvec_ca.vectors.table import GrowingRows, VectorTable, row_blocks, show_word
+from wordvec_ca.vectors.table import CutOffError, GrowingRows, VectorTable, row_blocks, show_word
 
 _BLOCK = 4 << 20
 _LONGEST_LINE = 64 << 20
@@ -88,7 +88,13 @@ def guess_vector_size(lines: list[bytes]) -> int:
 
 
 def read_text(
-    path: str | os.PathLike[str], *, header: bool, errors: str = "strict", source: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    header: bool,
+    errors: str = "strict",
+    source: str | None = None,
+    encoding: str = "utf-8",
+    max_words: int | None = None,
 ) -> VectorTable:
     """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed.
 
@@ -103,6 +109,10 @@ def read_text(
         the writers turn back into the same bytes if told the same), or spoil the word.
     source : str, optional
         What to call the file in messages; its path by default.
+    encoding : str
+        Of the words.
+    max_words : int, optional
+        Read so many first words at most, and do not look at what follows.
 
     Returns
     -------
@@ -118,13 +128,15 @@ def read_text(
     name = source or str(path)
     size = os.path.getsize(path)
     plain = compression_of(path) is None
+    n_words: int | None
     with open_by_content(path) as stream:
         if header:
             first = stream.readline(1 << 16)
-            n_words, vector_size = sizes_of(first, name, "word2vec text")
+            promised, vector_size = sizes_of(first, name, "word2vec text")
+            n_words = promised if max_words is None else min(promised, max_words)
             # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
             if plain and n_words * (2 * vector_size + 1) > size + 1:
-                raise DataError(
+                raise CutOffError(
                     f"{name}: line 1 promises {n_words} vectors of {vector_size} numbers, which need at "
                     f"least {n_words * (2 * vector_size + 1)} bytes, but the file has {size}; it is cut off "
                     "or the header is wrong"
@@ -146,7 +158,7 @@ def read_text(
                     f"{name}: not GloVe text: line 1 is {show_word(first)}, which is not a word followed by "
                     "numbers"
                 )
-            n_words = None
+            n_words = max_words
             blocks = line_blocks(stream, sample, name)
             capacity = int(1.1 * size / max(1, len(complete)) * complete.count(b"\n")) if plain else 1
         rows = GrowingRows(vector_size, capacity)
@@ -154,18 +166,23 @@ def read_text(
         first_line = 2 if header else 1
         for block in blocks:
             if n_words is not None and len(words) + block.count(b"\n") > n_words:
-                raise DataError(
-                    f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one is "
-                    f"at line {n_words + 2}; correct the header or cut the file"
-                )
+                if max_words is None:
+                    raise DataError(
+                        f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one "
+                        f"is at line {n_words + 2}; correct the header or cut the file"
+                    )
+                *_, beyond = block.split(b"\n", n_words - len(words))
+                block = block[: len(block) - len(beyond)]
             rows.append(parse_lines(block, vector_size, words, name, first_line))
-    if n_words is not None and len(words) != n_words:
-        raise DataError(
+            if len(words) == max_words:
+                break
+    if header and len(words) != n_words:
+        raise CutOffError(
             f"{name}: line 1 promises {n_words} vectors, but the file ends after {len(words)} (line "
             f"{len(words) + 1}); it is cut off or the header is wrong"
         )
     _look_for_numbers(words, vector_size, name, first_line)
-    return VectorTable(_decode(words, errors, name, first_line), rows.finish(), None, {})
+    return VectorTable(_decode(words, errors, name, first_line, encoding), rows.finish(), None, {})
 
 
 _ENDS_IN_NUMBER = re.compile(rb"^.*[ \t][-+]?\d*\.?\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
@@ -282,16 +299,16 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
     return fields[0], row
 
 
-def _decode(words: list[bytes], errors: str, name: str, first_line: int) -> list[str]:
-    """Decode UTF-8 words, all at once in the usual case."""
+def _decode(words: list[bytes], errors: str, name: str, first_line: int, encoding: str) -> list[str]:
+    """Decode words, all at once in the usual case."""
     try:
-        return b"\n".join(words).decode("utf-8").split("\n") if words else []
+        return b"\n".join(words).decode(encoding).split("\n") if words else []
     except UnicodeDecodeError:
         pass
     decoded = []
     for i, word in enumerate(words):
         try:
-            decoded.append(word.decode("utf-8", errors))
+            decoded.append(word.decode(encoding, errors))
         except UnicodeDecodeError as error:
             raise not_utf8(word, f"{name}, line {first_line + i}") from error
     return decoded
