@@ -1,7 +1,7 @@
 """Compiled loops that take and return numpy arrays; they import nothing else of ``wordvec_ca``.
 
 Comes in: arrays. Goes out: the same arrays, trained, counted, compared or written. ``load`` hands out the
-training loop of a backend; both backends have one door, ``train_chunk``, with the same arguments (see
+training loop of a backend; both backends are entered by ``train_chunk``, with the same arguments (see
 ``sgns_reference.train_chunk``). The modules below are imported when one of their names is first used: Numba's
 would take a third of a second otherwise.
 """

@@ -1,4 +1,4 @@
-"""The readable twin of the loops over n-gram rows (``ngrams_rows.h``).
+"""The reference implementation of the loops over n-gram rows (``ngrams_rows.h``).
 
 A word's vector is a weighted sum of rows that it shares with other words. Both functions take the same
 arguments:

@@ -2,7 +2,7 @@
 
 From this table follow the options of the command line with their defaults and help, validation, the
 table in the documentation, the shapes of parameters and the record that the training loop reads. A new
-model is an entry here and, in ``kernels/sgns_context.h`` and its readable twin
+model is an entry here and, in ``kernels/sgns_context.h`` and its reference implementation
 ``kernels/sgns_reference.py``, how its hidden vector is composed of input rows and how the gradient goes
 back to them. CONTRIBUTING.md shows one.
 """

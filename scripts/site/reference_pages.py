@@ -48,7 +48,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     public = {
         name: f"wordvec_ca.{package}.{name}"
         for package in PACKAGES
-        for name in door(f"wordvec_ca.{package}")[1]
+        for name in public_names(f"wordvec_ca.{package}")[1]
     }
     options = config.plugins["mkdocstrings"].config["handlers"]["python"]["options"]
     options["extensions"] = [{str(Path(__file__).with_name("roles.py")): {"public": public}}]
@@ -66,7 +66,7 @@ def pages() -> dict[str, str]:
     """Return the Markdown of each page by its name."""
     found = {"index": index_page()}
     for package in PACKAGES:
-        docstring, names = door(f"wordvec_ca.{package}")
+        docstring, names = public_names(f"wordvec_ca.{package}")
         lines = [f"# wordvec_ca.{package}", "", docstring, ""]
         lines += [f"::: wordvec_ca.{package}.{name}\n" for name in names]
         found[package] = "\n".join(lines)
@@ -75,7 +75,7 @@ def pages() -> dict[str, str]:
 
 def index_page() -> str:
     """Return the page that lists the packages."""
-    root, names = door("wordvec_ca")
+    root, names = public_names("wordvec_ca")
     lines = [
         "# Python", "", root, "",
         "What most programs need can be imported from `wordvec_ca` itself: "
@@ -84,13 +84,13 @@ def index_page() -> str:
         "", "| package | what it holds |", "|---|---|",
     ]  # fmt: skip
     for package in PACKAGES:
-        first = door(f"wordvec_ca.{package}")[0].split("\n\n")[0].replace("\n", " ")
+        first = public_names(f"wordvec_ca.{package}")[0].split("\n\n")[0].replace("\n", " ")
         lines.append(f"| [`wordvec_ca.{package}`]({package}.md) | {first} |")
     lines += ["", "## Errors", "", *(f"::: wordvec_ca.errors.{name}\n" for name in ERRORS)]
     return "\n".join(lines) + "\n"
 
 
-def door(package: str) -> tuple[str, list[str]]:
+def public_names(package: str) -> tuple[str, list[str]]:
     """Return the docstring of a package and the public names that it hands out, as its source says them."""
     place = PLACES.get(package, ROOT / Path(*package.split(".")))
     tree = ast.parse((place / "__init__.py").read_text(encoding="utf-8"))

@@ -493,9 +493,9 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
             cache_dir="cache",
             callbacks=[spoil],
         )
-    refuge = re.search(r"is in '(.+?)'", str(error.value))
-    assert refuge
-    assert len(one_model(Path(refuge[1]))) == 200
+    fallback = re.search(r"is in '(.+?)'", str(error.value))
+    assert fallback
+    assert len(one_model(Path(fallback[1]))) == 200
 
 
 # ---- a full disk ------------------------------------------------------------------------------------------

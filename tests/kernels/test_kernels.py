@@ -1,4 +1,4 @@
-"""The training loop against its twin, against central differences, and against what must hold exactly.
+"""The training loop against its reference, against central differences, and against what must hold exactly.
 
 The losses here are written from the papers' equations, over a batch of parameter sets, and share no
 line with the loop: windows, negatives, sigmoids and softmaxes are made again, the plain way.
@@ -76,7 +76,7 @@ class Problem:
     n_private: int = 0
     merge_every: int = NEVER
     seed: int = 1
-    aligned: bool = True  # rows padded to 64 bytes; the twin takes any width
+    aligned: bool = True  # rows padded to 64 bytes; the reference takes any width
     spread: float | None = None  # of all parameters; None: word2vec's initialisation
     n_tuples: int = 997
     rings: tuple[tuple[int, int, int], ...] = ()  # (end, inner, outer) of each part of x
@@ -152,7 +152,7 @@ class Problem:
         return copies
 
     def train(self, backend: str, tokens: np.ndarray, dtype: type = np.float32, **changed: float) -> Trained:
-        """Train on the text from this problem's parameters; backend: "twin" or an instruction set."""
+        """Train on the text from this problem's parameters; backend: "reference" or an instruction set."""
         arrays = self.arrays(dtype)
         rng, stats = np.array([12345, self.n_tuples - 3], np.uint64), np.zeros(len(STATS))
         hyper = self.hyper.copy()
@@ -162,7 +162,7 @@ class Problem:
         private = tuple(aligned_zeros((2, n, array.shape[1])) for n, array in zip(rows, arrays, strict=True))
         lock = np.zeros(16, np.int32)
         call = (hyper, tokens, self.keep, self.pool, arrays, private, lock, rng, stats)
-        if backend == "twin":
+        if backend == "reference":
             sgns_reference.train_chunk(*call)
         else:
             _sgns.train_chunk(*call, isa=backend)
@@ -189,18 +189,18 @@ class Trained:
         return float(self.stats[STATS.index("loss")])
 
 
-def assert_same_training(loop: Trained, twin: Trained) -> None:
-    """What issue 2 promises of the two: counts and generator equal, loss and parameters to 1e-5."""
-    np.testing.assert_array_equal(loop.rng, twin.rng)
+def assert_same_training(loop: Trained, reference: Trained) -> None:
+    """What is promised of the two: counts and generator equal, loss and parameters to 1e-5."""
+    np.testing.assert_array_equal(loop.rng, reference.rng)
     for name in ("examples", "words", "contexts", "weighed"):
-        assert loop.stats[STATS.index(name)] == twin.stats[STATS.index(name)], name
-    assert loop.loss == pytest.approx(twin.loss, rel=1e-5)
-    assert loop.stats[4] == pytest.approx(twin.stats[4], rel=1e-5)
-    for name, ours, theirs in zip(("W", "O", "K", "s"), loop.arrays, twin.arrays, strict=True):
+        assert loop.stats[STATS.index(name)] == reference.stats[STATS.index(name)], name
+    assert loop.loss == pytest.approx(reference.loss, rel=1e-5)
+    assert loop.stats[4] == pytest.approx(reference.stats[4], rel=1e-5)
+    for name, ours, theirs in zip(("W", "O", "K", "s"), loop.arrays, reference.arrays, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
-# ---- the compiled loop and its twin ---------------------------------------------------------
+# ---- the compiled loop and its reference ---------------------------------------------------------
 
 LINES = [1, 2, 60, 0, 5, 1, 300, 3, 3, 41, 7, 2]
 """Lengths of lines: empty, single words, shorter and longer than any window and block."""
@@ -223,10 +223,10 @@ def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, 
             rng = np.random.default_rng(5)
             problem.keep = rng.integers(2**31, 2**32, problem.n_words, dtype=np.uint32)
         tokens = problem.text(LINES)
-        twin = problem.train("twin", tokens)
-        assert twin.stats[0] > 100
+        reference = problem.train("reference", tokens)
+        assert reference.stats[0] > 100
         for isa in ISAS:
-            assert_same_training(problem.train(isa, tokens), twin)
+            assert_same_training(problem.train(isa, tokens), reference)
 
 
 @pytest.mark.parametrize("window", [1, 5, 10])
@@ -239,9 +239,9 @@ def test_compiled_loop_agrees_with_its_twin_on_10000_tokens(
     problem = Problem(model, update, kind, d=50, n_words=2_000, shared_by=shared_by, window=window)
     problem.keep = np.minimum(2**32 * 0.05 / np.sqrt(problem.share), 2**32 - 1).astype(np.uint32)
     tokens = problem.text([25] * 384)
-    twin = problem.train("twin", tokens)
+    reference = problem.train("reference", tokens)
     for isa in ISAS:
-        assert_same_training(problem.train(isa, tokens), twin)
+        assert_same_training(problem.train(isa, tokens), reference)
 
 
 RINGS: dict[str, tuple[tuple[int, int, int], ...]] = {
@@ -266,10 +266,10 @@ def test_parts_agree_with_the_twin(model: str, update: str, kind: str, shared_by
             model, update, kind, d=20, window=6, shared_by=shared_by, rings=RINGS[rings], **setting
         )
         tokens = problem.text(LINES)
-        twin = problem.train("twin", tokens)
-        assert twin.stats[0] > 100
+        reference = problem.train("reference", tokens)
+        assert reference.stats[0] > 100
         for isa in ISAS:
-            assert_same_training(problem.train(isa, tokens), twin)
+            assert_same_training(problem.train(isa, tokens), reference)
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -277,10 +277,10 @@ def test_wide_parts_agree_with_the_twin(isa: str) -> None:
     for d, rings in ((300, ((150, 1, 2), (300, 3, 9))), (100, ((50, 1, 5), (100, 1, 9)))):
         problem = Problem("cbow-attn", d=d, window=9, shared_by=8, drawn=7, rings=rings)
         tokens = problem.text(LINES)
-        assert_same_training(problem.train(isa, tokens), problem.train("twin", tokens))
+        assert_same_training(problem.train(isa, tokens), problem.train("reference", tokens))
 
 
-# ---- gradients (T1) -------------------------------------------------------------------------
+# ---- gradients ------------------------------------------------------------------------------
 
 
 def examples_of(tokens: np.ndarray, window: int) -> list[tuple[int, int, list[tuple[int, int]]]]:
@@ -395,7 +395,7 @@ def central_differences(
 
 
 def first_order_update(problem: Problem, tokens: np.ndarray) -> np.ndarray:
-    """Return d(parameters)/d(alpha) at alpha 0 of one call of the float64 twin: minus the gradient.
+    """Return d(parameters)/d(alpha) at alpha 0 of one call of the float64 reference: minus the gradient.
 
     The loop takes a step per block, each from what the last one left; two small learning rates take
     the second order away.
@@ -403,7 +403,7 @@ def first_order_update(problem: Problem, tokens: np.ndarray) -> np.ndarray:
     start = flat(problem.arrays(np.float64))
     slopes = []
     for alpha in (2.0**-18, 2.0**-19):
-        trained = problem.train("twin", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha)
+        trained = problem.train("reference", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha)
         slopes.append((flat(trained.arrays) - start) / alpha)
     return 2 * slopes[1] - slopes[0]
 
@@ -463,7 +463,7 @@ def test_updates_of_parts_are_the_gradient(
         assert np.abs(update_made + gradient).max() <= 1e-6 * np.abs(gradient).max(), trial
         arrays = (problem.inputs, problem.outputs, problem.word_logits, problem.slot_logits)
         loss = plain_loss(problem, tokens, tuple(array[None] for array in arrays))[0]
-        still = problem.train("twin", tokens, np.float64, alpha_begin=0.0, alpha_end=0.0)
+        still = problem.train("reference", tokens, np.float64, alpha_begin=0.0, alpha_end=0.0)
         assert still.loss == pytest.approx(loss, rel=1e-12)
 
 
@@ -472,7 +472,7 @@ def test_float32_updates_of_parts_are_those_of_float64(kind: str) -> None:
     problem = Problem("cbow-attn", "exact", kind, d=20, n_words=12, window=6, drawn=18, spread=0.7,
                       shared_by=8, rings=RINGS["near and far"])  # fmt: skip
     tokens = problem.text([30, 1, 2, 12])
-    exact = problem.train("twin", tokens, np.float64)
+    exact = problem.train("reference", tokens, np.float64)
     for isa in ISAS:
         single = problem.train(isa, tokens)
         assert single.loss == pytest.approx(exact.loss, rel=1e-5)
@@ -481,7 +481,7 @@ def test_float32_updates_of_parts_are_those_of_float64(kind: str) -> None:
             assert np.abs(ours - theirs).max() <= 1e-4 * change
 
 
-@pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("backend", [*ISAS, "reference"])
 def test_a_part_of_the_whole_window_is_no_parts(backend: str) -> None:
     setting: dict[str, Any] = {"d": 20, "window": 6, "spread": 0.4, "shared_by": 8}
     whole, one = Problem("cbow-attn", **setting), Problem("cbow-attn", rings=((20, 1, 6),), **setting)
@@ -500,12 +500,12 @@ def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, ki
     )  # fmt: skip
     problem.pool[:] = [12, 13, 14, 20, 21, 22]
     tokens = np.array([3, 7, 11, 19, -1], np.int32)
-    moved = flat(problem.train("twin", tokens, np.float64).arrays) - flat(problem.arrays(np.float64))
+    moved = flat(problem.train("reference", tokens, np.float64).arrays) - flat(problem.arrays(np.float64))
     gradient = central_differences(problem, tokens)
     assert np.abs(moved + gradient).max() <= 1e-6 * np.abs(gradient).max()
 
 
-@pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("backend", [*ISAS, "reference"])
 def test_a_context_word_of_several_predictions_of_a_block_takes_all_their_steps(backend: str) -> None:
     problem = Problem(
         "skipgram", d=20, n_words=24, window=1, drawn=3, shared_by=4, spread=0.8, alpha=(0.7, 0.7)
@@ -518,8 +518,8 @@ def test_a_context_word_of_several_predictions_of_a_block_takes_all_their_steps(
     for target in (4, 5, 6, 7):
         for word in (target, 20, 21, 22):
             expected += 0.7 * ((word == target) - 1 / (1 + np.exp(-x @ rows[word]))) * rows[word]
-    trained = problem.train(backend, tokens, np.float64 if backend == "twin" else np.float32)
-    np.testing.assert_allclose(trained.inputs[3], expected, atol=1e-12 if backend == "twin" else 1e-5)
+    trained = problem.train(backend, tokens, np.float64 if backend == "reference" else np.float32)
+    np.testing.assert_allclose(trained.inputs[3], expected, atol=1e-12 if backend == "reference" else 1e-5)
 
 
 @pytest.mark.parametrize(("model", "update", "kind", "shared_by"), sharing([1, 8], VARIANTS))
@@ -528,7 +528,7 @@ def test_float32_updates_are_those_of_float64(model: str, update: str, kind: str
         model, update, kind, d=19, n_words=12, window=4, drawn=18, spread=0.7, shared_by=shared_by
     )
     tokens = problem.text([30, 1, 2, 12])
-    exact = problem.train("twin", tokens, np.float64)
+    exact = problem.train("reference", tokens, np.float64)
     for isa in ISAS:
         single = problem.train(isa, tokens)
         assert single.loss == pytest.approx(exact.loss, rel=1e-5)
@@ -554,15 +554,15 @@ def test_loss_is_the_sum_over_the_examples(model: str, update: str, kind: str, s
     tokens = problem.text([17, 1, 4, 30])
     arrays = (problem.inputs, problem.outputs, problem.word_logits, problem.slot_logits)
     expected = plain_loss(problem, tokens, tuple(array[None] for array in arrays))[0]
-    assert problem.train("twin", tokens, np.float64).loss == pytest.approx(expected, rel=1e-12)
+    assert problem.train("reference", tokens, np.float64).loss == pytest.approx(expected, rel=1e-12)
     for isa in ISAS:
         assert problem.train(isa, tokens).loss == pytest.approx(expected, rel=1e-5)
 
 
-# ---- frozen attention is CBOW (T2) ----------------------------------------------------------
+# ---- frozen attention is CBOW ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("isa", [*ISAS, "twin"])
+@pytest.mark.parametrize("isa", [*ISAS, "reference"])
 @pytest.mark.parametrize("kind", ["full", "position", "word"])
 @pytest.mark.parametrize("update", ["exact", "word2vec"])
 def test_frozen_attention_is_cbow_bit_for_bit(update: str, kind: str, isa: str) -> None:
@@ -613,7 +613,7 @@ def test_float64_attention_is_conserved(update: str, shared_by: int) -> None:
         tokens = problem.text([11] * 40, seed=chunk)
         rate = 0.3 if chunk > 3 else 0.0
         trained = problem.train(
-            "twin", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha, attention_rate=rate
+            "reference", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha, attention_rate=rate
         )
         problem.inputs, outputs, problem.word_logits, problem.slot_logits = trained.arrays
         problem.outputs = outputs.reshape(problem.outputs.shape)
@@ -622,7 +622,7 @@ def test_float64_attention_is_conserved(update: str, shared_by: int) -> None:
 
 def test_attention_of_each_part_is_conserved() -> None:
     problem = Problem("cbow-attn", d=20, n_words=40, window=6, drawn=8, rings=RINGS["near and far"])
-    trained = problem.train("twin", problem.text([11] * 400), np.float64, alpha_begin=0.1, alpha_end=0.1)
+    trained = problem.train("reference", problem.text([11] * 400), np.float64, alpha_begin=0.1, alpha_end=0.1)
     for places in (slice(0, 4), slice(4, 12)):
         words, slots = trained.word_logits[:, places], trained.slot_logits[:, places]
         assert conserved(words, slots, slots.shape[1]) <= 1e-12
@@ -642,7 +642,7 @@ def losses(problem: Problem, tokens: np.ndarray) -> list[float]:
     """Return the loss in float64 and then on each instruction set, without training."""
     problem.hyper["alpha_begin"] = problem.hyper["alpha_end"] = 0.0
     return [
-        problem.train("twin", tokens, np.float64).loss,
+        problem.train("reference", tokens, np.float64).loss,
         *(problem.train(isa, tokens).loss for isa in ISAS),
     ]
 
@@ -690,7 +690,7 @@ def test_huge_logits_are_clipped(size: float) -> None:
     assert losses(problem, tokens) == pytest.approx([expected] * (1 + len(ISAS)), rel=1e-5)
 
 
-# ---- word2vec's step (T10) and tied slots (T11) ---------------------------------------------
+# ---- word2vec's step (T10) and tied slots --------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "kind"), [("cbow", "full"), ("cbow-attn", "full")])
@@ -706,16 +706,16 @@ def test_word2vec_update_is_n_times_the_gradient(model: str, kind: str) -> None:
     assert np.abs(plain - n_times)[:inputs].max() > 0.1 * np.abs(plain).max()
 
 
-@pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("backend", [*ISAS, "reference"])
 def test_word2vec_update_is_n_times_the_exact_one(backend: str) -> None:
     def change(update: str) -> list[np.ndarray]:
         problem = Problem("cbow", update, d=32, n_words=9, window=12, drawn=6, shared_by=5, spread=0.7)
-        dtype = np.float64 if backend == "twin" else np.float32
+        dtype = np.float64 if backend == "reference" else np.float32
         trained = problem.train(backend, problem.text([4]), dtype)  # one block: 3 context words each
         return [now - then for now, then in zip(trained.arrays, problem.arrays(dtype), strict=True)]
 
     exact, word2vec = change("exact"), change("word2vec")
-    tolerance = 1e-13 if backend == "twin" else 1e-5
+    tolerance = 1e-13 if backend == "reference" else 1e-5
     np.testing.assert_allclose(word2vec[0], 3 * exact[0], rtol=0, atol=tolerance * np.abs(word2vec[0]).max())
     np.testing.assert_array_equal(word2vec[1], exact[1])
 
@@ -1045,7 +1045,7 @@ def test_a_callback_that_fails_leaves_no_thread_behind(monkeypatch: pytest.Monke
 # ---- what must not pass in silence ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("backend", [*ISAS, "reference"])
 @pytest.mark.parametrize("name", ["inputs", "outputs", "word_logits", "slot_logits"])
 @pytest.mark.parametrize("shared_by", [1, 4])
 def test_parameters_that_are_not_numbers_show_in_the_loss(shared_by: int, name: str, backend: str) -> None:
@@ -1054,7 +1054,7 @@ def test_parameters_that_are_not_numbers_show_in_the_loss(shared_by: int, name: 
     assert np.isnan(problem.train(backend, problem.text([20, 30])).loss)
 
 
-# ---- the door -------------------------------------------------------------------------------
+# ---- the entry -------------------------------------------------------------------------------
 
 
 def call(problem: Problem, tokens: np.ndarray) -> dict[str, Any]:
@@ -1177,16 +1177,16 @@ def test_ssg_and_cwindow_share_no_negatives(model: str) -> None:
     with pytest.raises(ValueError, match="do not fit"):
         _sgns.train_chunk(**arguments)
     with pytest.raises(ValueError, match="share no negatives"):
-        problem.train("twin", arguments["tokens"])
+        problem.train("reference", arguments["tokens"])
 
 
 @pytest.mark.parametrize("word", [50, 2**31 - 1])
 def test_twin_refuses_words_outside_the_vocabulary(word: int) -> None:
     with pytest.raises(ValueError, match="outside the vocabulary"):
-        Problem().train("twin", np.array([1, word, 2, -1], np.int32))
+        Problem().train("reference", np.array([1, word, 2, -1], np.int32))
 
 
-@pytest.mark.parametrize("backend", [*ISAS, "twin"])
+@pytest.mark.parametrize("backend", [*ISAS, "reference"])
 @pytest.mark.parametrize("shared_by", [1, 9])
 @pytest.mark.parametrize("tokens", [[], [-1], [-1, -1, 3, -1], [7]])
 def test_text_without_any_context_changes_nothing(tokens: list[int], shared_by: int, backend: str) -> None:

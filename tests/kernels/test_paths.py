@@ -1,4 +1,4 @@
-"""Hierarchical softmax in the loop: against the twin, numerical gradients and gensim's tree."""
+"""Hierarchical softmax in the loop: against the reference, numerical gradients and gensim's tree."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Problem:
         stats = np.zeros(len(STATS))
         keep, lock, rng = np.zeros(0, np.uint32), np.zeros(16, np.int32), np.array([7, 3], np.uint64)
         call = (hyper, tokens, keep, self.pool, tuple(arrays), private, lock, rng, stats, self.paths)
-        if backend == "twin":
+        if backend == "reference":
             sgns_reference.train_chunk(*call)
         else:
             _sgns.train_chunk(*call, isa=backend)
@@ -141,7 +141,7 @@ def test_compiled_loop_agrees_with_its_twin(
             model, options, d=d, n_words=n_words, drawn=drawn, shared_by=shared_by, spread=4 / d, alpha=0.02
         )
         tokens = problem.text(LINES)
-        expected, tallies = problem.train("twin", tokens)
+        expected, tallies = problem.train("reference", tokens)
         for isa in ISAS:
             arrays, stats = problem.train(isa, tokens)
             assert stats[0] == tallies[0]
@@ -212,12 +212,12 @@ EXACT = [(model, options) for model, options in MODELS if not options.get("word2
 def test_updates_are_the_gradient(model: str, options: dict[str, int], drawn: int) -> None:
     problem = Problem(model, options, d=3, n_words=5, window=2, drawn=drawn, spread=0.8, pad=False)
     tokens = problem.text([6, 1, 3])
-    assert problem.train("twin", tokens, np.float64, alpha_begin=0, alpha_end=0)[1][1] == pytest.approx(
+    assert problem.train("reference", tokens, np.float64, alpha_begin=0, alpha_end=0)[1][1] == pytest.approx(
         plain_loss(problem, tokens, problem.arrays), rel=1e-12
     )
     slopes = []
     for alpha in (2.0**-18, 2.0**-19):
-        trained, _ = problem.train("twin", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha)
+        trained, _ = problem.train("reference", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha)
         slopes.append([(after - array) / alpha for after, array in zip(trained, problem.arrays, strict=True)])
     for which, (first, second) in enumerate(zip(*slopes, strict=True)):
         made = 2 * second - first

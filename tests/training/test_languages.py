@@ -158,7 +158,7 @@ def sharing(*models: str) -> list[tuple[str, str]]:
     ]
 
 
-# ---- orientation and warm-up (T5) -----------------------------------------------------------
+# ---- orientation and warm-up ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("update", ["exact", "word2vec"])
@@ -205,7 +205,7 @@ def test_the_plain_mean_is_half_right_about_neighbours(negatives: str) -> None:
     assert 0.45 <= found <= 0.6
 
 
-# ---- word and place (T6) --------------------------------------------------------------------
+# ---- word and place -------------------------------------------------------------------------
 
 ORDER_BLIND = 1 / 2 + 1 / (2 * 60)
 """How often one can be right without knowing which of the two words stands where, or which of them counts."""
@@ -239,7 +239,7 @@ def test_models_that_do_not_cannot(model: str, kind: str, negatives: str) -> Non
     assert 0.45 <= found <= above(ORDER_BLIND, len(language.test))
 
 
-# ---- distance (T7) --------------------------------------------------------------------------
+# ---- distance -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("update", "each"), [("word2vec", 0.45), ("exact", 0.5)])
@@ -270,7 +270,7 @@ def test_distances_of_three_without_attention(
     assert lowest <= found <= highest
 
 
-# ---- control (T8) ---------------------------------------------------------------------------
+# ---- control --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "negatives"), sharing("cbow", "skipgram", "ssg", "cwindow", "cbow-attn"))
@@ -284,7 +284,7 @@ def test_a_keyword_anywhere_is_found_by_all(model: str, negatives: str) -> None:
         np.testing.assert_allclose(attention, 0.1, atol=0.02)
 
 
-# ---- the collapse (T9) ----------------------------------------------------------------------
+# ---- the collapse ---------------------------------------------------------------------------
 
 
 @njit
@@ -300,7 +300,7 @@ def train_middles(
     rng: Any,
     stats: Any,
 ) -> None:
-    """Predict the middle word of each line only, with the twin's step."""
+    """Predict the middle word of each line only, with the reference implementation's step."""
     for i in range(len(lines)):
         hyper[0].attention_rate = rates[i]
         block.targets[0], block.first[0], block.n[0] = lines[i, 5], 0, 10

@@ -127,7 +127,7 @@ def test_deltas_and_merges_of_a_replica() -> None:
 
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
-    """The readable twin of what a message holds: the upper half of each float32, rounded."""
+    """The reference implementation of what a message holds: the upper half of each float32, rounded."""
     return ((values.astype(np.float32).view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
 
 

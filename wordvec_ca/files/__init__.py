@@ -1,4 +1,4 @@
-"""Files as every part of the house needs them: whole or absent, compressed, large.
+"""Files as every package needs them: whole or absent, compressed, large.
 
 Comes in: bytes, rows and paths. Goes out: files that appear complete or not at all (``atomic_file``,
 ``replacing``), arrays that are streamed to and mapped from ``.npy``, compressed streams, words escaped to one

@@ -156,7 +156,7 @@ class EmbeddingModel:
         rows = 0 if self.subwords is None else self.subwords.rows.nbytes
         return rows + sum(array.nbytes for array in self.shared)
 
-    def twin(self) -> EmbeddingModel:
+    def empty_like(self) -> EmbeddingModel:
         """Return a model of the same words and options, with parameters of its own, which are zero."""
         model = copy.copy(self)
         model.inputs, model.outputs = aligned_zeros(self.inputs.shape), aligned_zeros(self.outputs.shape)

@@ -190,7 +190,7 @@ class TextFiles:
         if stream.seekable():
             stream.seek(0)
         else:
-            stream = io.BufferedReader(_Again(start, stream))
+            stream = io.BufferedReader(_PrefixedStream(start, stream))
         yield from column_texts(stream, start, self.fields, _name(file), self.records, done)
 
     def _records(self, pieces: Iterator[bytes], head: bytes, file: str | IO[bytes]) -> Iterator[bytes]:
@@ -324,7 +324,7 @@ def _size(file: str | IO[bytes]) -> int | None:
     return url_size(file) if is_url(file) else None
 
 
-class _Again(io.RawIOBase):
+class _PrefixedStream(io.RawIOBase):
     """A stream whose first bytes were read already."""
 
     def __init__(self, start: bytes, rest: IO[bytes]) -> None:

@@ -125,7 +125,7 @@ def usual_rate(tokens: float) -> float:
 
 
 def usual_merges(config: TrainConfig, replicas: int) -> int:
-    """Return how often replicas merge in a run; attention wants it oftener, if they are many."""
+    """Return how often replicas merge in a run; attention needs more frequent merges, if they are many."""
     return 3 * MERGES if config.spec.attends and replicas > 4 else MERGES
 
 

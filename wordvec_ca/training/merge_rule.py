@@ -103,7 +103,7 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
 def merged_rows(
     base: NDArray[np.float32], deltas: list[NDArray[np.floating]], factors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return B + f * (d_1 + ... + d_N), for some rows: the readable twin of ``kernels.merge_replicas``.
+    """Return B + f * (d_1 + ... + d_N), for some rows; reference of ``kernels.merge_replicas``.
 
     Parameters
     ----------

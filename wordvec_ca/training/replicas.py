@@ -75,7 +75,7 @@ class Replicas:
         for number in threads[1:]:
             self.all.append(
                 Replica(
-                    model.twin(),
+                    model.empty_like(),
                     n_tokens,
                     threads=number,
                     rate=self.plan.rate,

@@ -402,14 +402,14 @@ def _save_somewhere(
     try:
         model.save(output, overwrite=overwrite, mark=mark)
     except DataError as error:
-        refuge = Path(tempfile.mkdtemp(prefix="cawv-")) / os.path.basename(os.path.realpath(output))
+        fallback = Path(tempfile.mkdtemp(prefix="cawv-")) / os.path.basename(os.path.realpath(output))
         try:
-            model.save(refuge)
+            model.save(fallback)
         except DataError:
-            os.rmdir(refuge.parent)
+            os.rmdir(fallback.parent)
             raise error from None
         raise DataError(
-            f"{error}. The trained model is in {str(refuge)!r} instead: move it from there"
+            f"{error}. The trained model is in {str(fallback)!r} instead: move it from there"
         ) from error
 
 

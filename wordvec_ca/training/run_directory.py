@@ -84,7 +84,7 @@ class UnfinishedRun:
             ) from error
         try:
             if not made:
-                _make_way(folder, target, overwrite)
+                _clear_old_run(folder, target, overwrite)
             if vocab is not None:
                 vocab.save(folder / "vocab.tsv")
             record = {"format": RUN_FORMAT, "version": __version__, **request.as_record()}
@@ -248,7 +248,7 @@ def _read_request(folder: Path, output: Path) -> RunRequest:
     return request
 
 
-def _make_way(folder: Path, target: Path, overwrite: bool) -> None:
+def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
     """Clear the folder of an earlier run, unless that would lose work."""
     others = sorted(
         path.name

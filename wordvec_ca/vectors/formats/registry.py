@@ -65,7 +65,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     for one in FORMATS:
         if one.magic and head.startswith(one.magic):
             return one.name
-    for magic, what in _STRANGERS.items():
+    for magic, what in UNSUPPORTED_MAGIC.items():
         if head.startswith(magic):
             raise DataError(f"{place} is {what}")
     first, _, rest = head.partition(b"\n")
@@ -108,7 +108,7 @@ def _folder_format(place: Path) -> str:
     raise DataError(f"{place} is a folder but not a model directory: it has neither {VECTORS} nor {VOCAB}")
 
 
-_STRANGERS = {
+UNSUPPORTED_MAGIC = {
     b"\x93NUMPY": "a bare NumPy array without words; give the model directory or .kv file it belongs to",
     b"PK\x03\x04": "a zip archive (or a PyTorch file); unpack it and give the file of vectors within",
     b"\x89HDF": "an HDF5 file; convert the vectors to word2vec text or safetensors first",
