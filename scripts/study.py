@@ -363,10 +363,11 @@ class Page:
         figure.savefig(path, dpi=90, bbox_inches="tight", metadata=empty)
         self.parts.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
 
-    def write(self) -> None:
-        """Print the text and write the section."""
+    def write(self, done: bool = True) -> None:
+        """Write the section, and print its text when the study is done."""
         body = "\n\n".join(self.parts)
-        print(body)
+        if done:
+            print(body)
         write_section(self.page, self.title, self.section, body, time.monotonic() - self.start)
 
 

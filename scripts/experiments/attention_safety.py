@@ -17,14 +17,13 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, lines_of, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError
@@ -64,11 +63,7 @@ def settings(seeds: int) -> Iterator[dict[str, Any]]:
 
 def encoded(options: argparse.Namespace, name: str, lowercase: bool) -> EncodedCorpus:
     """Return one of the texts."""
-    from xopen import xopen
-
-    first = TEXTS[name]
-    with xopen(options.data / "corpora" / "wiki.30M.txt.xz", "rt", encoding="utf-8") as source:
-        lines = list(islice(source, first, first + options.lines))
+    lines = list(lines_of(options.data / "corpora" / "wiki.30M.txt.xz", options.lines, TEXTS[name]))
     text = TextOptions(tokenizer="words", lowercase=lowercase, min_count=5, workers=1)
     return encode_corpus(iter(lines), text, cache_dir=tempfile.mkdtemp())
 

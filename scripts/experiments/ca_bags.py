@@ -15,7 +15,7 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 from baselines import STRENGTHS, bag_of_words
-from report import Report, interval, need, parser, progress
+from study import Page, data_files, interval, parser, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import BlockCoordinate, CAEmbeddingBag
@@ -116,7 +116,7 @@ def linear(train: Split, dev: Split, test: Split) -> tuple[float, float]:
 
 
 def experiment(
-    report: Report, name: str, splits: dict[str, Split], steps: int, seeds: range, paper: dict[str, str]
+    report: Page, name: str, splits: dict[str, Split], steps: int, seeds: range, paper: dict[str, str]
 ) -> None:
     """Train all kinds on one data set and report them."""
     import matplotlib.pyplot as plt
@@ -185,20 +185,20 @@ def experiment(
 
 
 def main() -> None:
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-bags", data=True, layers=True)
     options.add_argument("--seeds", type=int, help="number of seeds [2; 5 with --full]")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     count = arguments.seeds or (5 if arguments.full else 2)
     seeds = range(arguments.seed, arguments.seed + count)
-    files = need(
+    files = data_files(
         arguments.data,
         "sentences/sst/binary.train.tsv",
         "sentences/sst/binary.dev.tsv",
         "sentences/imdb/train.neg.tsv.xz",
         "sentences/imdb/train.pos.tsv.xz",
     )
-    report = Report("ca-bags", "CA-BSFE: bags of words", arguments.docs)
+    report = Page(arguments.page, "CA-BSFE: bags of words")
     report.text(
         "A CA-BSFE with a logistic head is, whatever its gates, a linear function of word counts (one number "
         "for each word; `tests/nn/test_bag.py` checks it to 1e-12). So what block-coordinate updates "

@@ -14,7 +14,7 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F
-from report import Report, interval, need, parser, progress
+from study import Page, data_files, interval, parser, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CAConv2d
@@ -104,7 +104,7 @@ def train(
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-digits", data=True, layers=True)
     options.add_argument("--steps", type=int, help="training steps [3000, pooled 6000; 10000 with --full]")
     options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
     arguments = options.parse_args()
@@ -113,10 +113,10 @@ def main() -> None:
     if not arguments.full and not arguments.steps:
         steps = {"paper": 3_000, "pooled": 6_000}
     seeds = range(arguments.seed, arguments.seed + (arguments.seeds or (3 if arguments.full else 1)))
-    data = read(need(arguments.data, "vision/mnist.npz")[0])
+    data = read(data_files(arguments.data, "vision/mnist.npz")[0])
     kinds = ["CNN", "CA-CNN", "CNN + ReLU", "CA-CNN + ReLU"]
     shapes = [(k, d) for k in (4, 8, 16) for d in (4, 8, 16)] if arguments.full else [(8, 16)]
-    report = Report("ca-digits", "CA-CNN: MNIST", arguments.docs)
+    report = Page(arguments.page, "CA-CNN: MNIST")
     rows: list[tuple[Any, ...]] = []
     curves: dict[str, list[float]] = {}
     maps: list[Tensor] = []

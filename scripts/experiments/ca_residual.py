@@ -10,7 +10,6 @@ held out of training, with the first seed. Runs are written down as they finish 
 
 from __future__ import annotations
 
-import math
 import re
 from functools import partial
 from pathlib import Path
@@ -21,9 +20,8 @@ import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ca_digits import accuracy, read
-from report import Report, need, parser
+from study import Page, Runs, Setting, data_files, parser
 from torch import Tensor, nn
-from trials import Setting, Trials
 
 from wordvec_ca.nn import BlockCoordinate, CAConv2d, CAResidual
 
@@ -109,7 +107,7 @@ def run(digits: Digits, epochs: int, setting: Setting) -> dict[str, Any]:
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-residual", log="ca-residual.jsonl", data=True, layers=True)
     options.add_argument("--size", type=int, choices=(14, 28), default=28, help="pixels")
     options.add_argument("--images", type=int, help="training images [6,000; 55,000 with --full]")
     options.add_argument("--epochs", type=int, default=10)
@@ -117,17 +115,15 @@ def main() -> None:
     options.add_argument("--kinds", default="", metavar="REGEX", help="only kinds of layers that match")
     options.add_argument("--rates", default="0.003,0.01,0.03", help="Adagrad's, comma-separated")
     options.add_argument("--seeds", type=int, default=3, help="number of seeds")
-    options.add_argument("--log", type=Path, default=Path("ca-residual.jsonl"), help="what is finished")
-    options.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after this")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     images = arguments.images or (55_000 if arguments.full else 6_000)
-    digits = Digits(need(arguments.data, "vision/mnist.npz")[0], arguments.size, images)
+    digits = Digits(data_files(arguments.data, "vision/mnist.npz")[0], arguments.size, images)
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     rates = [float(rate) for rate in arguments.rates.split(",")]
     counts = [int(count) for count in arguments.layers.split(",")]
     kinds = [kind for kind in KINDS if re.search(arguments.kinds, kind)]
-    trials = Trials(arguments.log, arguments.minutes)
+    trials = Runs(arguments.log, arguments.minutes)
     fixed = {"size": arguments.size, "images": images, "epochs": arguments.epochs}
     cells: dict[tuple[str, int], tuple[float, list[float]]] = {}
     for count in counts:
@@ -144,7 +140,7 @@ def main() -> None:
             )
             if outcome is not None:
                 cells[kind, count] = outcome[0], [one["test"] for one in outcome[1]]
-    report = Report("ca-residual", "CA-CNN and CA-RES: depth", arguments.docs)
+    report = Page(arguments.page, "CA-CNN and CA-RES: depth")
     report.text(
         f"MNIST at {arguments.size}x{arguments.size} instead of CIFAR-10, which is not at hand: test "
         f"accuracy in % after {arguments.epochs} epochs of {images:,} images in batches of {BATCH}, by the "

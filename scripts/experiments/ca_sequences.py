@@ -14,7 +14,7 @@ import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ensemble import Ensemble
-from report import Report, interval, parser, progress
+from study import Page, interval, parser, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CARNNCell
@@ -108,12 +108,12 @@ def matched_size(cell: str, size: int, hidden: int) -> int:
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-sequences", layers=True)
     options.add_argument("--seeds", type=int, default=100, help="number of seeds")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    report = Report("ca-sequences", "CA-RNN: toy sequences", arguments.docs)
+    report = Page(arguments.page, "CA-RNN: toy sequences")
     x, y = encode(TRAIN)
     test_x, test_y = encode(TEST)
     settings = {

@@ -9,7 +9,7 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 from ensemble import Ensemble
-from report import Report, interval, parser, progress
+from study import Page, interval, parser, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CALinear
@@ -34,7 +34,7 @@ def glorot(network: nn.Module) -> nn.Module:
     return network
 
 
-def xor(report: Report, seeds: range) -> None:
+def xor(report: Page, seeds: range) -> None:
     import matplotlib.pyplot as plt
 
     points = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
@@ -83,7 +83,7 @@ def xor(report: Report, seeds: range) -> None:
     report.figure(figure, "xor", "XOR: training error, and the surfaces of the first seed")
 
 
-def smooth(report: Report, seeds: range) -> None:
+def smooth(report: Page, seeds: range) -> None:
     import matplotlib.pyplot as plt
 
     points = grid(-2, 2, 81)
@@ -157,12 +157,12 @@ def smooth(report: Report, seeds: range) -> None:
 
 
 def main() -> None:
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-surfaces", layers=True)
     options.add_argument("--seeds", type=int, default=100, help="number of seeds")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    report = Report("ca-surfaces", "CA-NN: fitting surfaces", arguments.docs)
+    report = Page(arguments.page, "CA-NN: fitting surfaces")
     xor(report, seeds)
     smooth(report, seeds)
     report.write()

@@ -12,7 +12,6 @@ as they finish and are not done again.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections import Counter
@@ -24,10 +23,9 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F
-from report import Report, interval, need, parser
+from study import Page, Runs, Setting, data_files, interval, parser
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
-from trials import Setting, Trials
 
 from wordvec_ca.nn import CARNN, CAAttention, CARNNCell
 from wordvec_ca.text import tokenize
@@ -259,7 +257,7 @@ def main() -> None:
         import sacrebleu  # noqa: F401
     except ImportError:
         sys.exit("This experiment scores translations with sacrebleu: pip install sacrebleu")
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "ca-translation", log="ca-translation.jsonl", data=True, layers=True)
     options.add_argument("--pairs", type=int, help="training pairs [4000; all with --full]")
     options.add_argument("--epochs", type=int, help="[4; 10 with --full]")
     options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
@@ -267,11 +265,9 @@ def main() -> None:
         "--only", default="", metavar="REGEX", help="begin only rows that match, as GRU, CA luong"
     )
     options.add_argument("--rates", default="0.0005,0.002,0.005", help="Adam's, comma-separated")
-    options.add_argument("--log", type=Path, default=Path("ca-translation.jsonl"), help="what is finished")
-    options.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after this")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
-    files = need(
+    files = data_files(
         arguments.data,
         *(f"translation/{part}.{language}" for language in ("en", "de") for part in ("train", "val")),
     )
@@ -281,7 +277,7 @@ def main() -> None:
     rates = [float(rate) for rate in arguments.rates.split(",")]
     english, german = Language(files[0], files[1], pairs), Language(files[2], files[3], pairs)
     held_out = english.hold_out(HELD_OUT), german.hold_out(HELD_OUT)
-    trials, finished = Trials(arguments.log, arguments.minutes), Trials(arguments.log, minutes=0)
+    trials, finished = Runs(arguments.log, arguments.minutes), Runs(arguments.log, minutes=0)
     sizes: dict[tuple[str, str], int] = {}
 
     def run(setting: Setting) -> dict[str, Any]:
@@ -291,7 +287,7 @@ def main() -> None:
         losses = [loss_of(network, *held_out) for _ in passes]
         return {"held_out": -losses[-1], "losses": losses, "scores": evaluate(network, english, german)}
 
-    report = Report("ca-translation", "CA-ATT and CA-RNN: translation", arguments.docs)
+    report = Page(arguments.page, "CA-ATT and CA-RNN: translation")
     rows, curves = [], {}
     columns = ["top-1", "top-5", "top-10", "top-100", "perplexity", "tf-BLEU", "BLEU"]
     for cell, attention in JOBS:

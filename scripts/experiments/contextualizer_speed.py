@@ -13,7 +13,7 @@ from typing import Any
 import extra  # noqa: F401
 import numpy as np
 import torch
-from report import Report, parser, progress
+from study import Page, parser, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import Contextualizer, TokenwiseContextualizer
@@ -60,7 +60,7 @@ def kept_bytes(function: Callable[[Tensor], Tensor], tokens: Tensor) -> int:
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "contextualizer-speed", layers=True)
     options.add_argument("--batch", type=int, default=2, help="documents at a time")
     options.add_argument("--rounds", type=int, default=5, help="measurements of each")
     arguments = options.parse_args()
@@ -68,7 +68,7 @@ def main() -> None:
     torch.manual_seed(arguments.seed)
     lengths = [2**p for p in range(4, 14 if arguments.full else 12)]
     tried = variants()
-    report = Report("contextualizer-speed", "Contextualizer: speed and memory", arguments.docs)
+    report = Page(arguments.page, "Contextualizer: speed and memory")
     times: dict[str, list[float]] = {name: [] for name in tried}
     memory: dict[str, list[float]] = {name: [] for name in tried}
     rows = []

@@ -17,10 +17,10 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 from baselines import bag_of_words
-from report import Report, interval, need, parser, progress
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from study import Page, data_files, interval, parser, progress
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.nn import ContextualizerClassifier
@@ -97,12 +97,12 @@ def redrawn_predictions(model: ContextualizerClassifier, texts: np.ndarray) -> n
 
 
 def publish(
-    report: Report, rows: list[tuple[str, ...]], shown: Scores, models: int, full: bool, sentences: int
+    report: Page, rows: list[tuple[str, ...]], shown: Scores, models: int, full: bool, sentences: int
 ) -> None:
     """Write what is known so far: a run that is stopped leaves the models that it has finished."""
     import matplotlib.pyplot as plt
 
-    report.clear()
+    report.parts.clear()
     report.text(
         "Accuracy in %, mean ± 95 % interval over five folds (the folds share training data: the interval "
         "is a rough one). MR here is without the sentences of SST's test set: "
@@ -130,18 +130,18 @@ def publish(
 
 
 def main() -> None:
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "contextualizer", data=True, layers=True)
     options.add_argument(
         "--vectors", type=Path, help="vectors, frozen [a skip-gram trained here on the text of --data]"
     )
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
-    mr, subj = need(arguments.data, "sentences/mr/all.tsv", "sentences/subj/all.tsv")
-    report = Report("contextualizer", "Contextualizer: sentence classification", arguments.docs)
+    mr, subj = data_files(arguments.data, "sentences/mr/all.tsv", "sentences/subj/all.tsv")
+    report = Page(arguments.page, "Contextualizer: sentence classification")
     if arguments.vectors:
         keyed, origin = KeyedVectors.load(arguments.vectors), arguments.vectors.name
     else:
-        (corpus,) = need(arguments.data, "corpora/wiki.30M.txt.xz")
+        (corpus,) = data_files(arguments.data, "corpora/wiki.30M.txt.xz")
         print("training a skip-gram", file=sys.stderr, flush=True)
         config = TrainConfig(model="skipgram", epochs=1, workers=arguments.threads)
         keyed, origin = train(corpus, config).vectors, "cawv skip-gram"

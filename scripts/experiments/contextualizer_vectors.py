@@ -14,9 +14,9 @@ import extra  # noqa: F401
 import numpy as np
 import torch
 from contextualizer_tables import MeanVector, read
-from report import Report, interval, need, parser, progress
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from study import Page, data_files, interval, parser, progress
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.nn import ContextualizerClassifier
@@ -35,17 +35,17 @@ def size(vectors: KeyedVectors, words: list[str]) -> float:
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    options = parser(__doc__ or "")
+    options = parser(__doc__, "contextualizer-vectors", data=True, layers=True)
     options.add_argument("--folds", type=int, default=5, help="how many of the five folds")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
-    mr, corpus, glove = need(
+    mr, corpus, glove = data_files(
         arguments.data,
         "sentences/mr/all.tsv",
         "corpora/wiki.30M.txt.xz",
         "vectors/glove.6B.100d.100k.txt.xz",
     )
-    report = Report("contextualizer-vectors", "Contextualizer: trained and random vectors", arguments.docs)
+    report = Page(arguments.page, "Contextualizer: trained and random vectors")
     texts, labels = read(mr)
     words = [word for text in texts for word in text.split()]
     print("training a skip-gram", file=sys.stderr, flush=True)

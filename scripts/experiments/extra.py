@@ -1,7 +1,9 @@
-"""Import this before torch: where PyTorch is missing, it says what to install."""
+"""Import this before torch: finds ``study``, and says what to install where PyTorch is missing."""
 
-import importlib.util
 import sys
+from pathlib import Path
 
-if importlib.util.find_spec("torch") is None:
-    sys.exit("This experiment needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'")
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from study import need_torch
+
+need_torch()

@@ -19,8 +19,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent / "ling2015"))
-from study import FOLDER, table, write_section
+from study import FOLDER, lines_of, table, write_section
 from tables import Column, difference, draws
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
@@ -136,14 +135,6 @@ def lines_said(lines: int | None) -> str:
 def say(line: str) -> None:
     """Write a line of progress."""
     print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
-
-
-def lines_of(corpus: Path, count: int | None) -> Iterator[str]:
-    """Yield the first lines of a corpus."""
-    from xopen import xopen
-
-    with xopen(corpus, "rt", encoding="utf-8") as source:
-        yield from islice(source, count)
 
 
 def trained(text: EncodedCorpus, options: argparse.Namespace, name: str, seed: int) -> KeyedVectors:

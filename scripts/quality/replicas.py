@@ -11,7 +11,6 @@ than the number of threads are defaults, but for 50 dimensions and 3 epochs.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import subprocess
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, lines_of, table, write_section
 
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
@@ -60,11 +59,8 @@ print("PEAK", peak)
 
 def read(corpus: str, words: float) -> tuple[list[list[str]], list[list[str]]]:
     """Return so many million words of a text, in lines, and the held-out lines after them."""
-    from xopen import xopen
-
     n = int(words * 1e6 / WORDS_PER_LINE)
-    with xopen(corpus) as file:
-        lines = [line.lower().split() for line in itertools.islice(file, n + HELD_OUT)]
+    lines = [line.lower().split() for line in lines_of(corpus, n + HELD_OUT)]
     return lines[:-HELD_OUT], lines[-HELD_OUT:]
 
 

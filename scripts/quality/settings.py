@@ -22,20 +22,12 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, lines_of, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import train
-
-
-def lines(corpus: str, first: int, count: int) -> Iterator[str]:
-    """Yield so many lines of a corpus from one on."""
-    from xopen import xopen
-
-    with xopen(corpus, "rt", encoding="utf-8") as source:
-        yield from itertools.islice(source, first, first + count)
 
 
 def combinations(settings: list[str]) -> Iterator[dict[str, Any]]:
@@ -74,9 +66,9 @@ def main() -> None:
             done[record["key"]] = record
     runs = list(combinations(options.settings))
     with tempfile.TemporaryDirectory() as folder:
-        valid = list(lines(options.corpus, options.lines, options.valid_lines))
+        valid = list(lines_of(options.corpus, options.valid_lines, options.lines))
         encoded = encode_corpus(
-            lines(options.corpus, 0, options.lines),
+            lines_of(options.corpus, options.lines, 0),
             TextOptions(min_count=options.min_count),
             cache_dir=folder,
         )
