@@ -117,12 +117,13 @@ def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
 
 
 def test_help_is_quick_and_imports_nothing_heavy(here: Path) -> None:
-    seconds = []
-    for _ in range(7):
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    for ours in [True, False] * 7:
+        command = [*CAWV, "--help"] if ours else [sys.executable, "-c", "import cloup"]
         started = time.perf_counter()
-        subprocess.run([*CAWV, "--help"], check=True, capture_output=True, env=ENVIRONMENT)
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.3  # the least disturbed run: the machine may be busy
+        subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
+        seconds[ours].append(time.perf_counter() - started)
+    assert min(seconds[True]) < 2.5 * min(seconds[False])  # beside the library alone that makes the help
     code = (
         "import sys, wordvec_ca.cli as cli\ntry: cli.main(['--help'])\nexcept SystemExit: print(*sys.modules)"
     )

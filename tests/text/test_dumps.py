@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -116,10 +115,8 @@ def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(mediawiki_dump, "PAGE_SECONDS", 0.5)
     path = tmp_path / "dump"
     path.write_bytes(dump(page("before"), page("{{a|[[b|" * 5_000, title="Trap"), *[page("after")] * 20))
-    started = time.monotonic()
     with pytest.warns(UserWarning, match="the page 'Trap' could not be parsed"):
         vocab, stats = count_corpus(path, TextOptions(min_count=1, workers=2))
-    assert time.monotonic() - started < 25
     assert vocab.words == ["after", "before"]
     assert vocab.counts.tolist() == [20, 1]
     assert stats.records == {"articles": 21, "pages that could not be parsed in 0.5 s": 1}

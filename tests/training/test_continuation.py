@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import Killed
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.model_specs import MODELS
@@ -156,9 +157,6 @@ def test_continued_run_can_itself_be_resumed(tmp_path: Path) -> None:
     corpus.write_text("".join(" ".join(line) + "\n" for line in text(range(20, 70), seed=2)))
     config = continued_config(tmp_path / "old", {"workers": 1, "epochs": 4})
     whole = train(corpus, config, continue_from=tmp_path / "old")
-
-    class Killed(BaseException):
-        pass
 
     def kill(record: Progress) -> None:
         if record.epoch == 2:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import Killed
 
 from wordvec_ca import TrainConfig, resume, train
 from wordvec_ca.kernels import compiler, isas
@@ -56,10 +57,6 @@ def sentences() -> list[list[str]]:
             line += [f"w{word}", f"f{rng.randrange(3)}"]
         text.append(line)
     return text
-
-
-class Killed(BaseException):
-    """Ends a run as nothing that a program may catch and save from."""
 
 
 def digest(run: str, isa: str, folder: Path | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import Killed
 
 from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
@@ -149,9 +150,6 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, kind: str) -> No
     text.write_text("".join(" ".join(line) + "\n" for line in language("far", 400)))
     config = options("cbow-attn", attention=kind)
     whole = train(text, config)
-
-    class Killed(BaseException):
-        pass
 
     def kill(record: Any) -> None:
         if record.fraction >= 0.5:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import Killed
 
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.kernels import add_delta, aligned_zeros, delta_of, merge_replicas, sum_of_deltas
@@ -236,9 +237,6 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
         vector_size=16, window=2, epochs=3, sample=0, workers=workers, replicas=replicas, merges=30
     )
     whole = train(corpus, config, output=tmp_path / "whole", checkpoint_every="7k")
-
-    class Killed(BaseException):
-        pass
 
     train_chunk = Replica.train_chunk
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import random
 import shutil
 import warnings
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import Killed, same, sentences
 
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
@@ -36,35 +36,12 @@ KINDS += [{"model": "cbow-attn", "attention": kind} for kind in ("full", "positi
 KINDS += [{"model": "cbow", "hs": True}, {"model": "skipgram", "hs": True, "negative": 0, "shared_by": None}]
 
 
-def sentences() -> list[list[str]]:
-    """Return 600 sentences in which each word foretells the next, and a frequent one."""
-    rng = random.Random(1)
-    text = []
-    for _ in range(600):
-        word = rng.randrange(60)
-        line = []
-        for _ in range(rng.randrange(2, 11)):
-            word = (word * 7 + rng.randrange(3)) % 60
-            line += [f"w{word}", "the"]
-        text.append(line)
-    return text
-
-
 def small(**options: Any) -> TrainConfig:
     """Return a configuration that is quick and reproducible."""
     model = options.get("model", "cbow")
     shared_by = None if options.get("negatives") == "exact" else spec_of(model).shared_by  # as on a long text
     given = {"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, "shared_by": shared_by, **options}
     return TrainConfig(**given)
-
-
-def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:
-    """Return whether all parameters are equal, bit for bit."""
-    return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in zip(a.shared, b.shared, strict=True))
-
-
-class Killed(BaseException):
-    """Ends a run as nothing that a program may catch and save from."""
 
 
 def killed_after(fraction: float) -> Any:

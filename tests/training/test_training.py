@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import random
 import threading
 import time
 import warnings
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import same, sentences
 
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
@@ -35,28 +35,9 @@ KINDS += [{"model": "cbow-attn", "attention": kind} for kind in ("full", "positi
 IDS = [" ".join(kind.values()) for kind in KINDS]
 
 
-def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:
-    """Return sentences of 4 to 20 words in which each word foretells the next, and a frequent one."""
-    rng = random.Random(seed)
-    text = []
-    for _ in range(n):
-        word = rng.randrange(60)
-        line = []
-        for _ in range(rng.randrange(2, 11)):
-            word = (word * 7 + rng.randrange(3)) % 60
-            line += [f"w{word}", "the"]
-        text.append(line)
-    return text
-
-
 def small(**options: Any) -> TrainConfig:
     """Return a configuration that is quick and reproducible."""
     return TrainConfig(**{"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, **options})
-
-
-def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:
-    """Return whether all parameters are equal, bit for bit."""
-    return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in zip(a.shared, b.shared, strict=True))
 
 
 # ---- corpora ----------------------------------------------------------------------------------------------

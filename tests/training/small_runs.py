@@ -1,0 +1,32 @@
+"""What tests of training share: a small text, equal models, and the end of a run."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from wordvec_ca.models import EmbeddingModel
+
+
+class Killed(BaseException):
+    """Ends a run as nothing that a program may catch and save from."""
+
+
+def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:
+    """Return sentences of 4 to 20 words in which each word foretells the next, and a frequent one."""
+    rng = random.Random(seed)
+    text = []
+    for _ in range(n):
+        word = rng.randrange(60)
+        line = []
+        for _ in range(rng.randrange(2, 11)):
+            word = (word * 7 + rng.randrange(3)) % 60
+            line += [f"w{word}", "the"]
+        text.append(line)
+    return text
+
+
+def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:
+    """Return whether all parameters are equal, bit for bit."""
+    return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in zip(a.shared, b.shared, strict=True))
