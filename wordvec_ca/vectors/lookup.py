@@ -27,6 +27,10 @@ class UnknownWordError(DataError, KeyError):
     def __str__(self) -> str:
         return f"{self.args[0]}{self.hint()}"  # KeyError would show the repr
 
+    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
+        """Go to another process as the whole message."""
+        return type(self), (str(self),)
+
 
 class Lookup:
     """Vectors with a word for each row: looking up words, rows and counts.
