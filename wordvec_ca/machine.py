@@ -23,7 +23,7 @@ def usable_cpus() -> int:
 
 def free_memory() -> int:
     """Return the bytes of memory that this process may still take, as far as the system tells."""
-    free = 1 << 62
+    free = int(min(1 << 62, machine_memory()))
     try:
         with open("/proc/meminfo") as file:
             for line in file:

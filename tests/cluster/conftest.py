@@ -76,9 +76,10 @@ class Machines:
     cluster: Any
     nodes: dict[str, Any] = field(default_factory=dict)
 
-    def add(self) -> None:
-        """Start a node."""
-        node = self.cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    def add(self, path: Path | None = None) -> None:
+        """Start a node; its workers find Python modules in a folder first."""
+        found = None if path is None else {"PYTHONPATH": str(path)}
+        node = self.cluster.add_node(num_cpus=1, object_store_memory=80 << 20, env_vars=found)
         self.nodes[node.node_id] = node
 
     def kill(self, node: str) -> None:

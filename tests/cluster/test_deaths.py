@@ -389,3 +389,55 @@ def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monke
             os.kill(frozen[0], signal.SIGKILL)
     check(finished)
     assert any("node 3" in notice and "not answered" in notice for notice in notices), notices
+
+
+STRANGE = (
+    "import sys, types; sys.modules['wordvec_ca._version'] = types.SimpleNamespace(__version__='0.0.1')",
+    "import os; known = os.sysconf\nos.sysconf = lambda name: 3 if name == 'SC_PHYS_PAGES' else known(name)",
+    "import builtins; known = builtins.open\n"
+    "def missing(name, *args, **options):\n"
+    "    if 'part-' in str(name): raise FileNotFoundError(2, 'No such file or directory', name)\n"
+    "    return known(name, *args, **options)\n"
+    "builtins.open = missing",
+    "import time; known = time.time; time.time = lambda: known() + 3600",
+)
+"""Modules that make a node one of another version, one of three pages of memory, one without the text, one
+whose clock is an hour ahead."""
+
+
+def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
+    machines, text, tmp_path, monkeypatch
+) -> None:
+    machines.have(3)
+    folders = []
+    for i, module in enumerate(STRANGE):
+        folders.append(tmp_path / f"strange-{i}")
+        folders[-1].mkdir()
+        (folders[-1] / "sitecustomize.py").write_text(module)
+    one_round = rounds.Rounds.round
+    joined = []
+
+    def slowly(these: rounds.Rounds, *args: Any) -> None:
+        if these.version == 2 and not joined:
+            joined.append(True)
+            for folder in folders:
+                machines.add(folder)
+        one_round(these, *args)
+        limit = time.monotonic() + 60
+        while these.version == 5 and len(these.members.left_out) < 4 and time.monotonic() < limit:
+            these.ready()
+            time.sleep(0.1)
+
+    monkeypatch.setattr(rounds.Rounds, "round", slowly)
+    try:
+        finished, notices = train(text, tmp_path, nodes=8, patience=15)
+    finally:
+        machines.have(0)
+    driver = Watched.latest
+    assert driver.totals.tallies["words"] == CONFIG.epochs * 9 * 700 * 15
+    assert len(driver.digests) == 1
+    told = sorted(notice.partition(") is left out: ")[2] for notice in notices if "left out" in notice)
+    assert len(told) == 4, notices
+    starts = "it does not see the text", "it has version 0.0.1", "its clock", "the parameters of"
+    assert all(reason.startswith(start) for reason, start in zip(told, starts, strict=True)), told
+    assert len(finished.record["cluster"]["left_out"]) == 4

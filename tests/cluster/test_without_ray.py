@@ -8,6 +8,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca._version import __version__
 from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.models import TrainConfig
@@ -32,8 +34,10 @@ from wordvec_ca.training.cluster import (
     resume_on_cluster,
     train_on_cluster,
 )
+from wordvec_ca.training.cluster import node as node_module
 from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
 from wordvec_ca.training.cluster.driver import Driver
+from wordvec_ca.training.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.members import Member, Members
@@ -320,7 +324,9 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
     told: list[str] = []
     members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=told.append)
     for number in range(30):
-        for member in members.look():
+        members.look()
+        for member in members.present:
+            member.fit = True
             member.words = 5.0 * (number == 2)  # one that trained: what came before it does not count
             members.bury(member, "its process or its node has died")
     assert len(members.all) == 3 + 4
@@ -333,7 +339,6 @@ def run_without_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, living=[])
     monkeypatch.setattr(driver, "connected", lambda *args: contextlib.nullcontext())
     monkeypatch.setattr(driver, "Members", lambda *args, **options: members)
-    monkeypatch.setattr(Driver, "_check_storage", lambda self: None)
 
     def run(text: Path, count: Any, encode: Any = None) -> None:
         monkeypatch.setattr(Driver, "_words", count)
@@ -411,14 +416,67 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
         method=lambda **options: lambda thing: thing,
         remote=lambda **options: lambda thing: thing,
         get=fails,
+        kill=lambda actor, **options: None,
+        nodes=lambda: [],
         exceptions=SimpleNamespace(RayTaskError=TaskError, RayActorError=nothing, RayError=nothing),
     )
-    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=pytest.fail)
-    member = Member(1, "n", "node 1 (10.0.0.7)", None, 1)
-    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): No space left .* --cache-dir name a folder"):
-        members._answer(member, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-    with pytest.raises(DataError, match=r"^node 1 \(10.0.0.7\): '/missing': No such file or directory$"):
-        members._answer(member, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/missing"))
+    told: list[str] = []
+    members = Members(ray, CONFIG, 2, workers=1, directory=None, notice=told.append)
+    members.all += [Member(i, f"n{i}", f"node {i} (10.0.0.7)", None, 1, fit=True) for i in (1, 2)]
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert members._answer(members.all[0], full) is None
+    assert re.match(r"node 1 \(10.0.0.7\) is left out: No space left .* --cache-dir name a folder", told[0])
+    assert members.living == members.all[1:]
+    missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/missing")
+    with pytest.raises(DataError, match=r"^node 2 \(10.0.0.7\): '/missing': No such file or directory$"):
+        members._answer(members.all[1], missing)
+
+
+def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_tell_of_the_text(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "text").mkdir()
+    node = Node(CONFIG, "a life")
+    with pytest.raises(UnreadableText, match=r"there is no file|cannot read"):
+        node.count(Shard(0, (str(tmp_path / "gone"),), 1))
+    (tmp_path / "odd").write_bytes(b"\x00\x01" * 500)
+    with pytest.raises(DataError) as fault:  # the same on every node
+        node.count(Shard(0, (str(tmp_path / "odd"),), 1))
+    assert not isinstance(fault.value, UnfitNode)
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        kill=lambda actor, **options: None,
+    )
+    members = Members(ray, CONFIG, 3, workers=1, directory=None, notice=lambda text: None)
+    members.all += [Member(i, f"n{i}", f"node {i}", None, 1, fit=True) for i in (1, 2, 3)]
+    members._refuse(members.all[0], UnreadableText("no file x"))
+    members._refuse(members.all[1], UnfitNode("its memory is full"))
+    assert list(members.left_out.values()) == ["node 1: no file x", "node 2: its memory is full"]
+    with pytest.raises(DataError, match=r"^node 3, as node 1: no file x$"):
+        members._refuse(members.all[2], UnreadableText("no file x"))
+
+
+def test_what_does_not_fit_is_told() -> None:
+    required = Requirements(("text",), "shared/cluster.json", b"{}")
+    fits = {"version": __version__, "clock": 1005.0, "disk": None, "text": None, "storage": b"{}"}
+    assert misfit(fits, required, 1000.0, 1010.0) is None
+    for wrong, reason in (
+        ({"version": "0.0.1"}, "has version 0.0.1 of wordvec-ca, and this machine"),
+        ({"version": None}, "has no wordvec-ca"),
+        ({"clock": 4610.0}, "its clock is 3600 s off"),
+        ({"clock": 100.0}, "its clock is 900 s off"),
+        ({"text": "there is no file 'text'"}, "it does not see the text: there is no file"),
+        ({"storage": None}, "does not see 'shared/cluster.json'"),
+    ):
+        assert reason in str(misfit({**fits, **wrong}, required, 1000.0, 1010.0))
+
+
+def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
+    monkeypatch.setattr(node_module, "free_memory", lambda: 1000)
+    with pytest.raises(UnfitNode, match=r"4 words and their base take .* and 1.0 kB of its memory are free"):
+        Node(CONFIG, "a life").begin(25, vocab)
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

@@ -17,6 +17,7 @@ from wordvec_ca.quantities import duration, size
 from wordvec_ca.text import absolute_name, find_files
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
+from wordvec_ca.training.cluster.fitness import Requirements
 from wordvec_ca.training.cluster.members import PATIENCE, Members
 from wordvec_ca.training.cluster.rounds import ask_to_merge, plan_of_nodes
 from wordvec_ca.training.cluster.shards import shards_of
@@ -223,7 +224,14 @@ def plan_on_cluster(
         ray = stack.enter_context(connected(cluster, nodes, workers))
         directory = None if cache_dir is None else os.fspath(cache_dir)
         members = Members(
-            ray, config, nodes, workers=workers, directory=directory, notice=notice, patience=patience
+            ray,
+            config,
+            nodes,
+            workers=workers,
+            directory=directory,
+            notice=notice,
+            patience=patience,
+            required=Requirements.of_text(files),
         )
         stack.callback(members.dismiss, "plan")
         members.assemble()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class Counting:
         ray, members = self._members.ray, self._members
         while True:
             members.look()
-            if not members.living:
+            if not members.present:
                 raise DataError("all nodes are lost, and there is none to go on with")
             self._counted = {n: found for n, found in self._counted.items() if found[0].alive}
             self._at_work = {m: work for m, work in self._at_work.items() if m.alive}
@@ -69,8 +70,11 @@ class Counting:
                     shard = max(missing, key=lambda shard: shard.size)
                     missing.remove(shard)
                     self._at_work[member] = shard, member.actor.count.remote(shard)
-            if not self._at_work:
+            if not missing and not self._at_work:
                 return
+            if not self._at_work:  # a new node is still starting
+                time.sleep(0.1)
+                continue
             ready, _ = ray.wait([ref for _, ref in self._at_work.values()], num_returns=1, timeout=0.5)
             members.ask()
             for member, (shard, ref) in list(self._at_work.items()):

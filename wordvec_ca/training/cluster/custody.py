@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,6 +112,7 @@ class Custody:
         ray = self._members.ray
         refs = [ref for _, ref in self._moving.values()]
         if not refs:
+            time.sleep(0.1 if wait else 0.0)  # a new node is still starting
             return
         ready, _ = ray.wait(refs, num_returns=1 if wait else len(refs), timeout=0.5 if wait else 0)
         for number, (member, ref) in list(self._moving.items()):
@@ -137,7 +139,7 @@ class Custody:
         while not self.complete:
             self._members.look()
             self.repair()
-            if not self._members.living:
+            if not self._members.present:
                 raise DataError("all nodes are lost, and there is none to go on with")
             self.collect(wait=True)
             if tick is not None:

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,14 @@ from wordvec_ca.training.cluster.checkpoints import Storage
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.custody import Custody
+from wordvec_ca.training.cluster.fitness import Requirements
 from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Encoded
 from wordvec_ca.training.cluster.progress import NodeHistory, Speedometer, progress_record
 from wordvec_ca.training.cluster.record import cluster_record
-from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.request import REQUEST_FILE, ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.merge_plan import beyond_measured
@@ -129,6 +130,8 @@ class Driver:
             self.notice(warning)
         with ExitStack() as stack:
             ray = stack.enter_context(connected(request.cluster, request.nodes, request.workers))
+            if not resumed:
+                request.write()
             self.members = Members(
                 ray,
                 self.config,
@@ -137,14 +140,12 @@ class Driver:
                 directory=request.cache_dir,
                 notice=self.notice,
                 patience=request.patience,
+                required=self._required(),
             )
             stack.callback(self.members.dismiss, request.run)
             self.members.on_status = lambda: self.speedometer.nodes(self.members.living)
             self.phase = "starting"
             self.members.assemble()
-            if not resumed:
-                request.write()
-            self._check_storage()
             former = self.storage.newest() if resumed else None
             if former is not None:
                 self._take_up(former[1], resumed=True)
@@ -157,17 +158,12 @@ class Driver:
 
     # ---- before training -----------------------------------------------------------------------------------
 
-    def _check_storage(self) -> None:
-        """Raise a DataError if a node does not see where the checkpoints go."""
-        ours = self.storage.read("cluster.json")
-        calls = {m: m.actor.sees.remote(self.storage.path("cluster.json")) for m in self.members.living}
-        for member, theirs in self.members.results(calls).items():
-            if theirs != ours and self.interval is not None:
-                raise DataError(
-                    f"{member.name} does not see {self.storage.place!r}, where checkpoints go: give "
-                    "--checkpoint-dir a folder that all nodes share or a URL (s3://...), or "
-                    "--checkpoint-every never"
-                )
+    def _required(self) -> Requirements:
+        """Return what a node must see: the text, and what was asked for, beside which checkpoints go."""
+        texts = Requirements.of_text([*self.request.files, *self.request.valid])
+        if self.interval is None:
+            return texts
+        return replace(texts, place=self.storage.path(REQUEST_FILE), content=self.storage.read(REQUEST_FILE))
 
     def _words(self, vocab: Vocab | None, resumed: bool) -> tuple[Vocab, CorpusStats | None]:
         """Return the vocabulary: given, counted before, or counted now."""

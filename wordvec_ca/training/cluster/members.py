@@ -6,7 +6,6 @@ looks after that; it sees each death here.
 
 from __future__ import annotations
 
-import errno
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +15,13 @@ from typing import Any
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.training.cluster.fitness import (
+    Requirements,
+    UnfitNode,
+    UnreadableText,
+    fault_of_disk,
+    misfit,
+)
 from wordvec_ca.training.cluster.node import Node
 
 PATIENCE = 60.0
@@ -54,6 +60,8 @@ class Member:
         Its threads.
     version : int
         Of its parameters, as far as the driver knows; -1 if it has none yet.
+    alive, fit : bool
+        Whether it is not known to be dead, and was found to be able to take part.
     status : dict
         What it last said.
     words, seconds, processor : float
@@ -69,6 +77,7 @@ class Member:
     workers: int
     version: int = -1
     alive: bool = True
+    fit: bool = False
     status: dict[str, Any] = field(default_factory=dict)
     words: float = 0.0
     seconds: float = 0.0
@@ -77,36 +86,54 @@ class Member:
 
 
 def actor_class(ray: Any) -> Any:
-    """Return `Node` as an actor that answers while it works, and encodes and writes beside its training."""
+    """Return `Node` as an actor that answers while it works, and encodes and writes beside its training.
 
-    class NodeActor(Node):
+    Ray sends this class as a whole, not by its name: a node with another version of the package, or without
+    it, can say so.
+    """
+
+    class NodeActor:
         """A node of the cluster."""
 
-    for name, group in {
-        "status": "watch",
-        "stop": "watch",
-        "tidy": "watch",
-        "take_vocab": "prepare",
-        "encode": "prepare",
-        "encode_valid": "prepare",
-        "write_checkpoint": "prepare",
-    }.items():
-        method = getattr(Node, name)
+        def __init__(self, version: str, config: Mapping[str, Any], *others: Any) -> None:
+            self.node: Any = None
+            try:
+                from wordvec_ca._version import __version__ as here
+            except ImportError:
+                self.version = None
+                return
+            self.version = here
+            if here == version:
+                from wordvec_ca.models import TrainConfig
+                from wordvec_ca.training.cluster.node import Node
 
-        def same(self: Any, *args: Any, _method: Any = method) -> Any:
-            return _method(self, *args)
+                self.node = Node(TrainConfig.from_dict(config), *others)
 
-        setattr(NodeActor, name, ray.method(concurrency_group=group)(same))
+        def examine(self, *args: Any) -> dict[str, Any]:
+            """Return what `misfit` judges by."""
+            found = {} if self.node is None else self.node.examine(*args)
+            return {"version": self.version, **found}
+
+    for name in (name for name in vars(Node) if not name.startswith("_") and name != "examine"):
+
+        def same(self: Any, *args: Any, _name: str = name) -> Any:
+            return getattr(self.node, _name)(*args)
+
+        group = GROUPS.get(name)
+        setattr(NodeActor, name, same if group is None else ray.method(concurrency_group=group)(same))
     return ray.remote(concurrency_groups={"watch": 2, "prepare": 1})(NodeActor)
 
 
-def _fault(error: OSError) -> str:
-    """Return what is wrong with a node's disk, and what to do."""
-    name = f"{error.filename!r}: " if error.filename is not None else ""
-    hint = ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "; make room there, or let --cache-dir name a folder with more, and start again"
-    return f"{name}{error.strerror or error}{hint}"
+GROUPS = {
+    "status": "watch",
+    "stop": "watch",
+    "tidy": "watch",
+    "take_vocab": "prepare",
+    "encode": "prepare",
+    "encode_valid": "prepare",
+    "write_checkpoint": "prepare",
+}
+"""Methods that run beside others: each group has threads of its own."""
 
 
 class Members:
@@ -128,6 +155,8 @@ class Members:
         Is told of births and deaths.
     patience : float
         See ``PATIENCE``.
+    required : Requirements
+        What a node must be able to reach, to take part.
     """
 
     def __init__(
@@ -140,20 +169,31 @@ class Members:
         directory: str | None,
         notice: Notice,
         patience: float = PATIENCE,
+        required: Requirements | None = None,
     ) -> None:
         self.ray, self.config, self.wanted = ray, config, wanted
         self.workers, self.directory, self.notice, self.patience = workers, directory, notice, patience
         self.all: list[Member] = []
         self.deaths: list[str] = []
+        self.required = required or Requirements()
+        self.left_out: dict[str, str] = {}  # by Ray's name of the node
+        self._examined: dict[Member, tuple[Any, float]] = {}
+        self._unreadable: dict[str, Member] = {}
+        self._isa: set[str] = set()
         self._actor = actor_class(ray)
         self._asked: dict[Member, tuple[Any, float]] = {}
         self._next_look = 0.0
         self.on_status: Callable[[], None] = lambda: None
 
     @property
-    def living(self) -> list[Member]:
+    def present(self) -> list[Member]:
         """Those who are not known to be dead, in the order of their numbers."""
         return [member for member in self.all if member.alive]
+
+    @property
+    def living(self) -> list[Member]:
+        """Those of them who were found fit to take part."""
+        return [member for member in self.present if member.fit]
 
     def assemble(self) -> None:
         """Wait until all nodes that are wanted are there; begin with those that are if that takes too long.
@@ -166,40 +206,89 @@ class Members:
         limit = time.monotonic() + self.patience
         while True:
             self.look()
-            if len(self.living) >= self.wanted or time.monotonic() > limit:
+            late = time.monotonic() > limit
+            if len(self.living) >= self.wanted or (late and (self.living or not self.present)):
                 break
-            time.sleep(0.2)
-        born = self.results({member: member.actor.machine.remote() for member in self.living})
-        if not born:
-            reasons = "; ".join(self.deaths) or "there is none with a processor free, see ray status"
+            time.sleep(0.1)
+        if not self.living:
+            reasons = "; ".join([*self.deaths, *self.left_out.values()])
+            reasons = reasons or "there is none with a processor free, see ray status"
             raise DataError(f"no node of the cluster can be used: {reasons}")
-        for member, machine in born.items():
-            if machine["version"] != __version__:
-                raise DataError(
-                    f"{member.name} has version {machine['version']} of wordvec-ca, and this machine "
-                    f"{__version__}: install the same one everywhere"
-                )
-        if len(born) < self.wanted:
-            self.notice(f"{len(born)} of {self.wanted} nodes are there; the others may come later")
+        if len(self.living) < self.wanted:
+            self.notice(f"{len(self.living)} of {self.wanted} nodes are there; the others may come later")
 
-    def look(self) -> list[Member]:
-        """Bury members whose node is gone, and start one on each node that is new; return the new ones."""
+    def look(self) -> None:
+        """Bury members whose node is gone, start one on each node that is new, and take up those that fit."""
         nodes = {
             node["NodeID"]: node
             for node in self.ray.nodes()
             if node["Alive"] and node["Resources"].get("CPU", 0) >= 1
         }
-        for member in self.living:
+        for member in self.present:
             if member.node not in nodes:
                 self.bury(member, "its node is gone")
-        taken = {member.node for member in self.living}
-        born = []
+        self._examine()
+        taken = {member.node for member in self.present} | set(self.left_out)
         for name, node in sorted(nodes.items(), key=lambda item: (item[1]["NodeManagerAddress"], item[0])):
-            if len(self.living) >= self.wanted:
+            if len(self.present) >= self.wanted:
                 break
             if name not in taken and self._died_early(name) < TRIES:
-                born.append(self._bear(node))
-        return born
+                self._bear(node)
+
+    def _examine(self) -> None:
+        """Take up those who have answered that they fit, and leave out those who do not."""
+        for member in [member for member in self.present if not member.fit]:
+            if member not in self._examined:
+                asked = member.actor.examine.remote(self.required.files, self.required.place)
+                self._examined[member] = asked, time.time()
+                continue
+            ref, since = self._examined[member]
+            if not self.ray.wait([ref], timeout=0)[0]:
+                if time.time() - since > max(self.patience, PATIENCE_AT_BIRTH):
+                    self.bury(member, "it has not answered since it was started")
+                continue
+            answer = self._answer(member, ref)
+            if answer is None:
+                self._examined.pop(member)
+            elif (why := misfit(answer[0], self.required, since, time.time())) is not None:
+                self.leave_out(member, why)
+            else:
+                member.fit = True
+                self._compare(member, answer[0].get("isa"))
+
+    def _compare(self, member: Member, isa: str | None) -> None:
+        """Say so if a node has another instruction set: it may take part, but the bits of a run follow it."""
+        new = str(isa) not in self._isa
+        self._isa.add(str(isa))
+        if new and len(self._isa) > 1:
+            self.notice(
+                f"{member.name} trains with {isa}, and others with {', '.join(self._isa - {str(isa)})}: the "
+                "model is as good, but the run cannot be repeated bit for bit"
+            )
+
+    def leave_out(self, member: Member, why: str) -> None:
+        """Go on without a node that does not fit; no other member is started there.
+
+        Raises
+        ------
+        DataError
+            There is no other node.
+        """
+        self.left_out[member.node] = f"{member.name}: {why}"
+        self._end(member)
+        if not self.present and not self._spare():
+            raise DataError(why if len(self.all) == 1 else self.left_out[member.node])
+        self.notice(f"{member.name} is left out: {why}")
+
+    def _spare(self) -> bool:
+        """Return whether the cluster has a node on which a member could be started."""
+        return any(
+            node["Alive"]
+            and node["Resources"].get("CPU", 0) >= 1
+            and node["NodeID"] not in self.left_out
+            and self._died_early(node["NodeID"]) < TRIES
+            for node in self.ray.nodes()
+        )
 
     def _died_early(self, node: str) -> int:
         """Return how many members on a node have died, one after the other, and not trained anything."""
@@ -221,7 +310,9 @@ class Members:
             max_restarts=0,
             max_task_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
-        ).remote(replace(self.config, workers=workers), secrets.token_hex(4), self.directory)
+        ).remote(
+            __version__, replace(self.config, workers=workers).as_dict(), secrets.token_hex(4), self.directory
+        )
         name = f"node {number} ({node['NodeManagerAddress']})"
         member = Member(number, node["NodeID"], name, actor, workers)
         self.all.append(member)
@@ -231,18 +322,22 @@ class Members:
         """Take a member for dead, and see to it that it is."""
         if not member.alive:
             return
-        member.alive = False
-        self._asked.pop(member, None)
-        try:
-            self.ray.kill(member.actor, no_restart=True)
-        except Exception:  # it is gone already, or out of reach
-            pass
+        self._end(member)
         self.deaths.append(f"{member.name}: {why}")
         self.notice(f"{member.name} is lost: {why}")
         if self._died_early(member.node) == TRIES:
             self.notice(
                 f"{member.name} is the {TRIES}th in turn that died there at once: no other is started"
             )
+
+    def _end(self, member: Member) -> None:
+        member.alive = False
+        self._asked.pop(member, None)
+        self._examined.pop(member, None)
+        try:
+            self.ray.kill(member.actor, no_restart=True)
+        except Exception:  # it is gone already, or out of reach
+            pass
 
     def results(
         self, calls: Mapping[Member, Any], watch: Callable[[dict[Member, Any]], None] | None = None
@@ -288,11 +383,15 @@ class Members:
             cause = error.cause
             if isinstance(cause, errors.RayError):  # what it was to work on was on a node that is gone
                 return None
+            if isinstance(cause, UnfitNode):
+                self._refuse(member, cause)
+                return None
             if isinstance(cause, DataError):
                 where = "" if len(self.all) == 1 else f"{member.name}: "
                 raise type(cause)(f"{where}{cause}") from None
             if isinstance(cause, OSError):  # of its disk: Ray's text would be a trace of the node's calls
-                raise DataError(f"{member.name}: {_fault(cause)}") from None
+                self._refuse(member, UnfitNode(fault_of_disk(cause)))
+                return None
             raise
         except errors.RayActorError as error:
             if isinstance(error, getattr(errors, "ActorUnavailableError", ())):
@@ -303,6 +402,14 @@ class Members:
         except errors.RayError:
             pass
         return None
+
+    def _refuse(self, member: Member, fault: UnfitNode) -> None:
+        """Leave out a node that cannot go on; raise a DataError if another has told the same of the text."""
+        other = self._unreadable.setdefault(str(fault), member)
+        if isinstance(fault, UnreadableText) and other is not member:
+            raise DataError(f"{member.name}, as {other.name}: {fault}")
+        if member.alive:
+            self.leave_out(member, str(fault))
 
     def ask(self, *, now: bool = False) -> None:
         """Ask the living how far they are, once a second, and bury those who have not answered for long."""
@@ -331,8 +438,8 @@ class Members:
 
     def dismiss(self, run: str) -> None:
         """Let the living clear their disks, and end them."""
-        living = self.living
-        refs = [member.actor.tidy.remote(run) for member in living]
+        living = self.present
+        refs = [member.actor.tidy.remote(run) for member in self.living]
         if refs:
             self.ray.wait(refs, num_returns=len(refs), timeout=TIDYING)
         for member in living:

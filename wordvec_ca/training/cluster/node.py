@@ -19,7 +19,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca._version import __version__
 from wordvec_ca.corpus import (
     CorpusStats,
     NoWords,
@@ -31,10 +30,12 @@ from wordvec_ca.corpus import (
 )
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import sum_of_deltas
-from wordvec_ca.machine import machine_memory, usable_cpus
-from wordvec_ca.models import EmbeddingModel, TrainConfig, check_memory
+from wordvec_ca.machine import free_memory
+from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
+from wordvec_ca.quantities import size
 from wordvec_ca.training.checkpointing import isa_in_use
 from wordvec_ca.training.cluster.checkpoints import opened, read_parameters, write_checkpoint
+from wordvec_ca.training.cluster.fitness import UnfitNode, as_fault_of_node, cannot_open, cannot_write
 from wordvec_ca.training.cluster.ledger import Segment
 from wordvec_ca.training.cluster.shards import Shard
 from wordvec_ca.training.divergence import TrainingDiverged
@@ -118,13 +119,22 @@ class Node:
             "processor": time.process_time(),
         }
 
-    def machine(self) -> dict[str, Any]:
-        """Return what this machine has."""
+    def examine(self, files: Sequence[str], place: str | None) -> dict[str, Any]:
+        """Return what tells whether this machine can take part, see `misfit`.
+
+        Parameters
+        ----------
+        files : sequence of str
+            Some files of the text.
+        place : str or None
+            A file of the shared storage.
+        """
         return {
-            "version": __version__,
-            "cpus": usable_cpus(),
-            "memory": machine_memory(),
-            "disk_free": shutil.disk_usage(self.directory).free,
+            "clock": time.time(),
+            "isa": isa_in_use(self.config),
+            "disk": cannot_write(self.directory),
+            "text": cannot_open(files),
+            "storage": None if place is None else self.sees(place),
         }
 
     def sees(self, place: str) -> bytes | None:
@@ -144,14 +154,16 @@ class Node:
     def count(self, shard: Shard) -> tuple[list[int], CorpusStats]:
         """Count the words of a shard; return where the parts end in bytes, and what was found."""
         self._activity = "counting"
-        corpus, options = shard.text(self.options)
-        file = tempfile.TemporaryFile(dir=self.directory)  # noqa: SIM115
         try:
+            corpus, options = shard.text(self.options)
+            file = tempfile.TemporaryFile(dir=self.directory)  # noqa: SIM115
             ends, stats = count_in_parts(
                 corpus, options, file, directory=self.directory, progress=self._progress()
             )
         except NoWords:
             ends, stats = [], CorpusStats()
+        except (DataError, OSError, MemoryError) as error:
+            raise as_fault_of_node(error) from error
         self._counts[shard.number] = file, ends
         return ends, stats
 
@@ -190,14 +202,16 @@ class Node:
     def encode(self, shard: Shard) -> Encoded:
         """Encode a shard on this node's disk."""
         self._activity = "encoding"
-        corpus, options = shard.text(self.options)
         try:
+            corpus, options = shard.text(self.options)
             encoded = encode_corpus(
                 corpus, options, vocab=self._vocab, cache_dir=self.directory, progress=self._progress()
             )
         except NoWords:
             self._texts[shard.number] = np.empty(0, np.int32)
             return Encoded(0, CorpusStats(), "")
+        except (DataError, OSError, MemoryError) as error:
+            raise as_fault_of_node(error) from error
         assert isinstance(encoded.tokens, np.ndarray)
         self._texts[shard.number] = encoded.tokens
         return Encoded(len(encoded.tokens), encoded.stats, encoded.fingerprint)
@@ -206,8 +220,10 @@ class Node:
         """Encode the held-out text; return its fingerprint."""
         try:
             encoded = encode_corpus(list(files), self.options, vocab=self._vocab, cache_dir=self.directory)
-        except DataError as error:
-            raise DataError(f"held-out text: {error}") from error
+        except (DataError, OSError, MemoryError) as error:
+            told = DataError(f"held-out text: {error}")
+            told.__cause__ = error
+            raise as_fault_of_node(told) from error
         assert isinstance(encoded.tokens, np.ndarray)
         self._valid = encoded.tokens
         return encoded.fingerprint
@@ -236,10 +252,10 @@ class Node:
 
         Raises
         ------
-        DataError
-            They do not fit into this machine's memory.
+        UnfitNode
+            They and their base do not fit into this machine's memory.
         """
-        check_memory(self.config, len(vocab))
+        self._check_room(len(vocab))
         model = EmbeddingModel(self.config, vocab)
         model.initialise()
         self.replica = Replica(model, n_tokens, threads=self.config.workers)
@@ -248,6 +264,16 @@ class Node:
         self.version = 0
         names = ("drawn", "shared_by", "n_private", "merge_every")
         return {"isa": isa_in_use(self.config), **{name: int(self.replica.hyper[name][0]) for name in names}}
+
+    def _check_room(self, n_words: int) -> None:
+        """Raise an UnfitNode if the parameters of so many words and their base do not fit into memory."""
+        needed, free = 2 * memory_bytes(self.config, n_words), free_memory()
+        if needed > free:
+            raise UnfitNode(
+                f"the parameters of {n_words:,} words and their base take {size(needed)}, and {size(free)} "
+                "of its memory are free: lower vector_size, window or max_final_vocab, raise min_count, or "
+                "take machines with more"
+            )
 
     def train(
         self, version: int, segments: Sequence[Segment], position: int, epoch: int, rate: float
@@ -366,7 +392,7 @@ class Node:
         n_tokens : int
             Tokens of an epoch, of all nodes together.
         """
-        check_memory(self.config, len(self._vocab))
+        self._check_room(len(self._vocab))
         speed = measured_speed(self.config, self._vocab, n_tokens)
         self.begin(n_tokens, self._vocab)
         plan = MergePlan.of(self.config, n_tokens, 2)

@@ -98,6 +98,7 @@ def cluster_record(
                 for m in members.all
             ],
             "lost": members.deaths,
+            "left_out": list(members.left_out.values()),
             "merging": rounds.plan(request.nodes).as_record(),
             "merges": totals.merges,
             "segments": rounds.ledger.segments,

@@ -180,7 +180,7 @@ class Rounds:
             ready = [member for member in self.members.living if member.version == self.version]
             if ready and (self.ledger.epoch_ended or self.ledger.left(self._held(ready))):
                 return ready
-            if not self.members.living and not self.members.look():
+            if not self.members.present:
                 self._wait_for_nodes()
             self.members.ask()
             time.sleep(0.05)
@@ -188,13 +188,14 @@ class Rounds:
     def _wait_for_nodes(self) -> None:
         limit = time.monotonic() + self.members.patience
         self.members.notice("all nodes are lost; waiting for others")
-        while not self.members.look():
+        while not self.members.present:
+            self.members.look()
             if time.monotonic() > limit:
                 raise DataError(
                     "all nodes are lost, and no other has come; what the last checkpoint holds is kept: "
                     "--resume goes on from there"
                 )
-            time.sleep(0.5)
+            time.sleep(0.2)
 
     def _to_do(self, shard: int) -> int:
         tokens = self.ledger.tokens[shard]

@@ -1,0 +1,144 @@
+"""Fitness: whether a node can take part in a run, asked before it is given anything to do.
+
+Ray sees to it that all nodes have one version of Ray and of Python; all else is looked at here. A node that
+does not fit is left out and named, and the run goes on with the others.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordvec_ca._version import __version__
+from wordvec_ca.errors import DataError
+from wordvec_ca.text import is_url, url_identity
+
+WRONG_CLOCK = 600.0
+"""Seconds by which the clock of a node may be wrong: object stores refuse requests from 15 minutes on."""
+
+LOOKED_AT = 4
+"""Files of the text that a node must be able to open, at most."""
+
+SECONDS_TO_OPEN = 5.0
+"""Seconds for which a server that does not answer is tried again while a node is looked at."""
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class UnfitNode(DataError):
+    """A node cannot go on, and another may be able to: its disk or its memory is at fault."""
+
+
+class UnreadableText(UnfitNode):
+    """A node cannot read the text; if another cannot either, it is the text that is at fault."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a node must be able to reach.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Some files of the text.
+    place : str or None
+        A file on the shared storage.
+    content : bytes or None
+        What is in it.
+    """
+
+    files: tuple[str, ...] = ()
+    place: str | None = None
+    content: bytes | None = None
+
+    @classmethod
+    def of_text(cls, files: Sequence[str]) -> Requirements:
+        """Return the requirement to open some of these files, from the first to the last."""
+        step = -(-len(files) // LOOKED_AT) or 1
+        return cls(tuple(files[::step]))
+
+
+def cannot_open(files: Sequence[str]) -> str | None:
+    """Return why this machine cannot open one of some files; None if it can."""
+    for file in files:
+        try:
+            if is_url(file) and not os.path.exists(file):
+                url_identity(file, SECONDS_TO_OPEN)
+            else:
+                with open(file, "rb"):
+                    pass
+        except DataError as error:
+            return str(error)
+        except OSError as error:
+            return f"cannot read {file!r}: {error.strerror or error}"
+    return None
+
+
+def cannot_write(directory: Path) -> str | None:
+    """Return why this machine cannot put files into a folder; None if it can."""
+    try:
+        os.stat(directory)
+        with tempfile.TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        error.filename = os.fspath(directory)
+        return fault_of_disk(error)
+
+
+def misfit(found: Mapping[str, Any], required: Requirements, asked: float, now: float) -> str | None:
+    """Return why a node cannot take part; None if it can.
+
+    Parameters
+    ----------
+    found : mapping
+        What `Node.examine` has found: ``version`` of the package (None without one) and, of the same version,
+        ``clock``, ``disk`` and ``text`` (what is wrong with them, or None) and ``storage`` (the content of
+        the file there).
+    required : Requirements
+    asked, now : float
+        Between which moments of this machine's clock it was asked, in seconds since 1970.
+    """
+    if found["version"] != __version__:
+        has = f"has version {found['version']} of wordvec-ca" if found["version"] else "has no wordvec-ca"
+        return f"it {has}, and this machine {__version__}: install the same one everywhere"
+    wrong = max(asked - found["clock"], found["clock"] - now)
+    if wrong > WRONG_CLOCK:
+        return f"its clock is {wrong:.0f} s off, and object stores would refuse it: set it"
+    if found["disk"] is not None:
+        return str(found["disk"])
+    if found["text"] is not None:
+        return f"it does not see the text: {found['text']}"
+    if required.place is not None and found["storage"] != required.content:
+        return (
+            f"it does not see {required.place!r}, beside which checkpoints go: give --checkpoint-dir a "
+            "folder that all nodes share or a URL (s3://...), or --checkpoint-every never"
+        )
+    return None
+
+
+def fault_of_disk(error: OSError) -> str:
+    """Return what is wrong with a node's disk, and what to do."""
+    name = f"{error.filename!r}: " if error.filename is not None else ""
+    hint = ""
+    if error.errno in DISK_FULL:
+        hint = "; make room there, or let --cache-dir name a folder with more, and start again"
+    return f"{name}{error.strerror or error}{hint}"
+
+
+def as_fault_of_node(error: Exception) -> Exception:
+    """Return an error of reading or encoding as the fault of a node, if another node may do better."""
+    if isinstance(error, MemoryError):
+        return UnfitNode("its memory is full")
+    if isinstance(error, OSError):
+        return UnfitNode(fault_of_disk(error))
+    cause: BaseException | None = error
+    while isinstance(cause, DataError):
+        cause = cause.__cause__
+    if isinstance(cause, OSError) and cause.errno in DISK_FULL:
+        return UnfitNode(fault_of_disk(cause))
+    return error if cause is None or isinstance(cause, ValueError) else UnreadableText(str(error))
