@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences
 from wordvec_ca.eval.lookup import RULE, Vectors
-from wordvec_ca.eval.probes import softmax_regression
+from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.probes.averages import averages
 from wordvec_ca.eval.report import Report, digest_of
 
@@ -78,22 +78,22 @@ def evaluate(
         train = _examples(vectors, data.train, names)
         held_out = data.test or data.dev
         if held_out is None:
-            right, chosen = _cross_validated(train, len(names), folds, grid, seed)
+            right, chosen = _cross_validated(train, folds, grid, seed)
             judged = train
             how = f"{folds}-fold cross-validation, C by the accuracy on a {folds}th of the training folds"
         else:
             judged = _examples(vectors, held_out, names)
             if data.dev is not None and data.test is not None:
                 dev = _examples(vectors, data.dev, names)
-                accuracies = _path(train, dev, len(names), grid)
+                accuracies = _path(train, dev, grid)
                 how = "accuracy on test, C by the accuracy on dev"
             else:
-                accuracies = _validated(train, len(names), folds, grid, seed)
+                accuracies = _validated(train, folds, grid, seed)
                 part = "dev" if data.test is None else "test"
                 how = f"accuracy on {part}, C by {folds}-fold cross-validation on train"
             best = grid[int(np.argmax(accuracies))]
             chosen = [best]
-            fitted = softmax_regression.fit(train.features, train.classes, len(names), best)
+            fitted = logistic_regression.fit(train.features, train.classes, best)
             right = (fitted.predict(judged.features) == judged.classes).astype(np.float64)
     neutral = sum(part.dropped for part in (data.train, data.dev, data.test) if part is not None)
     majority = np.bincount(train.classes).argmax()
@@ -171,27 +171,25 @@ def _examples(vectors: Vectors, data: LabelledSentences, names: list[str]) -> _E
     return _Examples(means / np.float32(scale if scale > 0 else 1.0), classes, group, known, lengths)
 
 
-def _path(train: _Examples, test: _Examples, n_classes: int, grid: tuple[float, ...]) -> np.ndarray:
+def _path(train: _Examples, test: _Examples, grid: tuple[float, ...]) -> np.ndarray:
     """Accuracy on test for each C, each fit starting from the one before."""
     accuracies = np.empty(len(grid))
-    fitted: softmax_regression.SoftmaxRegression | None = None
+    fitted = None
     for i, C in enumerate(grid):
-        fitted = softmax_regression.fit(train.features, train.classes, n_classes, C, start=fitted)
+        fitted = logistic_regression.fit(train.features, train.classes, C, start=fitted)
         accuracies[i] = (fitted.predict(test.features) == test.classes).mean()
     return accuracies
 
 
-def _validated(
-    train: _Examples, n_classes: int, folds: int, grid: tuple[float, ...], seed: int
-) -> np.ndarray:
+def _validated(train: _Examples, folds: int, grid: tuple[float, ...], seed: int) -> np.ndarray:
     """Mean accuracy over the folds for each C."""
     fold = _folds(train, folds, seed)
-    scores = [_path(train.part(fold != f), train.part(fold == f), n_classes, grid) for f in range(folds)]
+    scores = [_path(train.part(fold != f), train.part(fold == f), grid) for f in range(folds)]
     return np.asarray(np.mean(scores, axis=0))
 
 
 def _cross_validated(
-    train: _Examples, n_classes: int, folds: int, grid: tuple[float, ...], seed: int
+    train: _Examples, folds: int, grid: tuple[float, ...], seed: int
 ) -> tuple[np.ndarray, list[float]]:
     """Outcome of each text when it was held out, and the C chosen without each fold."""
     fold = _folds(train, folds, seed)
@@ -200,8 +198,8 @@ def _cross_validated(
     for f in range(folds):
         rest = train.part(fold != f)
         inner = _folds(rest, folds, seed + 1) == 0
-        C = grid[int(np.argmax(_path(rest.part(~inner), rest.part(inner), n_classes, grid)))]
-        fitted = softmax_regression.fit(rest.features, rest.classes, n_classes, C)
+        C = grid[int(np.argmax(_path(rest.part(~inner), rest.part(inner), grid)))]
+        fitted = logistic_regression.fit(rest.features, rest.classes, C)
         held_out = train.part(fold == f)
         right[fold == f] = fitted.predict(held_out.features) == held_out.classes
         chosen.append(C)

@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
-from wordvec_ca.eval.probes import softmax_regression
+from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.report import Report, digest_of
 
 SIZES = (500, 2_000)
@@ -88,9 +88,9 @@ def evaluate(
             features, classes = _features(
                 data.train, np.sort(order[:size]).tolist(), table, row_of, number, reach
             )
-            fitted = softmax_regression.fit(features, classes, len(tags), C, steps=steps)
+            fitted = logistic_regression.fit(features, classes, C, steps=steps)
             items[f"right@{size}"] = (fitted.predict(test_features) == gold).astype(np.float64)
-            fits.append({"sentences": size, "tokens": len(classes), "steps": fitted.steps})
+            fits.append({"sentences": size, "tokens": len(classes), "steps": int(fitted.n_iter_[0])})
             del features
             progress(f"    {size:,} training sentences: {items[f'right@{size}'].mean():.4f} are right")
     right = items[f"right@{counts[-1]}"]
@@ -108,7 +108,7 @@ def evaluate(
         coverage=float(known.mean()),
         coverage_of="tokens",
         seed=seed,
-        protocol=f"softmax regression on the vectors of the word and {reach} neighbours on each side, scaled "
+        protocol=f"logistic regression on the vectors of a word and {reach} neighbours on each side, scaled "
         f"together to unit mean variance; marks for sentence ends and for words without a vector; C = {C:g}, "
         f"{steps} steps of L-BFGS; the vectors are not changed; {RULE}; bootstrap over sentences",
         items=items,

@@ -7,7 +7,6 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences, SentencePairs
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.data.word_sets import WordCategories
-from wordvec_ca.eval.probes import softmax_regression
 from wordvec_ca.eval.tasks import categorization, sentiment, sts, tagging
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
@@ -20,32 +19,6 @@ def classes_of_words(n_classes=4, per_class=30, dim=10, noise=0.3, seed=0):
     words = [f"c{c}w{i}" for c in range(n_classes) for i in range(per_class)]
     matrix = np.repeat(means, per_class, axis=0) + noise * rng.normal(size=(len(words), dim))
     return KeyedVectors(words, matrix.astype(np.float32)), rng
-
-
-def test_softmax_regression_is_that_of_scikit_learn():
-    from sklearn.linear_model import LogisticRegression
-
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(300, 6)).astype(np.float32)
-    classes = (features @ rng.normal(size=(6, 3)) + rng.gumbel(size=(300, 3))).argmax(axis=1)
-    ours = softmax_regression.fit(features, classes, 3, C=0.5, steps=500, tolerance=1e-5)
-    theirs = LogisticRegression(C=0.5, tol=1e-8, max_iter=1000).fit(features, classes)
-    assert ours.converged
-    # The bias of softmax is known up to a constant.
-    np.testing.assert_allclose(ours.weights.T, theirs.coef_, atol=2e-3)
-    difference = ours.bias - theirs.intercept_
-    np.testing.assert_allclose(difference - difference.mean(), 0, atol=2e-3)
-    np.testing.assert_array_equal(ours.predict(features), theirs.predict(features))
-
-
-def test_blocks_of_the_regression_change_nothing(monkeypatch):
-    rng = np.random.default_rng(1)
-    features = rng.normal(size=(100, 4)).astype(np.float32)
-    classes = rng.integers(0, 3, 100)
-    whole = softmax_regression.fit(features, classes, 3, C=1.0, steps=20)
-    monkeypatch.setattr(softmax_regression, "BLOCK", 17)
-    parts = softmax_regression.fit(features, classes, 3, C=1.0, steps=20)
-    np.testing.assert_allclose(parts.weights, whole.weights, atol=1e-4)
 
 
 def neighbours_decide(kv, rng, n_sentences):

@@ -1,0 +1,52 @@
+"""Multinomial logistic regression with an L2 penalty: scikit-learn's, stopped early without a warning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
+
+def fit(
+    features: np.ndarray,
+    classes: np.ndarray,
+    C: float,
+    *,
+    steps: int = 200,
+    start: LogisticRegression | None = None,
+) -> LogisticRegression:
+    """Fit a classifier.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_examples, n_features), float32
+    classes : ndarray of shape (n_examples,), int
+    C : float
+        Inverse strength of the penalty on the sum of losses.
+    steps : int
+        At most so many iterations of L-BFGS. A protocol may stop early, so this is no cause for a warning.
+    start : LogisticRegression, optional
+        A classifier of the same classes that this function returned. It is fitted further, from its weights.
+
+    Raises
+    ------
+    DataError
+        All examples are of one class.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    if (classes == classes[:1]).all():
+        raise DataError("all training examples have the same class: a classifier needs two or more")
+    model = start or LogisticRegression(warm_start=True)
+    model.set_params(C=C, max_iter=steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features, classes)
+    return model
