@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.corpus.encode import count_corpus, encode_corpus
 from wordvec_ca.errors import DataError
+from wordvec_ca.text import answering_processes
 from wordvec_ca.text import mediawiki as mediawiki_dump
-from wordvec_ca.text import wikitext
 from wordvec_ca.text.wikitext import plain_text
 
 pytest.importorskip("mwparserfromhell")
@@ -123,14 +123,15 @@ def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_page_that_takes_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import wordvec_ca.text.wikitext as w; w.LARGEST_MEMORY = 1 << 27; import sys; w._limit_memory()\n"
-    code += "w.serve(sys.stdin.buffer, sys.stdout.buffer, 60, ())"
-    pages = [b"'''a''' " * 200_000, b"small"]
-    given_pages = b"".join(wikitext.LENGTH.pack(len(text)) + text for text in pages)
-    done = subprocess.run([sys.executable, "-c", code], input=given_pages, capture_output=True, check=False)
-    first = wikitext.LENGTH.pack(0) + wikitext.LENGTH.pack(wikitext.NO_ANSWER)
+    code = "import wordvec_ca.text.wikitext as w; w.LARGEST_MEMORY = 1 << 27; w.answer_requests(w.prepare)"
+    requests = [b"[60, []]", b"'''a''' " * 200_000, b"small"]
+    given = b"".join(answering_processes.LENGTH.pack(len(text)) + text for text in requests)
+    done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, check=False)
+    head = answering_processes.HEAD
+    refused = b"the page cannot be parsed: MemoryError"
+    first = head.pack(b"+", 0) + head.pack(b"!", len(refused)) + refused
     # Either the library says that there is no memory, or the process dies and is replaced.
-    assert done.stdout in (first + wikitext.LENGTH.pack(6) + b"small\n", first[:4])
+    assert done.stdout in (first + head.pack(b"+", 6) + b"small\n", first[: head.size])
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_processes_end_with_the_reading(tmp_path: Path) -> None:
             started.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mediawiki_dump.subprocess, "Popen", Recorded)
+        patch.setattr(subprocess, "Popen", Recorded)
 
         def stop(*_: Any) -> None:
             raise KeyboardInterrupt

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.text.answering_processes import AnsweringProcesses, EndedError, NoAnswerError
 from wordvec_ca.text.markup_library import markup_version
 from wordvec_ca.text.parallel import in_order, prompt_exit
-from wordvec_ca.text.wikitext import LENGTH, NO_ANSWER
 
 LARGEST_PAGE = 1 << 21
 """Bytes of a page above which it is left out: MediaWiki's own default limit."""
@@ -77,31 +74,32 @@ def article_texts(
     first = next(stream, None)
     if first is None:
         return
-    removers = MarkupRemovers(workers, pages.hidden)
+    settings = (PAGE_SECONDS, sorted(pages.hidden))
+    removers = AnsweringProcesses("wordvec_ca.text.wikitext", workers, settings, quiet=True)
 
     def work(page: Page) -> tuple[str, bytes | None]:
-        return page.title, removers.remove(page.wikitext)
+        try:
+            return page.title, removers.ask(page.wikitext.encode("utf-8", "replace"))
+        except (NoAnswerError, EndedError):
+            return page.title, None
 
     def everything() -> Iterator[Page]:
         assert first is not None
         yield first
         yield from stream
 
-    try:
-        with ThreadPoolExecutor(workers) as pool, prompt_exit(pool):
-            for title, text in in_order(pool, work, everything(), 8 * workers):
-                if text is None:
-                    what = f"pages that could not be parsed in {PAGE_SECONDS:g} s"
-                    if not records[what]:
-                        warnings.warn(f"{name}: the page {title!r} could not be parsed", stacklevel=2)
-                    records[what] += 1
-                elif not text:
-                    records["empty pages"] += 1
-                else:
-                    records["articles"] += 1
-                    yield text
-    finally:
-        removers.close()
+    with removers, ThreadPoolExecutor(workers) as pool, prompt_exit(pool):
+        for title, text in in_order(pool, work, everything(), 8 * workers):
+            if text is None:
+                what = f"pages that could not be parsed in {PAGE_SECONDS:g} s"
+                if not records[what]:
+                    warnings.warn(f"{name}: the page {title!r} could not be parsed", stacklevel=2)
+                records[what] += 1
+            elif not text:
+                records["empty pages"] += 1
+            else:
+                records["articles"] += 1
+                yield text
 
 
 class Pages:
@@ -218,93 +216,3 @@ class Pages:
             self.records["empty pages"] += 1
         else:
             self._ready.append(Page(about.get("title", ""), text))
-
-
-class MarkupRemovers:
-    """Processes that turn wikitext into text; one that dies of a page is replaced.
-
-    Parameters
-    ----------
-    workers : int
-        How many.
-    hidden : iterable of str
-        See ``plain_text``.
-    """
-
-    def __init__(self, workers: int, hidden: Iterable[str]) -> None:
-        self._hidden = sorted(hidden)
-        self._free: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
-        self._all: set[subprocess.Popen[bytes]] = set()
-        self._closed = False
-        for _ in range(workers):
-            self._free.put(None)
-
-    def remove(self, wikitext: str) -> bytes | None:
-        """Return the text of a page; None if it took too much time or memory."""
-        process = self._free.get()
-        try:
-            if process is None:
-                process = self._start()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            data = wikitext.encode("utf-8", "replace")
-            try:
-                process.stdin.write(LENGTH.pack(len(data)) + data)
-                process.stdin.flush()
-                head = process.stdout.read(LENGTH.size)
-                size = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else None
-                if size == NO_ANSWER:
-                    return None
-                answer = b"" if size is None else process.stdout.read(size)
-            except OSError:
-                size, answer = None, b""
-            if size is None or len(answer) < size:
-                self._end(process)
-                process = None
-                return None
-            return answer
-        finally:
-            self._free.put(process)
-
-    def close(self) -> None:
-        """End all processes."""
-        self._closed = True
-        for process in list(self._all):
-            self._end(process)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "wordvec_ca.text.wikitext",
-            str(PAGE_SECONDS),
-            *self._hidden,
-        ]
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        except OSError as error:
-            raise DataError(f"cannot start a process to remove markup: {error.strerror or error}") from error
-        self._all.add(process)
-        if self._closed:
-            self._end(process)
-        assert process.stdout is not None
-        if len(process.stdout.read(LENGTH.size)) < LENGTH.size:
-            self._end(process)
-            raise DataError(
-                f"the process that removes the markup of dumps does not start; try: {' '.join(command)}"
-            )
-        return process
-
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:  # what was not yet written to it
-                    pass
-        self._all.discard(process)

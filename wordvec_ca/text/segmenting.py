@@ -1,47 +1,28 @@
-"""The program of a process that segments text: it reads blocks and answers with their words apart."""
+"""The program of a process that segments text: it puts spaces between the words of each block."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from typing import IO
+from collections.abc import Callable
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.text.answering_processes import answer_requests
 from wordvec_ca.text.segmenters import load_segmenter, segment
-from wordvec_ca.text.segmenting_processes import FAILED, LENGTH, SEGMENTED
 
 
-def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Segment blocks of text until there are no more; the first request names the segmenter.
+def prepare(name: str, path: list[str]) -> Callable[[bytes], bytes]:
+    """Load a segmenter, which may be a function of the user's on the path; return what segments a block."""
+    sys.path[:] = path
+    load_segmenter(name)
 
-    Parameters
-    ----------
-    requests, answers : binary stream
-        Each has its length before it; an answer begins with ``+``, or with ``!`` if it is a message.
-    """
-    name = ""
-    while len(head := requests.read(LENGTH.size)) == LENGTH.size:
-        request = requests.read(LENGTH.unpack(head)[0])
-        kind = SEGMENTED
+    def answer(text: bytes) -> bytes:
         try:
-            if name:
-                answer = segment(request.decode("utf-8"), name).encode("utf-8")
-            else:
-                name, path = json.loads(request)
-                sys.path[:] = path
-                load_segmenter(name)
-                answer = b""
-        except (DataError, UnicodeError) as error:
-            kind, answer = FAILED, str(error).encode("utf-8", "replace")
-        answers.write(kind + LENGTH.pack(len(answer)) + answer)
-        answers.flush()
+            return segment(text.decode("utf-8"), name).encode("utf-8")
+        except UnicodeError as error:
+            raise DataError(str(error)) from error
+
+    return answer
 
 
 if __name__ == "__main__":
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a function prints is no answer
-    serve(sys.stdin.buffer, answers)
+    answer_requests(prepare)

@@ -11,16 +11,10 @@ from __future__ import annotations
 
 import html
 import re
-import struct
-import sys
-from collections.abc import Collection
-from typing import IO, Any
+from collections.abc import Callable, Collection
+from typing import Any
 
-LENGTH = struct.Struct("<I")
-"""Before each page and each answer: its bytes."""
-
-NO_ANSWER = 0xFFFFFFFF
-"""Instead of a length: the page cannot be parsed."""
+from wordvec_ca.text.answering_processes import NoAnswerError, answer_requests
 
 LARGEST_MEMORY = 1 << 30
 """Bytes of address space of the process."""
@@ -155,31 +149,29 @@ def _shown(title: str, inside: str, has_text: bool, hidden: Collection[str]) -> 
     return title.removeprefix(":").partition("#")[0] or title.partition("#")[2]
 
 
-def serve(pages: IO[bytes], answers: IO[bytes], seconds: float, hidden: Collection[str]) -> None:
-    """Answer pages until there are no more.
+def prepare(seconds: float, hidden: Collection[str]) -> Callable[[bytes], bytes]:
+    """Return what turns a page into text within limits.
 
     Parameters
     ----------
-    pages, answers : binary stream
-        Each page and each answer has its length before it.
     seconds : float
         Processor time for a page; the system ends the process if one needs more.
     hidden : collection of str
         See `plain_text`.
     """
-    answers.write(LENGTH.pack(0))  # here we are
-    answers.flush()
-    while len(head := pages.read(LENGTH.size)) == LENGTH.size:
-        page = pages.read(LENGTH.unpack(head)[0]).decode("utf-8", "replace")
+
+    def answer(page: bytes) -> bytes:
         _limit_time(seconds)
         try:
-            text = plain_text(page, hidden).encode("utf-8", "replace")
-            answers.write(LENGTH.pack(len(text)) + text)
-        except (MemoryError, RecursionError, LookupError, ValueError, TypeError):
+            return plain_text(page.decode("utf-8", "replace"), hidden).encode("utf-8", "replace")
+        except (MemoryError, RecursionError, LookupError, ValueError, TypeError) as error:
             # the last three: the library has lost its way in broken markup
-            answers.write(LENGTH.pack(NO_ANSWER))
-        _limit_time(0)
-        answers.flush()
+            raise NoAnswerError(f"the page cannot be parsed: {type(error).__name__}") from error
+        finally:
+            _limit_time(0)
+
+    _limit_memory()
+    return answer
 
 
 def _limit_time(seconds: float) -> None:
@@ -203,8 +195,4 @@ def _limit_memory() -> None:
 
 
 if __name__ == "__main__":
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
-    _limit_memory()
-    serve(sys.stdin.buffer, sys.stdout.buffer, float(sys.argv[1]), frozenset(sys.argv[2:]))
+    answer_requests(prepare)

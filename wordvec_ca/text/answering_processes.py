@@ -1,0 +1,165 @@
+"""A pool of processes that answer requests: what Python's threads cannot do side by side, or must survive.
+
+``concurrent.futures`` ends the whole pool when one process dies; here only the request is lost that it died
+of. A request is bytes with their length before them. An answer has one more byte before its length: it says
+whether the bytes are the answer or a message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import IO
+
+from wordvec_ca.errors import DataError
+
+LENGTH = struct.Struct("<I")
+HEAD = struct.Struct("<cI")
+ANSWER, MESSAGE = b"+", b"!"
+
+
+class NoAnswerError(DataError):
+    """The process says that it has no answer to this request, and why."""
+
+
+class EndedError(DataError):
+    """The process ended before it answered; the next request starts another."""
+
+
+class AnsweringProcesses:
+    """Processes that run a module which calls `answer_requests`; a context manager that ends them.
+
+    Parameters
+    ----------
+    module : str
+        What ``python -m`` runs.
+    count : int
+        How many processes. Each starts with the first request that finds no other free.
+    settings : sequence
+        The first request to each process, as JSON.
+    quiet : bool
+        Drop what the processes write to standard error.
+    """
+
+    def __init__(self, module: str, count: int, settings: Sequence[object], *, quiet: bool = False) -> None:
+        self._command = [sys.executable, "-P", "-m", module]
+        self._settings = json.dumps(settings).encode()
+        self._stderr = subprocess.DEVNULL if quiet else None
+        self._free: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
+        self._all: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+        for _ in range(count):
+            self._free.put(None)
+
+    def __enter__(self) -> AnsweringProcesses:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._closed = True
+        for process in list(self._all):
+            self._end(process)
+
+    def ask(self, request: bytes) -> bytes:
+        """Return the answer to a request; several threads may call this.
+
+        Raises
+        ------
+        NoAnswerError
+            With the message of the process.
+        EndedError
+            The process died of the request.
+        DataError
+            No process can be started.
+        """
+        process = self._free.get()
+        try:
+            if process is None:
+                process = self._start()
+            return self._exchange(process, request)
+        except EndedError:
+            process = None
+            raise
+        finally:
+            self._free.put(process)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+            )
+        except OSError as error:
+            raise DataError(f"cannot start {self._command}: {error.strerror or error}") from error
+        self._all.add(process)
+        if self._closed:
+            self._end(process)
+        try:
+            self._exchange(process, self._settings)
+        except EndedError as error:
+            raise DataError(f"{error} at its start; try: {' '.join(self._command)}") from error
+        return process
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(LENGTH.pack(len(request)) + request)
+            process.stdin.flush()
+            kind, size = HEAD.unpack(process.stdout.read(HEAD.size))
+            answer = process.stdout.read(size)
+        except (OSError, ValueError, struct.error):
+            size, answer = 1, b""
+        if len(answer) < size:
+            self._end(process)
+            raise EndedError(f"a process of {self._command[-1]} has ended (status {process.returncode})")
+        if kind == MESSAGE:
+            raise NoAnswerError(answer.decode("utf-8", "replace"))
+        return answer
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:  # what was not yet written to it
+                    pass
+        self._all.discard(process)
+
+
+def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
+    """Answer the requests on standard input until there are no more: the main function of such a process.
+
+    Parameters
+    ----------
+    prepare : callable
+        Gets the settings as its arguments, and returns the function that answers a request. Either may raise
+        NoAnswerError or another DataError: its message is sent instead of an answer.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a function prints is no answer
+    serve(prepare, sys.stdin.buffer, answers)
+
+
+def serve(prepare: Callable[..., Callable[[bytes], bytes]], requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer the requests of one stream on another, see `answer_requests`."""
+    answer: Callable[[bytes], bytes] | None = None
+    while len(head := requests.read(LENGTH.size)) == LENGTH.size:
+        request = requests.read(LENGTH.unpack(head)[0])
+        kind, text = ANSWER, b""
+        try:
+            if answer is None:
+                answer = prepare(*json.loads(request))
+            else:
+                text = answer(request)
+        except DataError as error:
+            kind, text = MESSAGE, str(error).encode("utf-8", "replace")
+        answers.write(HEAD.pack(kind, len(text)) + text)
+        answers.flush()
