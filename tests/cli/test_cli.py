@@ -652,7 +652,7 @@ def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int
     process.stdin.flush()
     wait_for((here / "model.run" / "text").exists, process)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.strip() == b"Interrupted."
     assert tree(here) == before
@@ -677,7 +677,7 @@ def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str)
         time.sleep(0.3)
         assert process.poll() is None
     process.send_signal(signal.Signals[how.split()[0]])
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == "model\n"
     assert "Traceback" not in err
@@ -722,7 +722,7 @@ def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     if times == 1:  # the work is done: let it be saved
         assert process.returncode == 0
