@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""N-grams of words, and the door to the loops over their rows (``ngrams_rows.h``)."""
+"""N-grams of words, and what calls the loops over their rows (``ngrams_rows.h``)."""
 
 import numpy as np
 

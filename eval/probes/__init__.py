@@ -1,1 +1,1 @@
-"""Package."""
+"""Models that are fitted to vectors to judge them: a Gaussian HMM, logistic regression, averages of texts."""

@@ -1,1 +1,1 @@
-"""Package."""
+"""Intervals, paired differences and tests of figures; agreement of clusterings."""

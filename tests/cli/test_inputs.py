@@ -1,4 +1,4 @@
-"""Several inputs, folders with strangers in them, words in other capitals, runs that cannot go on."""
+"""Several inputs, folders with other files in them, words in other capitals, runs that cannot go on."""
 
 from __future__ import annotations
 

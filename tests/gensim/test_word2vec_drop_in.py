@@ -81,10 +81,10 @@ def test_we_load_and_train_a_model_of_gensim(tmp_path: Path, losses: dict[str, i
 
 def test_copies_are_trained_alone() -> None:
     model = Word2Vec(sentences(), **SMALL, **BOTH)
-    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         before, nodes = model.wv.vectors.copy(), model.syn1.copy()
-        twin.train(sentences(), total_examples=120, epochs=1)
-        assert np.abs(twin.syn1 - model.syn1).max() > 1e-4
+        copied.train(sentences(), total_examples=120, epochs=1)
+        assert np.abs(copied.syn1 - model.syn1).max() > 1e-4
         np.testing.assert_array_equal(model.wv.vectors, before)
         np.testing.assert_array_equal(model.syn1, nodes)
 

@@ -257,7 +257,7 @@ def test_models_are_named_in_one_place() -> None:
                 }
                 told = named if module != "wordvec_ca.model_specs" else set()
                 assert not told, (
-                    f"{MODULES[module]}:{node.lineno} asks for {told}: ask for a trait of ModelSpec"
+                    f"{MODULES[module]}:{node.lineno} compares with {told}: use a trait of ModelSpec"
                 )
 
 

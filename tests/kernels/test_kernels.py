@@ -593,7 +593,7 @@ def test_frozen_attention_is_cbow_bit_for_bit(update: str, kind: str, isa: str) 
         assert not frozen.slot_logits.any()
 
 
-# ---- conservation and gauge (T3, T4) --------------------------------------------------------
+# ---- conservation and gauge ------------------------------------------------------------------
 
 
 def conserved(word_logits: np.ndarray, slot_logits: np.ndarray, slots: int) -> float:
@@ -690,7 +690,7 @@ def test_huge_logits_are_clipped(size: float) -> None:
     assert losses(problem, tokens) == pytest.approx([expected] * (1 + len(ISAS)), rel=1e-5)
 
 
-# ---- word2vec's step (T10) and tied slots --------------------------------------------------
+# ---- word2vec's step and tied slots --------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "kind"), [("cbow", "full"), ("cbow-attn", "full")])

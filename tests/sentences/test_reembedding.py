@@ -1,4 +1,4 @@
-"""CA-SEM's closed forms and Algorithm 1 against slow, independent arithmetic (T15, T16)."""
+"""CA-SEM's closed forms and Algorithm 1 against slow, independent arithmetic."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Segmentation against exhaustive search (T17), the paper's example, and odd vocabularies."""
+"""Segmentation against exhaustive search, the paper's example, and odd vocabularies."""
 
 import itertools
 

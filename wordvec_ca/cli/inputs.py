@@ -1,4 +1,4 @@
-"""Several inputs of one command: one that cannot be read is told at the end, the others are used."""
+"""Several inputs of one command: one that cannot be read is reported at the end, the others are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Text of strangers made safe to show: on a terminal, in JSON and in HTML.
+r"""Untrusted text made safe to show: on a terminal, in JSON and in HTML.
 
 A word of a model, a line of a text or the name of a file may hold characters that act instead of being
 shown: escape sequences that recolour, move or retitle a terminal (C0 and C1 control characters), marks that

@@ -8,7 +8,7 @@ from wordvec_ca.files.control_characters import html_text
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; every cell is escaped, so that words of strangers stay words.
+    """Return a table; every cell is escaped, so that a word is never read as HTML.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def _closed_rows(pieces: Iterable[bytes], delimiter: str, name: str) -> Iterator
     begin = 1
     try:
         for row in rows:
-            if ended:  # a row that is whole is given before the reader asks for a line after it
+            if ended:  # a whole row is yielded before the reader takes the line after it
                 opened = rows.line_num - row[-1].removesuffix("\n").count("\n")
                 raise DataError(
                     f"{name}, line {opened}: a quotation mark opens there and is not closed before the end "

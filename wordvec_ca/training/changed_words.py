@@ -34,7 +34,7 @@ DECIDABLE = 10
 """A word must stand so often in each text, or it is undecided."""
 
 SHOWN = 8
-"""Neighbours lost and gained that are told."""
+"""Most neighbours lost and gained that are listed."""
 
 BAND = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""

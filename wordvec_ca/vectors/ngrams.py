@@ -27,14 +27,14 @@ class NgramIndex:
     min_n, max_n : int
         Characters of an n-gram, with the marks ``<`` and ``>``.
     buckets : int
-        0: n-grams are told apart (by a hash of 64 bits); else each has the row of its bucket, that is, of its
-        hash modulo ``buckets``, as in fastText.
+        0: each n-gram has a row of its own (found by a hash of 64 bits); else each has the row of its bucket,
+        that is, of its hash modulo ``buckets``, as in fastText.
     keys : ndarray of shape (n,), uint64, or None
         Hashes or buckets that have a row, in rising order; None for all buckets.
     rows : ndarray of shape (n,), int32, or int
         Their rows; of all buckets, the row of the first.
     names : function that returns a list of bytes, optional
-        The n-grams, in the order of their keys, if they are told apart.
+        The n-grams, in the order of their keys, if each has a row of its own.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class NgramVectors:
         Parameters
         ----------
         buckets : int
-            How many, if n-grams are told apart: those of one bucket get the mean of their rows.
+            How many, if each n-gram has a row of its own: those of one bucket get the mean of their rows.
 
         Returns
         -------

@@ -1,1 +1,1 @@
-"""Package."""
+"""One module per file format of vectors: its reader and its writer."""

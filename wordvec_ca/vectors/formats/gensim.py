@@ -114,7 +114,7 @@ def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]
     """Return the name of the class that a file of gensim holds, and the attributes of the object.
 
     Attributes that are objects of gensim are dictionaries of their attributes; arrays in files of their own
-    are memory-mapped. What is no number, text, array or collection of these is left out.
+    are memory-mapped. What is not a number, text, array or collection of these is left out.
 
     Parameters
     ----------

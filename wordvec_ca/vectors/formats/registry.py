@@ -206,7 +206,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def format_of_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the format that the name of an output file asks for; a last ``.gz`` or the like is passed over.
+    """Return the format that belongs to the name of an output file, without a last ``.gz`` or the like.
 
     Raises
     ------
