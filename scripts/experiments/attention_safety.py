@@ -10,11 +10,8 @@ more than the warning asks for, so that the warning is judged by another rule th
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +20,8 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, lines_of, table, write_section
+import study
+from study import Runs, Setting, lines_of, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError
@@ -101,40 +99,27 @@ def look(text: EncodedCorpus, setting: dict[str, Any], size: dict[str, Any]) -> 
 
 def main() -> None:
     """Run what is left, then write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder")
-    parser.add_argument("--log", type=Path, default=Path("attention-safety.jsonl"), help="what is finished")
-    parser.add_argument("--page", type=Path, default=FOLDER / "attention-safety.md")
+    parser = study.parser(__doc__, "attention-safety", log="attention-safety.jsonl", data=True)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--lines", type=int, default=15_600, help="of each text; 15,600 are a million words")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--vector-size", type=int, default=50)
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
-    if options.data is None:
-        parser.error("give --data, or set CAWV_DATA")
-    done = {}
-    if options.log.exists():
-        for line in options.log.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            done[json.dumps(record["setting"], sort_keys=True)] = record
+    runs = Runs(options.log, options.minutes)
     size = {"vector_size": options.vector_size, "epochs": options.epochs}
     texts: dict[tuple[str, bool], EncodedCorpus] = {}
-    for setting in settings(options.seeds):
-        key = json.dumps(setting, sort_keys=True)
-        if key in done or options.report:
-            continue
+
+    def run(setting: Setting) -> dict[str, Any]:
         which = setting["text"], setting["options"].get("lowercase", True)
         if which not in texts:
             texts[which] = encoded(options, *which)
-        began = time.monotonic()
-        done[key] = {"setting": setting, **look(texts[which], setting, size)}
-        with options.log.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(done[key]) + "\n")
-        print(f"{time.monotonic() - began:.0f} s", json.dumps(done[key]), file=sys.stderr, flush=True)
-    write_section(options.page, TITLE, "places", text_of(list(done.values()), options))
+        return look(texts[which], setting, size)
+
+    for setting in [] if options.report else settings(options.seeds):
+        runs.outcome(setting, run)
+    done = list(runs.done.values())
+    write_section(options.page, TITLE, "places", text_of(done, options))
 
 
 def lowest(runs: list[dict[str, Any]], what: str) -> float:

@@ -12,7 +12,6 @@ rates and draw of negatives; nothing was chosen by these sets. Rows are those of
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
@@ -26,11 +25,10 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, Runs, Setting, table, tokens_of, write_section
 
 from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.text import tokenize
 from wordvec_ca.training import train
 from wordvec_ca.vectors import KeyedVectors
 
@@ -49,15 +47,7 @@ RATE = 0.05
 
 def thinned(corpus: str, n_words: int, kind_of: dict[str, str], path: Path) -> None:
     """Write the first so many words of the corpus as tokens, with rare words thinned and unknown ones out."""
-    from xopen import xopen
-
-    lines, n = [], 0
-    with xopen(corpus, "rt", encoding="utf-8") as source:
-        for line in source:
-            lines.append(tokenize(line))
-            n += len(line.split())
-            if n >= n_words:
-                break
+    lines = list(tokens_of(corpus, n_words))
     counts = Counter(token for line in lines for token in line if token in kind_of)
     rng = random.Random(1)
     kept = {
@@ -146,25 +136,22 @@ def main() -> None:
     pairs = [read_word_pairs(path) for path in options.pairs]
     kind_of = kinds_of([word.lower() for gold in pairs for word in (*gold.first, *gold.second)])
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
-    done = {}
-    if options.log and options.log.exists():
-        rows = [json.loads(line) for line in options.log.read_text("utf-8").splitlines()]
-        done = {(row["model"], row["by"], row["seed"]): row for row in rows}
+    runs = Runs(options.log)
+    told = {"words": options.words, "epochs": options.epochs, "pairs": [gold.name for gold in pairs]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens.txt"
-        if len(done) < 2 * len(MODELS) * options.seeds:
-            thinned(options.corpus, options.words, kind_of, path)
+
+        def run(setting: Setting) -> dict[str, Any]:
+            if not path.exists():
+                thinned(options.corpus, options.words, kind_of, path)
+            name, model, seed = setting["by"], setting["model"], setting["seed"]
+            return measured(name, path, model, seed, options.epochs, pairs, kind_of)
+
         for seed in range(1, options.seeds + 1):
             for model in MODELS:
                 for name in ("fastText", "cawv"):
-                    row = done.get((model, name, seed))
-                    if row is None:
-                        row = {"model": model, "by": name, "seed": seed}
-                        row |= run(name, path, model, seed, options.epochs, pairs, kind_of)
-                        print(json.dumps(row), flush=True)
-                        if options.log:
-                            with open(options.log, "a", encoding="utf-8") as log:
-                                log.write(json.dumps(row) + "\n")
+                    row = runs.outcome({"model": model, "by": name, "seed": seed, "options": told}, run)
+                    assert row is not None  # there is no end of time
                     found.setdefault((model, name), []).append(row)
     result = table(
         ("model", "by", *KINDS, "all", "rows, MB"), [line(key, rows) for key, rows in found.items()]
@@ -179,7 +166,7 @@ def main() -> None:
     write_section(options.page, "Beside fastText", f"quality, {options.words:,} words", result)
 
 
-def run(
+def measured(
     name: str, path: Path, model: str, seed: int, epochs: int, pairs: list[Any], kind_of: dict[str, str]
 ) -> dict[str, Any]:
     """Train one model; return what is measured."""
@@ -197,7 +184,7 @@ def run(
             return vectors[word]
 
     found = scores(vector_of, pairs, kind_of)
-    return {**found, "cpu_seconds": seconds, "megabytes": n_rows * 100 * 4 / 1e6}
+    return {**found, "training_seconds": seconds, "megabytes": n_rows * 100 * 4 / 1e6}
 
 
 def line(key: tuple[str, str], rows: list[dict[str, float]]) -> list[str]:
@@ -219,7 +206,7 @@ def differences(model: str, found: dict[tuple[str, str], list[dict[str, float]]]
 
 def seconds(model: str, found: dict[tuple[str, str], list[dict[str, float]]]) -> list[str]:
     """Return a line of the table of processor seconds."""
-    theirs, ours = ([row["cpu_seconds"] for row in found[model, by]] for by in ("fastText", "cawv"))
+    theirs, ours = ([row["training_seconds"] for row in found[model, by]] for by in ("fastText", "cawv"))
     ratios = [a / b for a, b in zip(theirs, ours, strict=True)]
     cells = [" ".join(f"{value:.1f}" for value in values) for values in (theirs, ours, ratios)]
     return [model, *cells, f"**{statistics.median(ratios):.1f} ×**"]

@@ -3,49 +3,33 @@ r"""Quality beside gensim: the same tokens, the same settings, several seeds, wo
     python scripts/quality/compare_gensim.py CORPUS --words 10000000 --seeds 2 \
         --pairs ws353.tsv rg65.tsv mturk287.tsv
 
-Prints one row per run and the means, and writes them to docs/measurements/compare-gensim.md; appends JSON
-lines to --log. Sub-sampling, window, negatives, learning
-rates and the number of epochs are equal; gensim counts and trains on the very same tokens. "cawv, as it
+Prints the means and writes them to docs/measurements/compare-gensim.md; a run that is in --log is not done
+again. Sub-sampling, window, negatives, learning rates and the number of epochs are equal; gensim counts and
+trains on the very same tokens. "cawv, as it
 comes" has our own learning rates, step of cbow and draw of negatives instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, Runs, Setting, spearman, table, write_section, write_tokens
 
-from wordvec_ca.eval import evaluate, read_word_pairs
+from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.text import tokenize
 from wordvec_ca.training import train
 from wordvec_ca.vectors import KeyedVectors
 
-
-def tokenised(corpus: str, words: int, into: Path) -> Path:
-    """Write the first so many tokens of the corpus, lower-cased, split by spaces, one line per paragraph."""
-    from xopen import xopen
-
-    path = into / "tokens.txt"
-    n = 0
-    with xopen(corpus, "rt", encoding="utf-8") as source, open(path, "w", encoding="utf-8") as out:
-        for line in source:
-            tokens = tokenize(line)
-            out.write(" ".join(tokens) + "\n")
-            n += len(line.split())
-            if n >= words:
-                break
-    return path
+NOT_OF_A_RUN = {"seeds", "models", "negatives", "updates", "log", "page"}
+"""Options that choose the runs, or name a place."""
 
 
 def by_gensim(path: Path, model: str, seed: int, options: argparse.Namespace) -> Any:
@@ -87,7 +71,7 @@ def by_cawv(path: Path, model: str, seed: int, options: argparse.Namespace, **mo
     return train(path, config).vectors
 
 
-def runs(options: argparse.Namespace) -> Iterator[tuple[str, str, Any]]:
+def trainings(options: argparse.Namespace) -> Iterator[tuple[str, str, Any]]:
     """Yield model, implementation and how to train it."""
     for model in options.models:
         yield model, "gensim", by_gensim
@@ -125,33 +109,23 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=FOLDER / "compare-gensim.md", help="page to write")
     options = parser.parse_args()
     options.alpha = {"cbow": options.alpha_cbow, "skipgram": options.alpha_skipgram}
-    pairs = {Path(path).stem: read_word_pairs(path) for path in options.pairs}
+    pairs = [read_word_pairs(path) for path in options.pairs]
+    runs = Runs(options.log)
+    told = {name: value for name, value in vars(options).items() if name not in NOT_OF_A_RUN}
     found: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = tokenised(options.corpus, options.words, Path(folder))
+        path = write_tokens(options.corpus, Path(folder) / "tokens.txt", options.words)
         for seed in range(1, options.seeds + 1):
-            for model, name, run in runs(options):
-                started = time.process_time()
-                vectors = run(path, model, seed, options)
-                seconds = time.process_time() - started
-                scores = {}
-                for pair_set, gold in pairs.items():
-                    metrics = evaluate(vectors, gold, seed=1).metrics
-                    scores[pair_set] = metrics["spearman"].value
-                mean = statistics.mean(scores.values())
-                found.setdefault((model, name), []).append(mean)
-                row = {
-                    "model": model,
-                    "by": name,
-                    "seed": seed,
-                    "mean": mean,
-                    "cpu_seconds": seconds,
-                    **scores,
-                }
-                print(json.dumps(row), flush=True)
-                if options.log:
-                    with open(options.log, "a", encoding="utf-8") as log:
-                        log.write(json.dumps(row) + "\n")
+            for model, name, training in trainings(options):
+
+                def run(setting: Setting, training: Any = training) -> dict[str, Any]:
+                    vectors = training(path, setting["model"], setting["seed"], options)
+                    scores = spearman(vectors, pairs)
+                    return {"mean": statistics.mean(scores.values()), **scores}
+
+                row = runs.outcome({"model": model, "by": name, "seed": seed, "options": told}, run)
+                assert row is not None  # there is no end of time
+                found.setdefault((model, name), []).append(row["mean"])
     rows = [
         (model, name, f"{statistics.mean(means):.4f}", " ".join(f"{m:.4f}" for m in means))
         for (model, name), means in found.items()

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, lines_of, table, write_section
+from study import FOLDER, Runs, Setting, lines_of, spearman, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
-from wordvec_ca.eval import evaluate, read_word_pairs
+from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import train
 
@@ -58,13 +58,9 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=FOLDER / "settings.md", help="page to write")
     parser.add_argument("--section", help="name of the section to write; without it nothing is written")
     options = parser.parse_args()
-    pairs = {Path(path).stem: read_word_pairs(path) for path in options.pairs}
-    done = {}
-    if options.log.exists():
-        for text in options.log.read_text(encoding="utf-8").splitlines():
-            record = json.loads(text)
-            done[record["key"]] = record
-    runs = list(combinations(options.settings))
+    pairs = [read_word_pairs(path) for path in options.pairs]
+    runs = Runs(options.log)
+    groups: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         valid = list(lines_of(options.corpus, options.valid_lines, options.lines))
         encoded = encode_corpus(
@@ -72,31 +68,25 @@ def main() -> None:
             TextOptions(min_count=options.min_count),
             cache_dir=folder,
         )
-        for setting in runs:
-            key = json.dumps([options.corpus, options.lines, options.min_count, setting], sort_keys=True)
-            if key not in done:
-                model = train(encoded, TrainConfig(**{"workers": 1, **setting}), valid=iter(valid))
-                scores = {}
-                for name, gold in pairs.items():
-                    scores[name] = evaluate(model.vectors, gold, seed=1).metrics["spearman"].value
-                done[key] = {
-                    "key": key,
-                    **setting,
-                    "spearman": statistics.mean(scores.values()),
-                    "valid_loss": model.record["valid_loss_by_epoch"][-1],
-                    "words_per_second": model.record["timings"]["words_per_second"],
-                    "concentration": model.record["attention_concentration"],
-                    **scores,
-                }
-                with open(options.log, "a", encoding="utf-8") as log:
-                    log.write(json.dumps(done[key]) + "\n")
-            print(_row(setting, done[key]), flush=True)
-    print("\nmeans over seeds")
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for setting in runs:
-        key = json.dumps([options.corpus, options.lines, options.min_count, setting], sort_keys=True)
-        rest = {name: value for name, value in setting.items() if name != "seed"}
-        groups.setdefault(json.dumps(rest), []).append(done[key])
+
+        def run(whole: Setting) -> dict[str, Any]:
+            model = train(encoded, TrainConfig(**{"workers": 1, **whole["options"]}), valid=iter(valid))
+            scores = spearman(model.vectors, pairs)
+            return {
+                "spearman": statistics.mean(scores.values()),
+                "valid_loss": model.record["valid_loss_by_epoch"][-1],
+                "words_per_second": model.record["timings"]["words_per_second"],
+                "concentration": model.record["attention_concentration"],
+                **scores,
+            }
+
+        text = {"corpus": options.corpus, "lines": options.lines, "min_count": options.min_count}
+        for setting in combinations(options.settings):
+            record = runs.outcome({**text, "options": setting}, run)
+            assert record is not None  # there is no end of time
+            rest = {name: value for name, value in setting.items() if name != "seed"}
+            groups.setdefault(json.dumps(rest), []).append(record)
+    print("means over seeds")
     rows = []
     for group, records in groups.items():
         means = {name: statistics.mean(r[name] for r in records) for name in ("spearman", "valid_loss")}
@@ -108,13 +98,6 @@ def main() -> None:
     if options.section:
         body = f"## {options.section}\n\n{result}"
         write_section(options.page, "Settings", options.section, body)
-
-
-def _row(setting: dict[str, Any], record: dict[str, Any]) -> str:
-    text = " ".join(f"{name}={value}" for name, value in setting.items())
-    speed = (record["words_per_second"] or 0) / 1e6
-    figures = f"spearman {record['spearman']:.4f} held-out {record['valid_loss']:.4f}"
-    return f"{text:<60} {figures} {speed:.2f} M words/s"
 
 
 if __name__ == "__main__":
