@@ -24,6 +24,7 @@ import pytest
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.files import Storage
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import MergePlan
 from wordvec_ca.training.cluster import (
@@ -35,7 +36,7 @@ from wordvec_ca.training.cluster import (
     train_on_cluster,
 )
 from wordvec_ca.training.cluster import node as node_module
-from wordvec_ca.training.cluster.checkpoints import Storage, write_checkpoint
+from wordvec_ca.training.cluster.checkpoints import CheckpointStorage, write_checkpoint
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
 from wordvec_ca.training.cluster.lease import Lease
@@ -107,15 +108,13 @@ def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n
     assert words == CONFIG.epochs * vocab.total_count
     assert len({node.digest() for node in nodes}) == 1
 
-    storage = Storage(str(tmp_path))
-    nodes[0].write_checkpoint(
-        storage.path("000001.checkpoint"), {"version": version, "ledger": ledger.as_dict()}
-    )
+    storage = CheckpointStorage(tmp_path)
+    nodes[0].write_checkpoint(storage, "000001.checkpoint", {"version": version, "ledger": ledger.as_dict()})
     fresh = Node(CONFIG, "another")
     fresh.begin(ledger.total, vocab)
     found = storage.newest()
     assert found is not None
-    fresh.read_checkpoint(storage.path(found[0]), found[1]["version"])
+    fresh.read_checkpoint(storage, found[0], found[1]["version"])
     assert fresh.digest() == nodes[0].digest()
     assert Ledger.from_dict(found[1]["ledger"]) == ledger
 
@@ -154,12 +153,12 @@ def test_segments_end_with_lines() -> None:
 
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path))
+    storage = CheckpointStorage(tmp_path)
     node = Node(CONFIG, "a life")
     vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
     node.begin(25, vocab)
     for version in (1, 2):
-        node.write_checkpoint(storage.path(storage.next_checkpoint()), {"version": version})
+        node.write_checkpoint(storage, storage.next_checkpoint(), {"version": version})
     path = tmp_path / "000002.checkpoint"
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.warns(UserWarning, match="the one before it is used"):
@@ -191,9 +190,9 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
 
 
 def test_checkpoints_that_nodes_found_damaged_are_passed_over(tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path))
+    storage = CheckpointStorage(tmp_path)
     for version in (1, 2):
-        write_checkpoint(storage.path(storage.next_checkpoint()), {"version": version}, {})
+        write_checkpoint(storage, storage.next_checkpoint(), {"version": version}, {})
     with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
         found = storage.newest({"000002.checkpoint": "a bad sum"})
     assert found == ("000001.checkpoint", {"version": 1})
@@ -203,12 +202,11 @@ def test_checkpoints_that_nodes_found_damaged_are_passed_over(tmp_path: Path) ->
 
 def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
     beside = tmp_path / "model.run"
-    checkpoint = Storage(str(beside)).path("000001.checkpoint")
-    write_checkpoint(checkpoint, {}, {})
+    write_checkpoint(Storage(beside), "000001.checkpoint", {}, {})
     given = {"output": tmp_path / "model", "checkpoint_dir": str(tmp_path / "other")}
     with pytest.raises(OutputExistsError, match=rf"{beside}' holds an unfinished run"):
         train_on_cluster(text, CONFIG, **given)
-    os.unlink(checkpoint)
+    (beside / "000001.checkpoint").unlink()
     with Lease(Storage(str(beside))), pytest.raises(DataError, match="works on this run"):
         train_on_cluster(text, CONFIG, **given)
     assert list(tmp_path.iterdir()) == []
@@ -387,7 +385,7 @@ def test_a_checkpoint_that_a_node_cannot_read_is_rejected() -> None:
             raise DataError("a bad sum")
         return {member: None}
 
-    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda place, version: place))
+    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda storage, name, version: name))
     member = Member(1, "n", "node 1", reader, 1, version=0)
     members: Any = SimpleNamespace(results=results, notice=lambda text: None)
     ledger = Ledger(2, [10])

@@ -19,7 +19,8 @@ import pytest
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.errors import DataError
-from wordvec_ca.text import TextFiles, find_files, is_url, remote
+from wordvec_ca.files import is_url
+from wordvec_ca.text import TextFiles, find_files, remote
 from wordvec_ca.text.remote import RemoteFile, url_identity
 
 fsspec = pytest.importorskip("fsspec")

@@ -118,7 +118,7 @@ def given_settings(context: click.Context, config: Any, foreign: set[str]) -> di
 
 
 def _absolute(names: Any) -> Any:
-    from wordvec_ca.text import absolute_name
+    from wordvec_ca.files import absolute_name
 
     if isinstance(names, str):
         return absolute_name(names)

@@ -28,9 +28,9 @@ from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.stats import CorpusStats, Encoding, digest_vocab
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import save_json, withdraw
+from wordvec_ca.files import is_url, save_json, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
-from wordvec_ca.text import TextFiles, is_segmenter, is_url, markup_version, segmenter_version, url_identity
+from wordvec_ca.text import TextFiles, is_segmenter, markup_version, segmenter_version, url_identity
 
 CACHE_FORMAT = 2
 """Raised whenever an old cache would hold other ids than a new one."""

@@ -1,8 +1,9 @@
 """Files as every package needs them: whole or absent, compressed, large.
 
 Comes in: bytes, rows and paths. Goes out: files that appear complete or not at all (``atomic_file``,
-``replacing``), arrays that are streamed to and mapped from ``.npy``, compressed streams, words escaped to one
-line, text made safe to show. Nothing here knows what a word vector is.
+``replacing``), the storage of a run behind a path or a URL (``Storage``), arrays that are streamed to and
+mapped from ``.npy``, compressed streams, words escaped to one line, text made safe to show. Nothing here
+knows what a word vector is.
 """
 
 from wordvec_ca.files.atomic import atomic_file, save_json, sync, withdraw
@@ -19,11 +20,15 @@ from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
 from wordvec_ca.files.notebook_table import html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
+from wordvec_ca.files.remote import absolute_name, file_system, is_url, patiently
 from wordvec_ca.files.similar_names import nearest_name
+from wordvec_ca.files.storage import Storage
 from wordvec_ca.files.word_counts import read_words
 
 __all__ = [
     "CHECKSUMS",
+    "Storage",
+    "absolute_name",
     "atomic_file",
     "bzip2_pieces",
     "changed_files",
@@ -34,13 +39,16 @@ __all__ = [
     "compression_of",
     "compression_suffix",
     "escape_lines",
+    "file_system",
     "html_table",
     "html_text",
+    "is_url",
     "json_text",
     "map_npy",
     "nearest_existing",
     "nearest_name",
     "open_by_content",
+    "patiently",
     "read_checksums",
     "read_npy_header",
     "read_words",

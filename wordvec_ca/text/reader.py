@@ -20,7 +20,7 @@ from itertools import chain
 from typing import IO, Any, Protocol
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import bzip2_pieces
+from wordvec_ca.files import bzip2_pieces, is_url
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, likely_text, table_suffix
 from wordvec_ca.text.encodings import (
@@ -34,7 +34,7 @@ from wordvec_ca.text.encodings import (
 from wordvec_ca.text.json_lines import field_texts, looks_like_json_lines
 from wordvec_ca.text.mediawiki import article_texts, is_dump
 from wordvec_ca.text.records import field_names
-from wordvec_ca.text.remote import RemoteFile, is_url, url_size
+from wordvec_ca.text.remote import RemoteFile, url_size
 from wordvec_ca.text.tables import column_texts, is_table
 from wordvec_ca.text.wrapped_lines import width_of_wrapped
 

@@ -1,19 +1,16 @@
-"""Files in other places: URLs that fsspec knows (``s3://``, ``gs://``, ``hdfs://``, ``https://``)."""
+"""Text behind URLs: which files there are, how large, whether they have changed, and their bytes."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
-import time
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import file_system, patiently
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
 _BLOCK = 4 << 20
 
 PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
@@ -31,49 +28,7 @@ _MARKS = (
     "updated",
     "modified",
 )
-_OF_CONNECTIONS = (
-    "connect",
-    "timeout",
-    "payload",
-    "endpoint",
-    "clienterror",
-    "ssl",
-    "incompleteread",
-    "slowdown",
-)
-"""Parts of the names of errors that may pass."""
-
 T = TypeVar("T")
-
-
-def is_url(path: str) -> bool:
-    """Return whether a path is a URL (``s3://bucket/key``), not a file of this machine."""
-    return _URL.match(path) is not None
-
-
-def absolute_name(name: str) -> str:
-    """Return the absolute name of a file; ``-`` and URLs as they are."""
-    remote = is_url(name) and not os.path.exists(name)
-    return name if name == "-" or remote else os.path.abspath(name)
-
-
-def _system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL and the path in it."""
-    try:
-        import fsspec
-    except ImportError as error:
-        raise DataError(
-            f"{url!r} is a URL, and fsspec is not installed: pip install wordvec-ca[remote]"
-        ) from error
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-    except ImportError as error:  # the message names the package
-        raise DataError(f"cannot open {url!r}: {error}; pip install it") from error
-    except ValueError as error:
-        raise DataError(
-            f"cannot open {url!r}: {error}; give a file of this machine, or a URL such as s3://bucket/key"
-        ) from error
-    return system, path
 
 
 def expand_url(url: str) -> list[str]:
@@ -84,7 +39,7 @@ def expand_url(url: str) -> list[str]:
     DataError
         There is none, it cannot be reached, or what it takes is not installed.
     """
-    system, path = _system(url)
+    system, path = file_system(url)
 
     def look() -> list[str]:
         system.invalidate_cache()
@@ -124,7 +79,7 @@ def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
 
 
 def _information(url: str, patience: float | None = None) -> dict[str, Any]:
-    system, path = _system(url)
+    system, path = file_system(url)
 
     def look() -> dict[str, Any]:
         system.invalidate_cache()
@@ -154,7 +109,7 @@ class RemoteFile(io.RawIOBase):
         self._connect()
 
     def _connect(self) -> None:
-        system, path = _system(self.name)
+        system, path = file_system(self.name)
 
         def connect() -> Any:
             return system.open(path, "rb", block_size=_BLOCK, cache_type="readahead")
@@ -231,40 +186,16 @@ class RemoteFile(io.RawIOBase):
 
 def _patiently(action: Callable[[], T], url: str, patience: float | None = None) -> T:
     """Return action(), tried again while the server does not answer; a DataError tells what failed."""
-    limit = time.monotonic() + (PATIENCE if patience is None else patience)
-    wait = 0.25
-    told = False
-    while True:
-        try:
-            return action()
-        except DataError:
-            raise
-        except FileNotFoundError as error:
-            raise DataError(f"there is no file {url!r}; check the URL") from error
-        except PermissionError as error:
-            raise DataError(
-                f"cannot read {url!r}: permission denied ({error}); give credentials as for other programs "
-                "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...)"
-            ) from error
-        except Exception as error:  # each file system has errors of its own
-            if not _may_pass(error) or time.monotonic() + wait > limit:
-                raise DataError(f"cannot read {url!r}: {type(error).__name__}: {error}") from error
-            if not told:
-                warnings.warn(f"{url!r} does not answer ({error}); it is tried again", stacklevel=3)
-                told = True
-        time.sleep(wait)
-        wait = min(2 * wait, 5.0)
-
-
-def _may_pass(error: BaseException | None) -> bool:
-    """Return whether an error is one of the connection, not of what was wanted."""
-    while error is not None:
-        if isinstance(error, TimeoutError | ConnectionError | EOFError):
-            return True
-        kind = type(error).__name__.lower()
-        if any(name in kind for name in _OF_CONNECTIONS) and "nocredentials" not in kind:
-            return True
-        if getattr(error, "errno", None) in (5, 11, 32, 104, 110, 111, 112, 113):
-            return True
-        error = error.__cause__
-    return False
+    try:
+        return patiently(action, url, PATIENCE if patience is None else patience)
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError(f"there is no file {url!r}; check the URL") from error
+    except PermissionError as error:
+        raise DataError(
+            f"cannot read {url!r}: permission denied ({error}); give credentials as for other programs "
+            "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...)"
+        ) from error
+    except Exception as error:  # each file system has errors of its own
+        raise DataError(f"cannot read {url!r}: {type(error).__name__}: {error}") from error

@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import nearest_name
+from wordvec_ca.files import is_url, nearest_name
 from wordvec_ca.text.left_out import is_ours, without_foreign
-from wordvec_ca.text.remote import expand_url, is_url
+from wordvec_ca.text.remote import expand_url
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:

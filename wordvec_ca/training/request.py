@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
+from wordvec_ca.files import absolute_name
 from wordvec_ca.model_specs import models_with_option
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.text import absolute_name
 from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
 
 

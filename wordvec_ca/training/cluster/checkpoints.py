@@ -7,26 +7,22 @@ tell a whole file from a damaged one. Beside it lie ``cluster.json``, what was a
 from __future__ import annotations
 
 import json
-import os
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, read_npy_header, write_npy
-from wordvec_ca.text import is_url
+from wordvec_ca.files import Storage, read_npy_header, write_npy
 
+T = TypeVar("T")
 CHECKPOINT_FORMAT = 1
 BLOCK_BYTES = 1 << 24
 _DAMAGE = (
-    OSError,
     zipfile.BadZipFile,
     zlib.error,
     KeyError,
@@ -38,67 +34,8 @@ _DAMAGE = (
 )
 
 
-class Storage:
-    """A folder for checkpoints: a path that all nodes see, or a URL that fsspec knows.
-
-    Parameters
-    ----------
-    place : str
-        Path or URL of the folder.
-    """
-
-    def __init__(self, place: str) -> None:
-        self.place = place.rstrip("/") if is_url(place) else os.path.abspath(place)
-
-    def path(self, name: str) -> str:
-        """Return the path or URL of a file in it."""
-        return f"{self.place}/{name}"
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file; it appears whole or not at all."""
-        try:
-            with written(self.path(name)) as file:
-                file.write(data)
-        except OSError as error:
-            raise DataError(f"cannot write {self.path(name)!r}: {error}") from error
-
-    def read(self, name: str) -> bytes | None:
-        """Return a file's content, or None if there is no such file."""
-        try:
-            with opened(self.path(name)) as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise DataError(f"cannot read {self.path(name)!r}: {error}") from error
-
-    def names(self) -> list[str]:
-        """Return the files' names."""
-        if not is_url(self.place):
-            return sorted(os.listdir(self.place)) if os.path.isdir(self.place) else []
-        try:
-            with _faults():
-                system, path = _system(self.place)
-                system.invalidate_cache()
-                return sorted(os.path.basename(file) for file in system.ls(path, detail=False))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise DataError(f"cannot read {self.place!r}: {error}") from error
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        try:
-            if is_url(self.place):
-                with _faults():
-                    system, path = _system(self.path(name))
-                    system.rm_file(path)
-            else:
-                os.unlink(self.path(name))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise DataError(f"cannot remove {self.path(name)!r}: {error}") from error
+class CheckpointStorage(Storage):
+    """A folder for checkpoints: a path that all nodes see, or a URL that fsspec knows."""
 
     def checkpoints(self) -> list[str]:
         """Return the checkpoints' names, newest first."""
@@ -135,7 +72,7 @@ class Storage:
                 reasons.append(unusable[name])
                 continue
             try:
-                state = read_state(self.path(name))
+                state = read_state(self, name)
             except DataError as error:
                 reasons.append(str(error))
                 continue
@@ -152,79 +89,10 @@ class Storage:
             self.remove(name)
         self.remove_folder()
 
-    def remove_folder(self) -> None:
-        """Remove the folder itself, if nothing is in it."""
-        if not is_url(self.place):
-            try:
-                os.rmdir(self.place)
-            except OSError:
-                pass
 
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """Make errors of file systems, which each have their own, an OSError."""
-    try:
-        yield
-    except (OSError, DataError):
-        raise
-    except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from error
-
-
-def _system(url: str) -> tuple[Any, str]:
-    try:
-        import fsspec
-    except ImportError as error:
-        raise DataError(
-            f"{url!r} is a URL, and fsspec is not installed: pip install wordvec-ca[remote]"
-        ) from error
-    system, path = fsspec.core.url_to_fs(url)
-    return system, path
-
-
-def opened(place: str) -> IO[bytes]:
-    """Open a file of the storage to read."""
-    if not is_url(place):
-        return open(place, "rb")
-    with _faults():
-        system, path = _system(place)
-        system.invalidate_cache()
-        file: IO[bytes] = system.open(path, "rb")
-    return file
-
-
-def written(place: str) -> Any:
-    """Open a file of the storage to write; as a context it is there at the end, whole, or not."""
-    if is_url(place):
-        return _Upload(place)
-    Path(place).parent.mkdir(parents=True, exist_ok=True)
-    return atomic_file(Path(place), follow_links=False)
-
-
-class _Upload:
-    """A file behind a URL that is completed only if the block ends well."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __enter__(self) -> IO[bytes]:
-        with _faults():
-            system, path = _system(self._url)
-            self._file = system.open(path, "wb")
-        file: IO[bytes] = self._file
-        return file
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            with _faults():
-                self._file.close()
-        else:
-            self._file.discard()
-            self._file.closed = True
-
-
-def write_checkpoint(place: str, state: Mapping[str, Any], parameters: Mapping[str, np.ndarray]) -> int:
+def write_checkpoint(
+    storage: Storage, name: str, state: Mapping[str, Any], parameters: Mapping[str, np.ndarray]
+) -> int:
     """Write a checkpoint; it appears whole or not at all; return the bytes of its parameters.
 
     Raises
@@ -233,18 +101,22 @@ def write_checkpoint(place: str, state: Mapping[str, Any], parameters: Mapping[s
         It cannot be written.
     """
     record = {"format": CHECKPOINT_FORMAT, **state}
-    try:
-        with written(place) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+
+    def put(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr("state.json", json.dumps(record, indent=1))
             for name, array in parameters.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     write_npy(member, array)
-    except OSError as error:
-        raise DataError(f"no checkpoint could be written to {place!r}: {error}") from error
+
+    try:
+        storage.write(name, put)
+    except DataError as error:
+        raise DataError(f"no checkpoint could be written: {error}") from error
     return sum(array.nbytes for array in parameters.values())
 
 
-def read_state(place: str) -> dict[str, Any]:
+def read_state(storage: Storage, name: str) -> dict[str, Any]:
     """Return the state in a checkpoint, having looked at whether the archive is complete.
 
     Raises
@@ -252,17 +124,17 @@ def read_state(place: str) -> dict[str, Any]:
     DataError
         It is damaged, or of another version.
     """
-    try:
-        with opened(place) as file, zipfile.ZipFile(file) as archive:
-            state = json.loads(archive.read("state.json"))
-        if not isinstance(state, dict) or state.pop("format", None) != CHECKPOINT_FORMAT:
+
+    def state(archive: zipfile.ZipFile) -> dict[str, Any]:
+        found = json.loads(archive.read("state.json"))
+        if not isinstance(found, dict) or found.pop("format", None) != CHECKPOINT_FORMAT:
             raise ValueError("it has a format that this version does not know")
-    except _DAMAGE as error:
-        raise DataError(f"the checkpoint {place!r} cannot be used: {error}") from error
-    return state
+        return found
+
+    return _read(storage, name, state)
 
 
-def read_parameters(place: str, parameters: Mapping[str, np.ndarray]) -> None:
+def read_parameters(storage: Storage, name: str, parameters: Mapping[str, np.ndarray]) -> None:
     """Read the parameters in a checkpoint into arrays of their shape.
 
     Raises
@@ -270,13 +142,29 @@ def read_parameters(place: str, parameters: Mapping[str, np.ndarray]) -> None:
     DataError
         It is damaged, or they do not fit.
     """
+
+    def fill(archive: zipfile.ZipFile) -> None:
+        for name, array in parameters.items():
+            with archive.open(f"{name}.npy") as member:
+                _read_into(member, array, name)
+
+    _read(storage, name, fill)
+
+
+def _read(storage: Storage, name: str, action: Callable[[zipfile.ZipFile], T]) -> T:
+    """Return what an action finds in a checkpoint; a DataError tells of damage."""
+
+    def read(file: IO[bytes]) -> T:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return action(archive)
+        except _DAMAGE as error:
+            raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
+
     try:
-        with opened(place) as file, zipfile.ZipFile(file) as archive:
-            for name, array in parameters.items():
-                with archive.open(f"{name}.npy") as member:
-                    _read_into(member, array, name)
-    except _DAMAGE as error:
-        raise DataError(f"the checkpoint {place!r} cannot be used: {error}") from error
+        return storage.read_with(name, read)
+    except FileNotFoundError as error:
+        raise DataError(f"there is no checkpoint {storage.path(name)!r}") from error
 
 
 def _read_into(member: IO[bytes], array: np.ndarray, name: str) -> None:

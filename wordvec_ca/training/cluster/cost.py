@@ -12,9 +12,10 @@ from typing import Any
 
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import absolute_name
 from wordvec_ca.models import TrainConfig, memory_bytes
 from wordvec_ca.quantities import duration, size
-from wordvec_ca.text import absolute_name, find_files
+from wordvec_ca.text import find_files
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.fitness import Requirements

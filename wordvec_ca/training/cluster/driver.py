@@ -18,7 +18,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Point
 from wordvec_ca.training.checkpoint import parse_interval
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.custody import Custody
@@ -85,7 +85,7 @@ class Driver:
         notice: Callable[[str], None] | None = None,
     ) -> None:
         self.request, self.config, self.lease = request, request.config, lease
-        self.storage = Storage(request.storage)
+        self.storage = CheckpointStorage(request.storage)
         self.notice = notice or (lambda text: warnings.warn(text, stacklevel=4))
         self.speedometer = Speedometer(callbacks, self.notice)
         self.interval = parse_interval(request.checkpoint_every)
@@ -220,6 +220,7 @@ class Driver:
             self.totals,
             len(self.vocab),
         )
+        self.rounds.storage = self.storage
         self.rounds.restore, self.rounds.reject = self._restore, self._reject
         if former is not None:
             self.rounds.version = int(former["version"])
@@ -319,7 +320,7 @@ class Driver:
             return
         self._last_checkpoint, self._last_position = time.monotonic(), self.ledger.position
         name = self.storage.next_checkpoint()
-        ref = member.actor.write_checkpoint.remote(self.storage.path(name), self._state())
+        ref = member.actor.write_checkpoint.remote(self.storage, name, self._state())
         self._writing = member, ref, name, self.ledger.position
 
     def _finish_checkpoint(self) -> None:
@@ -385,11 +386,11 @@ class Driver:
         name, state = found
         self._take_up(state)
         totals = Totals(**state["totals"])
-        return self.storage.path(name), int(state["version"]), Ledger.from_dict(state["ledger"]), totals
+        return name, int(state["version"]), Ledger.from_dict(state["ledger"]), totals
 
-    def _reject(self, place: str, why: str) -> None:
+    def _reject(self, name: str, why: str) -> None:
         """Take a checkpoint for damaged; the next one to go back to is the one before it."""
-        self._unusable[place.rsplit("/", 1)[-1]] = why
+        self._unusable[name] = why
 
     # ---- the model -----------------------------------------------------------------------------------------
 

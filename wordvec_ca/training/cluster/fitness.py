@@ -16,7 +16,8 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.text import is_url, url_identity
+from wordvec_ca.files import is_url
+from wordvec_ca.text import url_identity
 
 WRONG_CLOCK = 600.0
 """Seconds by which the clock of a node may be wrong: object stores refuse requests from 15 minutes on."""

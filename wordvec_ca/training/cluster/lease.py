@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.files import Storage
 
 LEASE_FILE = "lease.json"
 

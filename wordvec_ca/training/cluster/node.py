@@ -29,13 +29,19 @@ from wordvec_ca.corpus import (
     types_by_count,
 )
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage
 from wordvec_ca.kernels import sum_of_deltas
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
 from wordvec_ca.quantities import size
 from wordvec_ca.training.checkpointing import isa_in_use
-from wordvec_ca.training.cluster.checkpoints import opened, read_parameters, write_checkpoint
-from wordvec_ca.training.cluster.fitness import UnfitNode, as_fault_of_node, cannot_open, cannot_write
+from wordvec_ca.training.cluster.checkpoints import read_parameters, write_checkpoint
+from wordvec_ca.training.cluster.fitness import (
+    UnfitNode,
+    as_fault_of_node,
+    cannot_open,
+    cannot_write,
+)
 from wordvec_ca.training.cluster.ledger import Segment
 from wordvec_ca.training.cluster.shards import Shard
 from wordvec_ca.training.divergence import TrainingDiverged
@@ -139,10 +145,10 @@ class Node:
 
     def sees(self, place: str) -> bytes | None:
         """Return a file of the shared storage; None if it is not there for this node."""
+        folder, _, name = place.rpartition("/")
         try:
-            with opened(place) as file:
-                return file.read()
-        except OSError:
+            return Storage(folder).read(name)
+        except DataError:
             return None
 
     def stop(self, version: int) -> None:
@@ -434,13 +440,13 @@ class Node:
 
     # ---- what is kept --------------------------------------------------------------------------------------
 
-    def write_checkpoint(self, place: str, state: dict[str, Any]) -> int:
+    def write_checkpoint(self, storage: Storage, name: str, state: dict[str, Any]) -> int:
         """Write a checkpoint of the parameters after the last merge to shared storage; return its bytes."""
-        return write_checkpoint(place, state, self.replica.base)
+        return write_checkpoint(storage, name, state, self.replica.base)
 
-    def read_checkpoint(self, place: str, version: int) -> None:
+    def read_checkpoint(self, storage: Storage, name: str, version: int) -> None:
         """Go on from a checkpoint."""
-        read_parameters(place, self.replica.base)
+        read_parameters(storage, name, self.replica.base)
         self.back()
         self._made(version)
 

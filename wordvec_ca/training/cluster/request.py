@@ -12,9 +12,9 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import is_url
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.text import is_url
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.shards import Shard
 from wordvec_ca.training.run_directory import run_folder
 
@@ -116,7 +116,7 @@ class ClusterRequest:
         """Write the record to the storage and beside the output, so that either finds the run again."""
         data = json.dumps(self.as_record(), indent=1).encode()
         for place in {self.storage, os.fspath(run_folder(self.output))}:
-            Storage(place).write(REQUEST_FILE, data)
+            CheckpointStorage(place).write(REQUEST_FILE, data)
 
     @classmethod
     def read(cls, place: str | os.PathLike[str]) -> ClusterRequest:
@@ -135,7 +135,7 @@ class ClusterRequest:
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
         for folder in places:
-            data = Storage(folder).read(REQUEST_FILE)
+            data = CheckpointStorage(folder).read(REQUEST_FILE)
             if data is None:
                 continue
             try:
@@ -151,7 +151,7 @@ class ClusterRequest:
     def clear(self) -> None:
         """Remove what the run has put into the storage and beside the output."""
         for place in {self.storage, os.fspath(run_folder(self.output))}:
-            Storage(place).clear()
+            CheckpointStorage(place).clear()
 
 
 def is_cluster_run(place: str | os.PathLike[str]) -> bool:

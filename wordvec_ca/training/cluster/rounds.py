@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
@@ -153,8 +154,9 @@ class Rounds:
         self.schedule = Schedule(config, ledger.total)
         self.version = 0
         self.loop: dict[str, Any] = {}
+        self.storage: Storage | None = None
         self.restore: Callable[[], tuple[str, int, Ledger, Totals] | None] = lambda: None
-        self.reject: Callable[[str, str], None] = lambda place, why: None
+        self.reject: Callable[[str, str], None] = lambda name, why: None
         self._begun: dict[Member, Any] = {}
         self._shapes: dict[str, tuple[int, int]] = {}
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
@@ -244,11 +246,13 @@ class Rounds:
             self._begun.pop(member)
             self.members.notice("no node has the parameters any more, and there is no checkpoint: begun anew")
             return None
-        place, version, ledger, totals = found
+        name, version, ledger, totals = found
         try:
-            read = self.members.results({member: member.actor.read_checkpoint.remote(place, version)})
+            read = self.members.results(
+                {member: member.actor.read_checkpoint.remote(self.storage, name, version)}
+            )
         except DataError as error:  # its parameters are damaged, which only who reads them sees
-            self.reject(place, str(error))
+            self.reject(name, str(error))
             return None
         if read:
             self.version = member.version = version

@@ -12,11 +12,11 @@ from typing import Any
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, OutputExistsError
-from wordvec_ca.files import check_output
+from wordvec_ca.files import absolute_name, check_output
 from wordvec_ca.models import Callback, TrainConfig, check_type
-from wordvec_ca.text import absolute_name, find_files
+from wordvec_ca.text import find_files
 from wordvec_ca.training.checkpoint import parse_interval
-from wordvec_ca.training.cluster.checkpoints import Storage
+from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.driver import Driver, FinishedRun
 from wordvec_ca.training.cluster.lease import Lease, LeaseLost
@@ -123,7 +123,7 @@ def train_on_cluster(
         valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
         shards=tuple(shards_of(files, nodes, config.seed)),
         output=target,
-        storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
+        storage=CheckpointStorage(checkpoint_dir or os.fspath(run_folder(target))).place,
         cluster=cluster,
         nodes=nodes,
         workers=workers,
@@ -213,10 +213,10 @@ def _check_nodes(nodes: int) -> None:
         raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
 
 
-def _places(request: ClusterRequest) -> list[Storage]:
+def _places(request: ClusterRequest) -> list[CheckpointStorage]:
     """Return where the run leaves something: where its checkpoints go, and beside its output."""
-    beside = Storage(os.fspath(run_folder(request.output)))
-    storage = Storage(request.storage)
+    beside = CheckpointStorage(os.fspath(run_folder(request.output)))
+    storage = CheckpointStorage(request.storage)
     return [storage] if storage.place == beside.place else [storage, beside]
 
 
@@ -250,7 +250,7 @@ def _finished(request: ClusterRequest) -> FinishedRun | None:
 
 def _leave(request: ClusterRequest) -> None:
     """Clear what a run that failed has begun, unless there is work in it: then say how to go on."""
-    storage = Storage(request.storage)
+    storage = CheckpointStorage(request.storage)
     try:
         if storage.checkpoints() or "counted.json" in storage.names():
             warnings.warn(

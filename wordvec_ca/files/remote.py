@@ -1,0 +1,112 @@
+"""Files in other places: URLs that fsspec knows (``s3://``, ``https://``), and patience with servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from wordvec_ca.errors import DataError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+
+_OF_CONNECTIONS = (
+    "connect",
+    "timeout",
+    "payload",
+    "endpoint",
+    "clienterror",
+    "ssl",
+    "incompleteread",
+    "slowdown",
+)
+"""Parts of the names of errors that may pass."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
+"""Seconds before the second attempt; each pause is twice as long as the one before, up to the longest."""
+
+T = TypeVar("T")
+
+
+def is_url(path: str) -> bool:
+    """Return whether a path is a URL (``s3://bucket/key``), not a file of this machine."""
+    return _URL.match(path) is not None
+
+
+def absolute_name(name: str) -> str:
+    """Return the absolute name of a file; ``-`` and URLs as they are."""
+    remote = is_url(name) and not os.path.exists(name)
+    return name if name == "-" or remote else os.path.abspath(name)
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, as fsspec has it, and the path in it.
+
+    Raises
+    ------
+    DataError
+        What it takes is not installed, or nobody knows such URLs.
+    """
+    try:
+        import fsspec
+    except ImportError as error:
+        raise DataError(
+            f"{url!r} is a URL, and fsspec is not installed: pip install wordvec-ca[remote]"
+        ) from error
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:  # the message names the package
+        raise DataError(f"cannot open {url!r}: {error}; pip install it") from error
+    except ValueError as error:
+        raise DataError(
+            f"cannot open {url!r}: {error}; give a file of this machine, or a URL such as s3://bucket/key"
+        ) from error
+    return system, path
+
+
+def patiently(action: Callable[[], T], place: str, patience: float) -> T:
+    """Return action(), tried again with growing pauses while its errors are such as may pass.
+
+    fsspec's file systems try again themselves, but each in its own way, for seconds, and not what they do not
+    know; here it is the same for all of them, and a person hears of it.
+
+    Parameters
+    ----------
+    action : callable
+        Begins anew each time.
+    place : str
+        What does not answer, for the warning.
+    patience : float
+        Seconds after which the error is raised; with 0 there is one attempt.
+    """
+    limit = time.monotonic() + patience
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return action()
+        except Exception as error:  # each file system has errors of its own
+            if not may_pass(error) or time.monotonic() + pause > limit:
+                raise
+            if pause == FIRST_PAUSE:
+                warnings.warn(f"{place!r} does not answer ({error}); it is tried again", stacklevel=3)
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def may_pass(error: BaseException | None) -> bool:
+    """Return whether an error is one of the connection, not of what was wanted."""
+    while error is not None:
+        if isinstance(error, DataError | FileNotFoundError | PermissionError):
+            return False
+        if isinstance(error, TimeoutError | ConnectionError | EOFError):
+            return True
+        kind = type(error).__name__.lower()
+        if any(name in kind for name in _OF_CONNECTIONS) and "nocredentials" not in kind:
+            return True
+        if getattr(error, "errno", None) in (5, 11, 32, 104, 110, 111, 112, 113):
+            return True
+        error = error.__cause__
+    return False

@@ -1,0 +1,166 @@
+"""The storage of a run: a folder of this machine, one that several machines see, or a URL.
+
+Whatever a run writes, reads, lists or removes there goes through one `Storage`, which makes of every fault a
+`DataError` that names the file. fsspec alone does not do: its files of local folders do not appear whole, and
+each of its file systems has errors of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import IO, TypeVar
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.atomic import atomic_file
+from wordvec_ca.files.remote import file_system, is_url, may_pass, patiently
+
+T = TypeVar("T")
+
+
+class Storage:
+    """A folder, by its path or by a URL that fsspec knows.
+
+    Parameters
+    ----------
+    place : path or URL
+        Of the folder, which is made when something is written.
+    patience : float, default 0
+        Seconds for which what fails is tried again.
+    """
+
+    def __init__(self, place: str | os.PathLike[str], patience: float = 0.0) -> None:
+        given = os.fspath(place)
+        self.is_remote = is_url(given)
+        self.place = given.rstrip("/") if self.is_remote else os.path.abspath(given)
+        self.patience = patience
+
+    def path(self, name: str) -> str:
+        """Return the path or URL of a file in it."""
+        return f"{self.place}/{name}"
+
+    def write(self, name: str, content: bytes | Callable[[IO[bytes]], object]) -> None:
+        """Write a file; it appears whole, and on the disk, or not at all.
+
+        Parameters
+        ----------
+        name : str
+            Of the file.
+        content : bytes or callable
+            Its bytes, or what writes them to a stream: called again if the storage fails meanwhile.
+
+        Raises
+        ------
+        DataError
+            The storage refuses.
+        """
+        put = content if callable(content) else lambda file: file.write(content)
+        try:
+            self._attempt("write", name, lambda: self._write(name, put))
+        except FileNotFoundError as error:
+            raise DataError(f"cannot write {self.path(name)!r}: {error.strerror or error}") from error
+
+    def _write(self, name: str, put: Callable[[IO[bytes]], object]) -> None:
+        if not self.is_remote:
+            os.makedirs(self.place, exist_ok=True)
+            with atomic_file(self.path(name), follow_links=False) as stream:
+                put(stream)
+            return
+        system, path = file_system(self.path(name))
+        file = system.open(path, "wb")
+        try:
+            put(file)
+        except BaseException:
+            file.discard()
+            file.closed = True
+            raise
+        file.close()
+
+    def read(self, name: str) -> bytes | None:
+        """Return a file's content, or None if there is no such file.
+
+        Raises
+        ------
+        DataError
+            It cannot be read.
+        """
+        try:
+            return self.read_with(name, lambda file: file.read())
+        except FileNotFoundError:
+            return None
+
+    def read_with(self, name: str, action: Callable[[IO[bytes]], T]) -> T:
+        """Return what an action makes of a file, opened to read; called again if the storage fails meanwhile.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        DataError
+            It cannot be read.
+        """
+
+        def read() -> T:
+            with self._open(name) as file:
+                return action(file)
+
+        return self._attempt("read", name, read)
+
+    def _open(self, name: str) -> IO[bytes]:
+        if not self.is_remote:
+            return open(self.path(name), "rb")
+        system, path = file_system(self.path(name))
+        system.invalidate_cache()
+        file: IO[bytes] = system.open(path, "rb")
+        return file
+
+    def names(self) -> list[str]:
+        """Return the names of the files and folders in it, sorted; none if it is not there."""
+
+        def look() -> list[str]:
+            if not self.is_remote:
+                return os.listdir(self.place)
+            system, path = file_system(self.place)
+            system.invalidate_cache()
+            return [os.path.basename(file) for file in system.ls(path, detail=False)]
+
+        try:
+            return sorted(self._attempt("read", "", look))
+        except FileNotFoundError:
+            return []
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+        def remove() -> None:
+            if self.is_remote:
+                system, path = file_system(self.path(name))
+                system.rm_file(path)
+            else:
+                os.unlink(self.path(name))
+
+        try:
+            self._attempt("remove", name, remove)
+        except FileNotFoundError:
+            pass
+
+    def remove_folder(self) -> None:
+        """Remove the folder itself, if nothing is in it; an object store has none."""
+        if not self.is_remote:
+            try:
+                os.rmdir(self.place)
+            except OSError:
+                pass
+
+    def _attempt(self, verb: str, name: str, action: Callable[[], T]) -> T:
+        """Return action(), tried again with patience; the one way to the storage, and its faults."""
+        place = self.path(name) if name else self.place
+        try:
+            return patiently(action, place, self.patience)
+        except (DataError, FileNotFoundError):
+            raise
+        except Exception as error:
+            if not (isinstance(error, OSError) or may_pass(error)):  # of the action, not of the storage
+                raise
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            raise DataError(f"cannot {verb} {place!r}: {reason}") from error
