@@ -21,6 +21,7 @@ from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existin
 from wordvec_ca.files.notebook_table import html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, patiently
+from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
 from wordvec_ca.files.word_counts import read_words
@@ -55,6 +56,7 @@ __all__ = [
     "replacing",
     "save_json",
     "save_npy",
+    "signature_of",
     "sync",
     "terminal_text",
     "unescape",

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files.signatures import SIGNATURES, signature_of
 
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_SUFFIXES = {one.compression for one in SIGNATURES if one.compression}
 
 
 def compression_of(path: str | os.PathLike[str]) -> str | None:
     """Return 'gz', 'bz2', 'xz' or 'zst' as the first bytes of the file say, or None for a plain file."""
     with open(path, "rb") as stream:
         head = stream.read(8)
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    signature = signature_of(head)
+    return (signature and signature.compression) or None
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def compression_suffix(path: str | os.PathLike[str]) -> str | None:
     """Return 'gz', 'bz2', 'xz' or 'zst' if the name of a file ends so, else None."""
     suffix = Path(path).suffix.lower().removeprefix(".")
-    return suffix if suffix in _MAGIC.values() else None
+    return suffix if suffix in _SUFFIXES else None
 
 
 @contextmanager

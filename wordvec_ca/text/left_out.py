@@ -12,42 +12,13 @@ import warnings
 from collections.abc import Collection
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import compression_of, open_by_content
+from wordvec_ca.files import compression_of, open_by_content, signature_of
 
 OURS = ({"vectors.kv.vectors.npy"}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
 """Files by which cawv knows its folders: models, encoded texts, search indexes, unfinished runs."""
 
 HEAD = 4096
 """Bytes that are looked at."""
-
-NO_TEXT = (
-    b"PK\x03\x04",  # zip: .docx, .xlsx, .odt, .epub
-    b"\xd0\xcf\x11\xe0",  # .doc, .xls
-    b"%PDF",
-    b"{\\rtf1",
-    b"\x7fELF",
-    b"\x89PNG",
-    b"\xff\xd8\xff",  # JPEG
-    b"\x93NUMPY",
-    b"SQLite format 3\0",
-    b"7z\xbc\xaf",
-)
-"""How files begin that are no text."""
-
-READABLE = (
-    b"\x1f\x8b",  # gzip
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",  # zstd
-    b"PAR1",
-    b"ARROW1",
-    b"\xff\xff\xff\xff",  # a stream of Arrow
-    b"\xef\xbb\xbf",
-    b"\xff\xfe",  # UTF-16, UTF-32
-    b"\xfe\xff",
-    b"\0\0\xfe\xff",
-)
-"""How files begin that hold zero bytes and yet are for the reader to judge."""
 
 
 def is_ours(names: Collection[str]) -> bool:
@@ -66,7 +37,8 @@ def is_no_text(path: str) -> bool:
         return False
     if compression_of(path) is not None:
         head = _decompressed_head(path)
-    return head.startswith(NO_TEXT) or (b"\0" in head and not head.startswith(READABLE))
+    signature = signature_of(head)
+    return b"\0" in head if signature is None else not signature.is_text
 
 
 def _decompressed_head(path: str) -> bytes:

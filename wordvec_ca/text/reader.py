@@ -20,7 +20,7 @@ from itertools import chain
 from typing import IO, Any, Protocol
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import bzip2_pieces, is_url
+from wordvec_ca.files import bzip2_pieces, is_url, signature_of
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, likely_text, table_suffix
 from wordvec_ca.text.encodings import (
@@ -49,18 +49,6 @@ _LONG_SAMPLE = 1 << 20  # where a file has damage at its beginning, this tells w
 _READ_PLAIN = 1 << 20
 _READ_COMPRESSED = 1 << 15  # small: one such piece of a well-compressed file may be 100 MB of text
 _BOM = b"\xef\xbb\xbf"
-
-_NOT_TEXT: tuple[tuple[bytes, str, str], ...] = (
-    (b"PK\x03\x04", "a zip archive (or a docx, xlsx, epub)", "extract the text first"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "extract the text first"),
-    (b"\x04\x22\x4d\x18", "an lz4 file", "pipe it in: lz4 -dc FILE | cawv ... -"),
-    (b"LZIP", "an lzip file", "pipe it in: lzip -dc FILE | cawv ... -"),
-    (b"\x1f\x9d", "a compress (.Z) file", "pipe it in: zcat FILE | cawv ... -"),
-    (b"%PDF", "a PDF", "extract the text first, for instance with pdftotext"),
-    (b"SQLite format 3\0", "an SQLite database", "export the text first"),
-    (b"\xff\xfe", "UTF-16 text", "give --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE"),
-    (b"\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE"),
-)
 
 
 class _Decompressor(Protocol):
@@ -372,9 +360,9 @@ def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
 
 def _look(head: bytes, name: str, encoding: str | None) -> None:
     """Refuse what is not text."""
-    for magic, what, advice in _NOT_TEXT:
-        if head.startswith(magic):
-            raise DataError(f"{name} is {what}, not UTF-8 text; {advice}")
+    signature = signature_of(head)
+    if signature is not None and signature.as_text:
+        raise DataError(f"{name} is {signature.what}, not UTF-8 text; {signature.as_text}")
     nul = head.find(b"\0")
     if nul >= 0:
         raise DataError(

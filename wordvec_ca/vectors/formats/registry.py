@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import compression_suffix, open_by_content
+from wordvec_ca.files import compression_suffix, open_by_content, signature_of
 from wordvec_ca.vector_formats import (
     CARDS,
     FORMATS,
@@ -65,9 +65,9 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     for one in FORMATS:
         if one.magic and head.startswith(one.magic):
             return one.name
-    for magic, what in UNSUPPORTED_MAGIC.items():
-        if head.startswith(magic):
-            raise DataError(f"{place} is {what}")
+    signature = signature_of(head)
+    if signature is not None and signature.as_vectors:
+        raise DataError(f"{place} is {signature.what}; {signature.as_vectors}")
     first, _, rest = head.partition(b"\n")
     sizes = text_format.parse_header(first)
     if sizes is not None:
@@ -106,13 +106,6 @@ def _folder_format(place: Path) -> str:
     if (place / "meta.json").exists() and (place / "vocab").is_dir():
         raise DataError(f"{place} is a spaCy pipeline, which is not read here; give what it was made from")
     raise DataError(f"{place} is a folder but not a model directory: it has neither {VECTORS} nor {VOCAB}")
-
-
-UNSUPPORTED_MAGIC = {
-    b"\x93NUMPY": "a bare NumPy array without words; give the model directory or .kv file it belongs to",
-    b"PK\x03\x04": "a zip archive (or a PyTorch file); unpack it and give the file of vectors within",
-    b"\x89HDF": "an HDF5 file; convert the vectors to word2vec text or safetensors first",
-}
 
 
 def _is_text_line(line: bytes, vector_size: int, whole: bool) -> bool:
