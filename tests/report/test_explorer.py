@@ -121,6 +121,11 @@ def test_without_tsne_the_command_says_how_to_install_it(
     with pytest.raises(SystemExit) as ended:
         main(["explore", str(tmp_path / "v.kv"), "-o", str(tmp_path / "p.html")])
     assert ended.value.code == 2  # it exists
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["explore", str(tmp_path / "v.kv")])
+    assert ended.value.code == 2
+    assert "-o FILE" in capsys.readouterr().err
 
 
 def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing() -> None:
@@ -142,3 +147,25 @@ def test_classes_of_words(tmp_path: Path) -> None:
     (tmp_path / "c.tsv").write_text("w1 noun\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 1: expected a word, a tab"):
         read_classes(tmp_path / "c.tsv")
+
+
+def test_a_table_for_embedding_atlas(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    one, other = vectors(60), vectors(60, seed=2)
+    one.index_to_key[1] = "\ud800<b>"  # UTF-8 has no such character
+    classes = {"w2": "noun"}
+    explore(one, method="pca", classes=classes).save(tmp_path / "one.parquet")
+    table = parquet.read_table(tmp_path / "one.parquet").to_pydict()
+    assert table["word"][:3] == ["w0", "\\ud800<b>", "w2"]
+    assert table["count"][:2] == [61, 60]
+    assert table["class"][:4] == [None, None, "noun", None]
+    assert all(0 <= x <= 1 for x in table["x"] + table["y"])
+    expected = one.most_similar("w5", topn=20)
+    near = table["neighbors"][5]
+    assert [one.index_to_key[row] for row in near["ids"]] == [word for word, _ in expected]
+    assert near["distances"] == pytest.approx([1 - cosine for _, cosine in expected], abs=1e-6)
+    explore(vectors(60), other, method="pca").save(tmp_path / "two.parquet")
+    both = parquet.read_table(tmp_path / "two.parquet").to_pydict()
+    same = len(set(both["neighbors"][0]["ids"]) & set(both["neighbors_other"][0]["ids"]))
+    assert both["change"][0] == pytest.approx(1 - same / 20, abs=1 / 255)
+    assert {"x_other", "y_other", "region_other"} <= both.keys()

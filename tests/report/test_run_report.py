@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -203,6 +204,13 @@ def test_the_command(trained: Path, tmp_path: Path, capsys: Any) -> None:
     code, _, message = run(trained, "-o", tmp_path / "page.html")
     assert code == 2
     assert "--overwrite" in message
+    assert "cawv explore" in (tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(SystemExit):
+        main(["explore", str(trained), "--method", "pca", "--no-cache", "-q"])
+    assert run(trained, "-o", tmp_path / "page.html", "--overwrite")[0] == 0
+    link = re.search('href="([^"]*words.html)"', (tmp_path / "page.html").read_text("utf-8"))
+    assert link
+    assert (tmp_path / unquote(link[1])).samefile(trained / "words.html")
     model = EmbeddingModel.load(trained)
     model.save(trained, overwrite=True)  # a report within does not protect a model
     assert run(tmp_path)[0] == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import OUTPUT
 
 if TYPE_CHECKING:
@@ -35,9 +35,13 @@ WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
 @click.option("--max-words", type=click.IntRange(1_000), help="Read no more text than this.  [default: all]")
 @click.option("--overwrite", is_flag=True, help="Replace DIR, although the demo did not make it.")
 def command(output: str, model: str, epochs: int, max_words: int | None, overwrite: bool) -> None:
-    """Train vectors on the documentation of Python and the installed packages, and look at them."""
+    """Train vectors on the documentation of Python and the installed packages, and look at them.
+
+    The last thing that it writes is a page with a map of the words, which any browser opens.
+    """
     from wordvec_ca.files import check_output
     from wordvec_ca.models import TrainConfig
+    from wordvec_ca.report import explore
     from wordvec_ca.text import docstrings
     from wordvec_ca.training import progress_display, train
     from wordvec_ca.vectors import MODEL_FILES
@@ -68,12 +72,13 @@ def command(output: str, model: str, epochs: int, max_words: int | None, overwri
             found = ", ".join(neighbour for neighbour, _ in vectors.most_similar(word, topn=6))
             show(f"  {word:<9} {found}")
     show(f"\n{_evaluation(vectors)}")
-    show(
-        f"\nmodel directory: {Path(output)}\n"
-        f"next: cawv nn {output} tuple    cawv eval {output}    cawv info {output}"
-    )
+    show(f"\nmodel directory: {Path(output)}")
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
+    page = Path(output) / "words.html"
+    explore(output, max_megabytes=25, cache=False, tell=say).save(page, follow_links=False)
+    show(f"words on a map: open {page.absolute().as_uri()} in a browser")
+    show(next_commands(output, "tuple"))
 
 
 def _is_of_demo(model: Path) -> bool:

@@ -8,7 +8,7 @@ import click
 
 from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show
-from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
+from wordvec_ca.cli.paths import ExistingPath, OutputPath
 
 MEGABYTES = 25.0
 """Of a page, unless the words or the size are asked for: what most mail programs send."""
@@ -17,8 +17,14 @@ MEGABYTES = 25.0
 @click.command(name="explore", short_help="Words on a map, in one page for any browser.")
 @click.argument("model", type=ExistingPath())
 @click.argument("other", required=False, type=ExistingPath())
-@click.option("-o", "--output", type=OUTPUT_FILE, required=True, metavar="FILE.html", help="Page to write.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE.html if it exists.")
+@click.option(
+    "-o",
+    "--output",
+    type=OutputPath("file", inside=("words.html",)),
+    metavar="FILE",
+    help="Page to write, or a table: FILE.parquet.  [default for a model directory: MODEL/words.html]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists; MODEL/words.html always is.")
 @click.option(
     "--words",
     type=click.IntRange(min=2),
@@ -50,7 +56,7 @@ MEGABYTES = 25.0
 def command(
     model: str,
     other: str | None,
-    output: str,
+    output: str | None,
     overwrite: bool,
     words: int | None,
     max_size: float | None,
@@ -60,17 +66,23 @@ def command(
     no_cache: bool,
     quiet: bool,
 ) -> None:
-    """Write a page with a map of the words of MODEL, and print its name.
+    """Write a page with a map of the words of MODEL, and print the name of the file.
 
     The page is one file that any browser opens, and asks for nothing elsewhere: search, nearest words, sums
     of words, words within a lasso, and for attention models what they look at in a sentence that one types.
     With OTHER it shows how the two models differ, on the words of both.
 
-    MODEL and OTHER are model directories or files of vectors in any format that export writes.
+    MODEL and OTHER are model directories or files of vectors in any format that export writes. A .parquet has
+    a row for each word: word, count, x, y, region and neighbors (ids and distances), for embedding-atlas.
     """
     from wordvec_ca.report import explore, read_classes
+    from wordvec_ca.vectors import detect_format
 
-    limit = max_size if max_size is not None or words is not None else MEGABYTES
+    if output is None and (other is not None or detect_format(model) != "model"):
+        raise click.UsageError("-o FILE says where to write: only the page of one model directory lies in it")
+    place = Path(model) / "words.html" if output is None else Path(output)
+    page = place.suffix != ".parquet"
+    limit = MEGABYTES if page and max_size is None and words is None else max_size
     made = explore(
         model,
         other,
@@ -82,12 +94,14 @@ def command(
         cache=not no_cache,
         tell=None if quiet else say,
     )
-    made.save(output, overwrite=overwrite)
+    ours = output is None  # MODEL may come from somebody who put a link there
+    made.save(place, overwrite=overwrite or ours, follow_links=not ours)
     if not quiet:
+        size = f"{len(made.html) / 1e6:.1f} MB; " if page else ""
         say(
-            f"{made.n_words:,} words, {len(made.html) / 1e6:.1f} MB; the map, by {made.shown_method}, keeps "
+            f"{made.n_words:,} words; {size}the map, by {made.shown_method}, keeps "
             f"{made.kept:.1%} of the 20 nearest words of a word"
         )
         if made.method == "pca" and method == "auto":
             say("a map by t-SNE keeps more of them: pip install 'wordvec-ca[map]'")
-    show(Path(output))
+    show(place)

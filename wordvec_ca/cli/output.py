@@ -7,6 +7,7 @@ control character of it reaches the terminal (see `wordvec_ca.files.control_char
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from typing import Any
 
@@ -23,6 +24,12 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
     from wordvec_ca.files import json_text
 
     click.echo(json_text(value, indent=indent))
+
+
+def next_commands(model: str, word: str = "WORD") -> str:
+    """Return a line with what one can do with a model that has just been made."""
+    name = shlex.quote(model)
+    return f"next: cawv explore {name}    cawv nn {name} {word}    cawv eval {name}"
 
 
 def say(text: object) -> None:

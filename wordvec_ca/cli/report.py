@@ -36,11 +36,11 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
             f"{str(model)!r} is not the directory of a trained model, and a report shows a training; "
             "of vectors alone `cawv nn` shows neighbours, and `cawv eval` says how good they are"
         )
-    page = render(model).encode("utf-8", "replace")
+    place = model / "report.html" if output is None else Path(output)
+    page = render(model, place=None if output == "-" else place).encode("utf-8", "replace")
     if output == "-":
         sys.stdout.buffer.write(page)
         return
-    place = model / "report.html" if output is None else Path(output)
     ours = output is None  # MODEL may come from somebody who put a link there
     with (
         atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as plain,

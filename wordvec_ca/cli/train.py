@@ -13,7 +13,7 @@ import click
 import cloup
 
 from wordvec_ca.cli.options import options_from, typed_options
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
@@ -347,6 +347,8 @@ def _tell(model: Any, output: str, options: dict[str, Any]) -> None:
         done = f"{model.record['trained_fraction']:.1%} of the run"
         say(f"Interrupted after {done}; what was trained is saved.")
         raise click.exceptions.Exit(130)
+    if not options["quiet"]:
+        say(next_commands(output))
 
 
 def _displays(stack: contextlib.ExitStack, options: dict[str, Any]) -> tuple[list[Any], Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -26,7 +27,7 @@ from wordvec_ca.report.wording import visible
 from wordvec_ca.vectors import KeyedVectors
 
 
-def render(directory: str | os.PathLike[str]) -> str:
+def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] | None = None) -> str:
     """Return an HTML page about a model directory: how it was trained, its vocabulary and what it learnt.
 
     The page is complete: it has no script and loads nothing.
@@ -35,6 +36,8 @@ def render(directory: str | os.PathLike[str]) -> str:
     ----------
     directory : path
         Model directory.
+    place : path, optional
+        File that the page will be in, so that it can lead to the map of words in the model directory.
 
     Returns
     -------
@@ -62,6 +65,7 @@ def render(directory: str | os.PathLike[str]) -> str:
     source, _, _ = templates.loader.get_source(templates, "style.css")  # type: ignore[union-attr]
     return templates.get_template("page.html").render(
         name=folder.resolve().name,
+        explorer=_explorer(folder, place),
         version=__version__,
         style=Markup(source),
         config=config,
@@ -73,6 +77,14 @@ def render(directory: str | os.PathLike[str]) -> str:
         reproduction=reproduction(record, config),
         details=details(record, config),
     )
+
+
+def _explorer(folder: Path, place: str | os.PathLike[str] | None) -> str | None:
+    """Return the address, as seen from the page, of the map that `cawv explore` has made, if there is one."""
+    made = folder / "words.html"
+    if place is None or not made.is_file():
+        return None
+    return quote(Path(os.path.relpath(made, Path(place).parent)).as_posix())
 
 
 def _visible(value: Any) -> Any:

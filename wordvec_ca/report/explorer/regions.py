@@ -54,7 +54,7 @@ def regions(
     regions : list of Region
         Of all levels.
     region_of_word : ndarray of shape (n_words,), uint8
-        On the coarsest level.
+        On the coarsest level, by its place among those of that level.
     """
     from sklearn.cluster import MiniBatchKMeans
 
@@ -65,12 +65,12 @@ def regions(
         if n_regions < 2:
             continue
         model = MiniBatchKMeans(n_regions, random_state=seed, n_init=3, batch_size=4_096)
-        labels = model.fit_predict(places)
+        labels = np.unique(model.fit_predict(places), return_inverse=True)[1]
         if level == 0:
             coarse = labels.astype(np.uint8)
         order = np.argsort(labels, kind="stable")
         for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-            if len(members) >= FEWEST_WORDS:
+            if level == 0 or len(members) >= FEWEST_WORDS:
                 middle = np.median(places[members], axis=0)
                 name = typical(members, directions, words, 3)
                 found.append(Region(level, float(middle[0]), float(middle[1]), name, len(members)))
