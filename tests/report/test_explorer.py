@@ -14,7 +14,12 @@ from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
 from wordvec_ca.report import explore, read_classes
 from wordvec_ca.report.explorer.coordinates import word_map
-from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph, change, neighbour_graph
+from wordvec_ca.report.explorer.neighbour_graph import (
+    NeighbourGraph,
+    change,
+    distance_of_neighbourhoods,
+    neighbour_graph,
+)
 from wordvec_ca.report.explorer.quantised import STEPS, whole_numbers
 from wordvec_ca.vectors import KeyedVectors
 
@@ -54,6 +59,16 @@ def test_change_is_the_share_of_neighbours_not_in_common() -> None:
     one = NeighbourGraph(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), scores)
     other = NeighbourGraph(np.array([[4, 3, 2, 1], [8, 9, 10, 11]]), scores)
     assert change(one, other).tolist() == [0, 0.75]
+
+
+def test_the_distance_of_neighbourhoods_is_that_of_the_cosines_with_them() -> None:
+    words = [directions(60, seed) for seed in (1, 2)]
+    one, other = (neighbour_graph(given, topn=5) for given in words)
+    found = distance_of_neighbourhoods(one, other, *words)
+    near = [*one.rows[7], *other.rows[7]]
+    a, b = (given[near] @ given[7] for given in words)
+    assert found[7] == pytest.approx(1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-6)
+    assert distance_of_neighbourhoods(one, one, words[0], words[0]) == pytest.approx(0, abs=1e-6)
 
 
 def test_numbers_of_the_page_give_the_vectors_back() -> None:

@@ -15,7 +15,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
 from wordvec_ca.models import read_attention, read_config
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, chosen_method, word_map
-from wordvec_ca.report.explorer.neighbour_graph import change
+from wordvec_ca.report.explorer.neighbour_graph import change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
@@ -82,6 +82,7 @@ def gather(
     used = chosen_method(method, n_words)
     found = [tables[0].index_to_key[row] for row in rows[0].tolist()]
     maps: list[WordMap] = []
+    spaces: list[np.ndarray] = []
     named: list[list[Region]] = []
     entries: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
@@ -92,6 +93,7 @@ def gather(
         start = maps[0].places if maps else None
         made = word_map(directions, method=used, seed=seed, start=start, cache=place, tell=tell)
         maps.append(made)
+        spaces.append(directions)
         found_regions, region_of_word = regions(made.places, directions, found, seed)
         named.append(found_regions)
         upper, lower, scales = whole_numbers(vectors)
@@ -113,6 +115,7 @@ def gather(
         arrays["counts"] = np.asarray(tables[0].counts[rows[0]], dtype=np.float32)
     if len(maps) == 2:
         arrays["change"] = np.rint(255 * change(maps[0].graph, maps[1].graph)).astype(np.uint8)
+        arrays["distance"] = distance_of_neighbourhoods(maps[0].graph, maps[1].graph, *spaces)
     kinds = sorted(set(classes.values())) if classes else []
     if classes:
         number_of = {kind: i for i, kind in enumerate(kinds)}

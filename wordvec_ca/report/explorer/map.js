@@ -300,11 +300,13 @@ class PointMap {
   }
 
   /** Draw a text if nothing is there yet; return whether it was drawn. */
-  label(text, x, y, boxes, { font, colour, centred = false, always = false, size = 13 }) {
+  label(text, x, y, boxes, { font, colour, centred = false, always = false, size = 13, side = 1 }) {
     const pen = this.pen;
     pen.font = font;
     const width = Math.min(420, pen.measureText(text).width);
-    const left = centred ? x - width / 2 : x + 6;
+    let left = x + 6;
+    if (side < 0) left = x - 6 - width;
+    if (centred) left = x < 0 || x > this.width ? x - width / 2 : Math.max(4, Math.min(this.width - width - 4, x - width / 2));
     const box = [left - 4, y - size * 0.75, left + width + 4, y + size * 0.75];
     const outside = box[2] < 0 || box[0] > this.width || box[3] < 0 || box[1] > this.height;
     if (outside) return false;
@@ -350,7 +352,8 @@ class PointMap {
     places.forEach(([x, y], i) => {
       const font = `${i ? 500 : 700} ${i ? 13 : 16}px system-ui, sans-serif`;
       const style = { font, colour: i ? this.theme.ink : this.theme.mark, always: !i, size: i ? 13 : 16 };
-      this.label(this.data.short[this.chosen[i]] ?? shown(this.data.words[this.chosen[i]], 32), x, y, boxes, style);
+      const text = shown(this.data.words[this.chosen[i]], 32);
+      [[1, 0], [-1, 0], [1, 12], [1, -12], [-1, 12], [-1, -12]].some(([side, down]) => this.label(text, x, y + down, boxes, { ...style, side }));
     });
   }
 

@@ -102,3 +102,36 @@ def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:
     both = np.sort(np.concatenate([one.rows, other.rows], axis=1), axis=1)
     common = (both[:, 1:] == both[:, :-1]).sum(axis=1) if topn else np.zeros(n_words)
     return (1 - common / max(1, topn)).astype(np.float32)
+
+
+def distance_of_neighbourhoods(
+    one: NeighbourGraph, other: NeighbourGraph, directions: np.ndarray, directions_other: np.ndarray
+) -> np.ndarray:
+    """Return how differently two models place each word among its neighbours in either.
+
+    Parameters
+    ----------
+    one, other : NeighbourGraph
+        Over the same words.
+    directions, directions_other : ndarray of shape (n_words, vector_size), float32
+        Vectors of length one, of the one and the other model; their sizes may differ.
+
+    Returns
+    -------
+    ndarray of shape (n_words,), float32
+        One minus the cosine between the word's cosines with these neighbours in the one model and the other.
+
+    References
+    ----------
+    Hamilton, Leskovec & Jurafsky 2016, Cultural shift or linguistic drift?, eq. 2.
+    """
+    rows = np.concatenate([one.rows, other.rows], axis=1)
+    found = np.zeros(len(rows), np.float32)
+    step = max(1, BLOCK_BYTES // (4 * max(1, rows.shape[1] * directions.shape[1])))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        near = rows[block]
+        a, b = (np.einsum("ij,ikj->ik", all_[block], all_[near]) for all_ in (directions, directions_other))
+        lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        found[block] = 1 - (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    return found

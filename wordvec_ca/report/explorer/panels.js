@@ -30,9 +30,8 @@ class Panels {
   }
 
   get tabs() {
-    const tabs = { words: "Words", sentence: "Sentence", selection: "Selection" };
-    if (this.explorer.models.length > 1) tabs.differences = "Differences";
-    return { ...tabs, about: "About" };
+    const differences = this.explorer.change ? { differences: "Differences" } : {};
+    return { words: "Words", ...differences, sentence: "Sentence", selection: "Selection", about: "About" };
   }
 
   /** A word that can be followed. */
@@ -76,13 +75,25 @@ class Panels {
     return [
       el("p", {}, "Type a word, or click on one in the map, to see the words nearest to it."),
       this.chips(examples),
-      el("h3", {}, "More to type"),
-      el("dl", {},
-        el("dt", {}, el("kbd", {}, "a - b + c")), el("dd", {}, "words as sums: what is to c as a is to b"),
-        el("dt", {}, el("kbd", {}, "a … b")), el("dd", {}, "two poles: all words between them")),
+      ...this.moreToType(),
       el("p", { class: "soft" }, "Nearness is always that of the vectors. The map is a picture of it: ",
         `it keeps ${percent(this.explorer.about.models[0].kept)} of the 20 nearest words.`),
     ];
+  }
+
+  /** Sums and poles: ready ones, if the words are there. */
+  moreToType() {
+    const { vocabulary, go } = this.explorer;
+    const ready = (queries) => queries.find((query) => query.split(/ [-+…] /).every((word) => vocabulary.rows.has(word)));
+    const kinds = [
+      ["a - b + c", "words as sums", ["king - man + woman", "queen - woman + man", "paris - france + italy"]],
+      ["a … b", "all words between two poles", ["good … bad", "he … she", "first … last"]],
+    ];
+    return [el("h3", {}, "More to type"), el("dl", {}, ...kinds.flatMap(([form, what, queries]) => {
+      const query = ready(queries);
+      const text = query ? el("button", { class: "word", type: "button", onclick: () => go({ query }) }, query) : el("kbd", {}, form);
+      return [el("dt", {}, text), el("dd", {}, what)];
+    }))];
   }
 
   facts(row) {
@@ -241,9 +252,8 @@ class Panels {
   // ---- Differences
 
   showDifferences() {
-    const { change, about } = this.explorer;
-    const frequent = change.subarray(0, Math.min(change.length, 5000));
-    const order = [...frequent.keys()].sort((a, b) => change[b] - change[a] || a - b);
+    const { change, about, order } = this.explorer;
+    const frequent = order.filter((row) => row < 5000);
     const table = (caption, rows) =>
       el("table", {}, el("caption", {}, caption), el("tbody", {}, ...rows.map((row) =>
         el("tr", {}, el("td", {}, this.word(row)), el("td", { class: "bars" }, bar(change[row] / 255, true)),
@@ -254,8 +264,9 @@ class Panels {
         el("bdi", {}, about.models[0].name), " and ", el("bdi", {}, about.models[1].name), ", among the ", counted(change.length, "word"), " of both."),
       el("div", { class: "actions" }, ...about.models.map((model, i) =>
         el("button", { type: "button", "aria-pressed": String(this.explorer.mapOf === i), onclick: () => this.explorer.showMapOf(i) }, "Map of ", el("bdi", {}, model.name)))),
-      table("Words that differ most (of the 5,000 most frequent)", order.slice(0, 40)),
-      table("Words that differ least", order.slice(-20).reverse()),
+      table("Words that differ most (of the 5,000 most frequent)", [...frequent.slice(0, 40)]),
+      table("Words that differ least", [...frequent.slice(-20).reverse()]),
+      el("p", { class: "soft" }, "Two runs on one text differ, too: ", el("kbd", {}, "cawv change"), " tells change from chance."),
     ];
   }
 

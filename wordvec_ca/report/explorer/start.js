@@ -12,10 +12,10 @@ class Explorer {
     this.regions = this.about.models.map((model) => model.regions);
     this.regionOf = this.about.models.map((_, i) => take(`region${i}`));
     this.counts = take("counts");
-    this.change = take("change");
+    this.change = take("change"); // the share of neighbours that differ, of 255
+    this.order = this.change && this.byDifference(take("distance")); // rows, those that differ most first
     this.classes = take("classes");
     this.take = take;
-    this.short = [];
     this.mapOf = 0;
     this.state = { kind: "none" };
     this.tab = "words";
@@ -46,6 +46,12 @@ class Explorer {
     this.fromAddress();
     performance.mark("ready");
     document.documentElement.dataset.ready = "yes";
+  }
+
+  /** Rows by how many neighbours differ, and of as many, by how differently the models place the word among them. */
+  byDifference(distance) {
+    const much = Float32Array.from(this.change, (share, row) => share + Math.min(0.999, distance[row] / 2));
+    return Uint32Array.from(much.keys()).sort((a, b) => much[b] - much[a]);
   }
 
   // ---- colours
@@ -101,8 +107,8 @@ class Explorer {
       scale(theme.ramp, low.toPrecision(2), high.toPrecision(2));
       for (let row = 0; row < this.n; row++) kind[row] = Math.max(0, Math.min(255, (255 * (norms[row] - low)) / (high - low || 1)));
     } else if (by === "change") {
-      scale(theme.heat, "same neighbours", "all differ");
-      kind.set(this.change);
+      scale(theme.heat, "differ least", "differ most");
+      this.order.forEach((row, place) => (kind[row] = 255 - (255 * place) / this.n));
     } else if (by === "axis" && this.axis) {
       scale(theme.poles, shown(this.words[this.axis.rows[0]], 16), shown(this.words[this.axis.rows[1]], 16));
       const reach = this.axis.reach || 1;
@@ -161,8 +167,13 @@ class Explorer {
 
   show(tab) {
     this.tab = tab;
-    for (const button of document.getElementById("tabs").children) button.setAttribute("aria-selected", String(button.id === `tab-${tab}`));
+    for (const button of document.getElementById("tabs").children) {
+      const chosen = button.id === `tab-${tab}`;
+      button.setAttribute("aria-selected", String(chosen));
+      button.tabIndex = chosen ? 0 : -1; // arrows lead to the others
+    }
     const content = document.getElementById("content");
+    content.setAttribute("aria-labelledby", `tab-${tab}`);
     const name = tab[0].toUpperCase() + tab.slice(1);
     content.replaceChildren(...this.panels[`show${name}`](this.state));
     content.scrollTop = 0;
@@ -238,7 +249,7 @@ class Explorer {
       this.makeColours();
     }
     if (this.marked) this.select(null, true);
-    this.show("words");
+    this.show(asked.kind === "none" && this.change ? "differences" : "words");
     this.map.redraw();
     performance.measure("answer", "asked");
   }
