@@ -62,7 +62,7 @@ def gather(
     cache: bool,
     tell: Callable[[str], None] | None,
 ) -> Contents:
-    """Return what an explorer of these models holds; see `explore`."""
+    """Return what an explorer of these models holds; the arguments are those of `explore`."""
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")
     tables = [_table(one) for one in (model, other) if one is not None]
