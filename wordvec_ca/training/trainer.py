@@ -18,6 +18,7 @@ from wordvec_ca.training.checkpoint import State, tallies
 from wordvec_ca.training.chunks import Chunks, StreamedChunks, chunks_of
 from wordvec_ca.training.divergence import TrainingDiverged, divergence
 from wordvec_ca.training.held_out import held_out_loss, mean
+from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.replica import Worker
 from wordvec_ca.training.replicas import Replicas
 from wordvec_ca.training.schedule import Clock
@@ -52,6 +53,8 @@ class Trainer:
         Held-out text.
     rates : ndarray of shape (n_words,), float32, optional
         How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
+    sample : LineSample, optional
+        How often each line is read; by default once.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class Trainer:
         tokens: np.ndarray | TokenStream | LiveTokens,
         valid: np.ndarray | TokenStream | None = None,
         rates: np.ndarray | None = None,
+        sample: LineSample | None = None,
     ) -> None:
         config = model.config
         assert config.workers is not None
         self.model, self.config, self.tokens, self.valid = model, config, tokens, valid
+        self.sample = sample
         self.replicas = Replicas(model, len(tokens), rates)
         self.replica = self.replicas.all[0]
         self.schedule, self.chunk_tokens = self.replica.schedule, self.replica.chunk_tokens
@@ -230,7 +235,8 @@ class Trainer:
                     return
                 end = before + chunk.stop
                 seeds = self._seeds(epoch, chunk.index)
-                worker.replica.train_chunk(worker, chunk.tokens, before + chunk.start, seeds)
+                tokens = chunk.tokens if self.sample is None else self.sample.of(chunk)
+                worker.replica.train_chunk(worker, tokens, before + chunk.start, seeds)
                 self.reached = max(self.reached, end)
         except BaseException as error:
             self.failures.append(error)

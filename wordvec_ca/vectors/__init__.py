@@ -31,12 +31,14 @@ from wordvec_ca.vectors.formats.precision import precision_loss
 from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
 from wordvec_ca.vectors.formats.text import read_text
+from wordvec_ca.vectors.intervals import Neighbour, Neighbours, analogies, interval, shown_interval
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 from wordvec_ca.vectors.neighbours import Directions, cosine, highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
+from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first, telling_words
 
 __all__ = [
@@ -46,18 +48,23 @@ __all__ = [
     "ApproximateNeighbours",
     "CutOffError",
     "Directions",
+    "EightBit",
     "FastTextModel",
     "FastTextOptions",
     "Fit",
     "KeyedVectors",
     "Moved",
+    "Neighbour",
+    "Neighbours",
     "NgramIndex",
     "NgramVectors",
     "Part",
+    "Resamples",
     "UnknownWordError",
     "VectorTable",
     "add_gensim_index",
     "align",
+    "analogies",
     "attention_of_words",
     "check_ngrams",
     "cosine",
@@ -67,6 +74,7 @@ __all__ = [
     "format_of_suffix",
     "gensim_is_installed",
     "highest",
+    "interval",
     "keep_first",
     "logits_by_part",
     "map_tensors",
@@ -86,6 +94,7 @@ __all__ = [
     "read_vectors",
     "robust_fit",
     "rotation",
+    "shown_interval",
     "standardised",
     "telling_words",
     "why_no_gensim",

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.vectors.intervals import LEVEL, Neighbours, neighbours
 from wordvec_ca.vectors.lookup import Key, Lookup
 from wordvec_ca.vectors.neighbours import Directions, cosine, unit
 from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word, telling_words
@@ -52,6 +53,8 @@ class KeyedVectors(Lookup):
         Rows of n-grams, of which vectors for other words are made.
     attention : callable, optional
         Returns the weight of each word in an attention model, shape (n_words,); called when it is needed.
+    resamples : Resamples, optional
+        Models of resampled text, in the space of the vectors (``cawv train --resamples``).
     oov : {'ngrams', 'refuse'}
         Whether words without a row (out of vocabulary) get a vector of their n-grams: ``in``, ``[]`` and all
         that takes words then takes these too. May be set later. ``key_to_index`` and ``len`` know rows only.
@@ -67,6 +70,8 @@ class KeyedVectors(Lookup):
     metadata : dict
     attention : ndarray of shape (n_words,), float32, or None
         Weights for whoever averages vectors of an attention model.
+    resamples : Resamples or None
+        What `neighbours` makes intervals of; ``resampled(number)`` gives one of the models as vectors.
 
     Raises
     ------
@@ -131,6 +136,7 @@ class KeyedVectors(Lookup):
             table.metadata,
             table.ngrams,
             table.attention,
+            table.resamples,
             oov=oov,
         )
 
@@ -171,9 +177,16 @@ class KeyedVectors(Lookup):
         """Return a new (n_words, vector_size) float32 matrix with rows of length one; zero rows stay zero."""
         return self._directions.normed()
 
+    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[int]:
+        """Return the rows with the ``topn`` highest of some scores of the first words, best first.
+
+        Rows in ``left_out`` and those of vectors without a direction are never returned.
+        """
+        return self._directions.highest(scores, topn, left_out)
+
     def _best(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[tuple[str, float]]:
         """Return the ``topn`` highest scores with their words."""
-        rows = self._directions.highest(scores, topn, left_out)
+        rows = self.highest(scores, topn, left_out)
         return [(self.index_to_key[row], float(scores[row])) for row in rows]
 
     def _query(self, positive: Any, negative: Any) -> tuple[list[Any], np.ndarray, set[int]]:
@@ -246,6 +259,37 @@ class KeyedVectors(Lookup):
             return [pair for pair in found if pair[0] not in given][: max(topn, 0)]
         cosines = self._directions.cosines(direction, self._stop(restrict_vocab))
         return cosines if topn is None else self._best(cosines, max(topn, 0), rows)
+
+    def neighbours(
+        self, word: Key, topn: int = 10, *, restrict_vocab: int | None = None, level: float = LEVEL
+    ) -> Neighbours:
+        """Return the nearest words, and how sure each is, if there are models of resampled text.
+
+        Parameters
+        ----------
+        word : str or int
+        topn : int
+            How many neighbours.
+        restrict_vocab : int, optional
+            Search only this many words from the front.
+        level : float, default 0.9
+            How probably an interval holds the cosine of a run on other text of the same kind and size.
+
+        Returns
+        -------
+        Neighbours
+            A list of ``Neighbour``: ``word``, ``score`` (the cosine, as from ``most_similar``), ``low`` and
+            ``high`` of its interval, and ``agreement``, in how many of ``models`` resampled models the word is
+            among the ``topn``. Without resampled models ``models`` is 0 and the interval is nan.
+
+        Raises
+        ------
+        UnknownWordError
+            The word has no vector.
+        ValueError
+            ``level`` is not above 0 and below 1.
+        """
+        return neighbours(self, word, topn, restrict_vocab=restrict_vocab, level=level)
 
     def _stop(self, restrict_vocab: int | None) -> int:
         """Return how many of the first words are searched."""

@@ -13,6 +13,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.neighbours import unit
 from wordvec_ca.vectors.ngrams import NgramVectors
 from wordvec_ca.vectors.parts import Part, parts_of_record
+from wordvec_ca.vectors.resamples import Resamples
 from wordvec_ca.vectors.table import check_unique, show_word
 
 Key: TypeAlias = "str | int | np.integer[Any]"
@@ -46,6 +47,7 @@ class Lookup:
     metadata : mapping, optional
     ngrams : NgramVectors, optional
     attention : callable, optional
+    resamples : Resamples, optional
     oov : {'ngrams', 'refuse'}
     """
 
@@ -57,6 +59,7 @@ class Lookup:
         metadata: Mapping[str, Any] | None = None,
         ngrams: NgramVectors | None = None,
         attention: Callable[..., np.ndarray] | None = None,
+        resamples: Resamples | None = None,
         *,
         oov: str = "ngrams",
     ) -> None:
@@ -80,6 +83,7 @@ class Lookup:
             raise ValueError(f"oov is {oov!r}; known are 'ngrams' and 'refuse'")
         self.ngrams, self.oov = ngrams, oov
         self._read_attention = attention
+        self.resamples = resamples
 
     @property
     def vector_size(self) -> int:
@@ -156,8 +160,35 @@ class Lookup:
             {**self.metadata, "part": name},
             None if self.ngrams is None else self.ngrams.columns(columns),
             None if self._read_attention is None else partial(self._read_attention, part=name),
+            None if self.resamples is None else self.resamples.columns(columns),
             oov=self.oov,
         )
+
+    def resampled(self, number: int) -> Self:
+        """Return one of the models of resampled text (``cawv train --resamples``), in the space of the vectors.
+
+        Parameters
+        ----------
+        number : int
+            From 0 to ``len(vectors.resamples) - 1``.
+
+        Returns
+        -------
+        KeyedVectors
+            The same words with vectors of their own, read with 8 bits a number; without n-grams.
+
+        Raises
+        ------
+        DataError
+            The vectors have no resampled models.
+        """
+        if self.resamples is None:
+            raise DataError("these vectors have no resampled models: train them with cawv train --resamples 10")
+        vectors = self.resamples.vectors(number)
+        model = type(self)(self.index_to_key, vectors, self.counts, {**self.metadata, "resampled": number})
+        if "key_to_index" in self.__dict__:
+            model.__dict__["key_to_index"] = self.key_to_index
+        return model
 
     @cached_property
     def key_to_index(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ from wordvec_ca.errors import DataError
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors.ngrams import NgramVectors
+    from wordvec_ca.vectors.resamples import Resamples
 
 
 class CutOffError(DataError, EOFError):
@@ -42,6 +43,8 @@ class VectorTable(NamedTuple):
         ``wordvec_ca.vectors.mean_attention``.
     first_line : int, optional
         Line of the first word, where only the file tells.
+    resamples : Resamples, optional
+        Models of resampled text, if the model has them.
     """
 
     words: list[str]
@@ -51,6 +54,7 @@ class VectorTable(NamedTuple):
     ngrams: NgramVectors | None = None
     attention: Callable[..., np.ndarray] | None = None
     first_line: int | None = None
+    resamples: Resamples | None = None
 
 
 def telling_words(words: Sequence[str], n: int) -> list[str]:

@@ -9,6 +9,7 @@
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)
     ngrams.npy              float32 (n_rows, vector_size): rows of the words, then rows that n-grams share
+    resamples*.npy          models of resampled text, see `wordvec_ca.vectors.resamples` (only if there are some)
     SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
 """
 
@@ -29,6 +30,7 @@ from wordvec_ca.model_specs import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
 from wordvec_ca.vectors.parts import Part, parts_of_record
+from wordvec_ca.vectors.resamples import RESAMPLE_FILES, Resamples
 from wordvec_ca.vectors.table import VectorTable
 
 VECTORS = "vectors.kv.vectors.npy"
@@ -44,6 +46,7 @@ MODEL_FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
     *("outputs.npy", "nodes.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
     *("ngrams.tsv", "ngrams.npy", "run.toml", "report.html", "words.html", CHECKSUMS),
+    *RESAMPLE_FILES,
 }
 """Files of a model directory; a directory with any other file is never overwritten."""
 
@@ -76,7 +79,10 @@ def read_model_directory(path: Path) -> VectorTable:
             "not of the same model"
         )
     ngrams = _ngrams(path, metadata, *vectors.shape)
-    return VectorTable(words, vectors, counts, metadata, ngrams, _attention(path, metadata, counts))
+    return VectorTable(
+        *(words, vectors, counts, metadata, ngrams, _attention(path, metadata, counts)),
+        resamples=Resamples.load(path, *vectors.shape),
+    )
 
 
 def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Callable[..., np.ndarray] | None:

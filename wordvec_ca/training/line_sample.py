@@ -1,0 +1,65 @@
+"""A bootstrap sample of the lines of a text, drawn while it is read: how often each line counts.
+
+A line counts as often as a Poisson variable of mean 1 says (Poisson bootstrap: Hanley & MacGibbon 2006), which is
+a function of the seed and of where the line begins. So nothing is stored, every epoch has the same sample, and it
+does not matter which thread reads what.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wordvec_ca.training.chunks import Chunk
+
+MOST = 12
+"""A line counts no more often: the chance of that is 1 to 6 thousand million."""
+
+
+class LineSample:
+    """How often each line of a text counts.
+
+    Parameters
+    ----------
+    seed : int
+        Of the sample.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._key = np.random.SeedSequence([seed, 0x6C696E65]).generate_state(1, np.uint64)[0]
+        chances = [math.exp(-1) / math.factorial(n) for n in range(MOST)]
+        self._limits = np.floor(np.cumsum(chances) * 2.0**64).astype(np.uint64)
+
+    def weights(self, starts: np.ndarray) -> np.ndarray:
+        """Return how often lines count.
+
+        Parameters
+        ----------
+        starts : ndarray of shape (n_lines,), int64
+            The token with which each begins.
+
+        Returns
+        -------
+        ndarray of shape (n_lines,), int64
+        """
+        with np.errstate(over="ignore"):  # splitmix64 (Steele, Lea, Flood 2014), as in kernels/sgns_reader.h
+            z = (starts.astype(np.uint64) + self._key) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+        return np.searchsorted(self._limits, z, side="right")
+
+    def of(self, chunk: Chunk) -> np.ndarray:
+        """Return the tokens of a chunk as they are to be read, int32.
+
+        First come all lines that count, then, in the same order, those that count twice, and so on: the same
+        line is never read twice in a row.
+        """
+        ends = np.flatnonzero(chunk.tokens < 0) + 1
+        if not len(ends) or ends[-1] < len(chunk.tokens):
+            ends = np.append(ends, len(chunk.tokens))
+        lengths = np.diff(ends, prepend=0)
+        times = np.repeat(self.weights(chunk.start + ends - lengths), lengths)
+        found = [chunk.tokens[times > n] for n in range(int(times.max(initial=0)))]
+        return np.concatenate(found) if found else chunk.tokens[:0]

@@ -1,0 +1,248 @@
+"""How sure is a neighbour? Intervals and agreement, from models of resampled text.
+
+An interval is to hold what a run on other text of the same kind and size would give. The spread of the resampled
+models is what one text more or less makes; the published mean and that other run each have it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table
+
+if TYPE_CHECKING:
+    from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+    from wordvec_ca.vectors.lookup import Key
+
+LEVEL = 0.9
+"""Of intervals, unless said otherwise."""
+
+WIDENING = 2**0.5
+"""Standard deviations of the difference between two runs on texts of their own, in those of one; what it
+covers is in docs/measurements/resamples.md."""
+
+
+class Neighbour(NamedTuple):
+    """A neighbour, and how sure it is.
+
+    Attributes
+    ----------
+    word : str
+    score : float
+        Of the published vectors: the cosine, or the score of an analogy.
+    low, high : float
+        Interval of the score in a run on other text; nan if the model was not trained with resamples.
+    agreement : int
+        In how many of the resampled models the word is found too.
+    """
+
+    word: str
+    score: float
+    low: float = np.nan
+    high: float = np.nan
+    agreement: int = 0
+
+
+class Neighbours(list[Neighbour]):
+    """A table of neighbours, the nearest first.
+
+    Parameters
+    ----------
+    rows : sequence of Neighbour
+    models : int
+        Resampled models; 0 if there are none.
+    """
+
+    def __init__(self, rows: Sequence[Neighbour], models: int) -> None:
+        super().__init__(rows)
+        self.models = models
+
+    def __str__(self) -> str:
+        return "\n".join("  ".join(map(str, row)) for row in self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        return html_table(f"{len(self)} neighbours", ("word", "score", "interval", "agreement"), self._rows())
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        return [
+            (one.word, f"{one.score:.3f}", shown_interval(one.low, one.high), f"{one.agreement}/{self.models}")
+            for one in self
+        ]
+
+
+def shown_interval(low: float, high: float, digits: int = 2) -> str:
+    """Return an interval for people, nothing if it is not known."""
+    return f"[{low:.{digits}f}, {high:.{digits}f}]" if np.isfinite(low) else ""
+
+
+def interval(
+    score: np.ndarray | float, resampled: np.ndarray, *, level: float = LEVEL, cosine: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a run on other text of the same kind and size gives, with a certain probability.
+
+    Parameters
+    ----------
+    score : float or ndarray of shape (n,)
+        Of the published model.
+    resampled : ndarray of shape (n_models,) or (n_models, n)
+        The same of resampled models.
+    level : float
+        Probability, above 0 and below 1.
+    cosine : bool
+        Whether scores are cosines; their spread is taken of Fisher's z, so that no interval leaves -1 to 1.
+
+    Returns
+    -------
+    low, high : ndarray of shape () or (n,)
+
+    Raises
+    ------
+    ValueError
+        ``level`` is no such probability, or there are fewer than two models.
+    """
+    from scipy.special import stdtrit
+
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; it must be above 0 and below 1")
+    if len(resampled) < 2:
+        raise ValueError("an interval needs two resampled models or more")
+    near = 1 - 1e-6
+    values = np.asarray(resampled, np.float64)
+    centre = np.asarray(score, np.float64)
+    if cosine:
+        values, centre = np.arctanh(np.clip(values, -near, near)), np.arctanh(np.clip(centre, -near, near))
+    half = stdtrit(len(values) - 1, (1 + level) / 2) * WIDENING * values.std(axis=0, ddof=1)
+    low, high = centre - half, centre + half
+    return (np.tanh(low), np.tanh(high)) if cosine else (low, high)
+
+
+def judged(
+    vectors: KeyedVectors,
+    found: Sequence[tuple[str, float]],
+    scores: Callable[[KeyedVectors], np.ndarray],
+    *,
+    among: int,
+    left_out: set[int],
+    level: float = LEVEL,
+    cosine: bool = True,
+) -> Neighbours:
+    """Say how sure the results of a search are.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    found : sequence of (str, float)
+        What was found with the published vectors.
+    scores : callable
+        Does the same search with a resampled model, and returns the scores of the first words, all of them or
+        some.
+    among : int
+        A word is found again if it is among so many.
+    left_out : set of int
+        Rows that are never found.
+    level : float
+        Of the intervals.
+    cosine : bool
+        Whether scores are cosines.
+
+    Returns
+    -------
+    Neighbours
+    """
+    if vectors.resamples is None or not found:
+        return Neighbours([Neighbour(word, score) for word, score in found], 0)
+    rows = [vectors.key_to_index[word] for word, _ in found]
+    known, again = [], np.zeros(len(rows), int)
+    for number in range(len(vectors.resamples)):
+        model = vectors.resampled(number)
+        all_scores = scores(model)
+        known.append(all_scores[rows])
+        again += np.isin(rows, model.highest(all_scores, among, left_out))
+    low, high = interval(np.array([score for _, score in found]), np.stack(known), level=level, cosine=cosine)
+    return Neighbours(
+        [
+            Neighbour(*pair, *map(float, ends), int(n))
+            for pair, *ends, n in zip(found, low, high, again, strict=True)
+        ],
+        len(known),
+    )
+
+
+def neighbours(
+    vectors: KeyedVectors,
+    key: Key,
+    topn: int = 10,
+    *,
+    restrict_vocab: int | None = None,
+    level: float = LEVEL,
+) -> Neighbours:
+    """Return the nearest words, each with an interval and in how many models it is among them.
+
+    Parameters are those of ``KeyedVectors.neighbours``.
+    """
+    found = vectors.most_similar(key, topn=topn, restrict_vocab=restrict_vocab)
+    assert isinstance(found, list)
+    row = vectors.key_to_index.get(key, -1) if isinstance(key, str) else int(key)
+    if row < 0:  # made of n-grams, which resampled models do not have
+        return Neighbours([Neighbour(word, score) for word, score in found], 0)
+
+    def scores(model: KeyedVectors) -> np.ndarray:
+        cosines = model.most_similar(row, topn=None, restrict_vocab=restrict_vocab)
+        assert isinstance(cosines, np.ndarray)
+        return cosines
+
+    return judged(vectors, found, scores, among=topn, left_out={row}, level=level)
+
+
+def analogies(
+    vectors: KeyedVectors,
+    a: str,
+    b: str,
+    c: str,
+    found: Sequence[tuple[str, float]],
+    *,
+    method: str = "add",
+    restrict_vocab: int | None = None,
+    level: float = LEVEL,
+) -> Neighbours:
+    """Say how sure the answers to an analogy are: an interval of the score, and how often each is the first.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    a, b, c : str
+    found : sequence of (str, float)
+        The answers of ``vectors.analogy``.
+    method, restrict_vocab
+        As there.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    Neighbours
+
+    Raises
+    ------
+    DataError
+        A word is made of n-grams, which resampled models do not have.
+    """
+    rows = [vectors.key_to_index.get(word, -1) for word in (a, b, c)]
+    if vectors.resamples is not None and min(rows) < 0:
+        raise DataError("resampled models have no n-grams: intervals are of known words only")
+
+    def scores(model: KeyedVectors) -> np.ndarray:
+        search = model.most_similar if method == "add" else model.most_similar_cosmul
+        first, second, third = rows
+        values = search([second, third], [first], topn=None, restrict_vocab=restrict_vocab)
+        assert isinstance(values, np.ndarray)
+        return values
+
+    return judged(
+        vectors, found, scores, among=1, left_out=set(rows), level=level, cosine=method == "add"
+    )

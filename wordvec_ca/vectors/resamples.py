@@ -1,0 +1,168 @@
+"""Models of resampled text, in the space of the vectors that are published: what intervals are made of.
+
+``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines, turns them into one space and
+publishes their mean as an ordinary model directory. Beside it, in the same directory, it keeps the K models, with
+8 bits a number::
+
+    resamples.npy                         int8 (K, n_words, vector_size)
+    resamples_scales.npy                  float32 (K, n_words): a row times its scale is the vector
+    resamples_attention_words.npy         int8 (K, n_words, columns), of attention models: logits of word and place
+    resamples_attention_words_scales.npy  float32 (K, n_words)
+    resamples_attention_slots.npy         float32 (K, places): logits of places
+
+What rounding costs is in docs/measurements/resamples.md. N-grams are not kept: intervals are of known words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import map_npy, save_npy
+
+CODES, SCALES = "resamples.npy", "resamples_scales.npy"
+ATTENTION_CODES, ATTENTION_SCALES = "resamples_attention_words.npy", "resamples_attention_words_scales.npy"
+ATTENTION_SLOTS = "resamples_attention_slots.npy"
+RESAMPLE_FILES = {CODES, SCALES, ATTENTION_CODES, ATTENTION_SCALES, ATTENTION_SLOTS}
+
+LARGEST = 127
+"""Of a code."""
+
+
+class EightBit(NamedTuple):
+    """Rows of several models with 8 bits a number.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_models, n_rows, n_columns), int8
+    scales : ndarray of shape (n_models, n_rows), float32
+        A row of codes times its scale is the row of numbers.
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+
+    @classmethod
+    def empty(cls, n_models: int, n_rows: int, n_columns: int, folder: Path | None = None) -> EightBit:
+        """Return rows to be `put`, which are zero; in files without a name if there is a folder for them."""
+        shape, of_scales = (n_models, n_rows, n_columns), (n_models, n_rows)
+        if folder is None or 0 in shape:
+            return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
+        return cls(
+            np.memmap(folder / "codes", np.int8, "w+", shape=shape),
+            np.memmap(folder / "scales", np.float32, "w+", shape=of_scales),
+        )
+
+    def put(self, model: int, start: int, rows: np.ndarray) -> None:
+        """Round the rows of a model, from row ``start`` on."""
+        place = slice(start, start + len(rows))
+        scales = np.abs(rows).max(axis=1, initial=0.0) / np.float32(LARGEST)
+        self.scales[model, place] = scales
+        self.codes[model, place] = np.rint(rows / np.where(scales > 0, scales, 1)[:, None])
+
+    def numbers(self, model: int) -> np.ndarray:
+        """Return the rows of a model, shape (n_rows, n_columns), float32."""
+        rows = self.codes[model].astype(np.float32)
+        rows *= np.asarray(self.scales[model])[:, None]
+        return rows
+
+    def check(self, shape: tuple[int, int], where: object) -> None:
+        """Raise a DataError if this is not of two models or more, each of this shape."""
+        fits = self.codes.dtype == np.int8 and self.scales.dtype == np.float32
+        if not fits or self.codes.shape[1:] != shape or self.scales.shape != self.codes.shape[:2]:
+            raise DataError(
+                f"{where}: resampled models of shape {self.codes.shape} do not belong to a model of shape {shape}"
+            )
+
+
+class Resamples:
+    """Models of resampled text, in one space.
+
+    Parameters
+    ----------
+    vectors : EightBit
+        Of shape (n_models, n_words, vector_size).
+    attention_words : EightBit, optional
+        Of an attention model: logits of word and place, of shape (n_models, n_words, columns).
+    attention_slots : ndarray of shape (n_models, places), float32, optional
+    """
+
+    def __init__(
+        self,
+        vectors: EightBit,
+        attention_words: EightBit | None = None,
+        attention_slots: np.ndarray | None = None,
+    ) -> None:
+        self._vectors = vectors
+        self.attention_words, self.attention_slots = attention_words, attention_slots
+
+    def __len__(self) -> int:
+        return len(self._vectors.codes)
+
+    def __repr__(self) -> str:
+        return f"Resamples({len(self)} models)"
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Yield the vectors of each model."""
+        return (self.vectors(number) for number in range(len(self)))
+
+    def vectors(self, number: int) -> np.ndarray:
+        """Return the vectors of one model, shape (n_words, vector_size), float32.
+
+        Raises
+        ------
+        ValueError
+            There is no such model; the first is 0.
+        """
+        if not 0 <= number < len(self):
+            raise ValueError(f"there is no resampled model {number}; they go from 0 to {len(self) - 1}")
+        return self._vectors.numbers(number)
+
+    def columns(self, columns: slice) -> Resamples:
+        """Return some columns of all models, without attention."""
+        return Resamples(EightBit(self._vectors.codes[:, :, columns], self._vectors.scales))
+
+    def save(self, folder: Path) -> None:
+        """Write the files."""
+        save_npy(folder / CODES, self._vectors.codes)
+        save_npy(folder / SCALES, self._vectors.scales)
+        if self.attention_words is not None and self.attention_slots is not None:
+            save_npy(folder / ATTENTION_CODES, self.attention_words.codes)
+            save_npy(folder / ATTENTION_SCALES, self.attention_words.scales)
+            save_npy(folder / ATTENTION_SLOTS, self.attention_slots)
+
+    @classmethod
+    def load(cls, folder: Path, n_words: int, vector_size: int) -> Resamples | None:
+        """Map the files of a model directory; None if it has none.
+
+        Raises
+        ------
+        DataError
+            They are damaged, or not of this model.
+        """
+        if not (folder / CODES).is_file():
+            return None
+        vectors = _mapped(folder, CODES, SCALES)
+        vectors.check((n_words, vector_size), folder)
+        if not (folder / ATTENTION_SLOTS).is_file():
+            return cls(vectors)
+        words = _mapped(folder, ATTENTION_CODES, ATTENTION_SCALES)
+        words.check((n_words, words.codes.shape[-1]), folder)
+        slots = map_npy(folder / ATTENTION_SLOTS)
+        if slots.ndim != 2 or len(slots) != len(vectors.codes) or slots.dtype != np.float32:
+            raise DataError(f"{folder / ATTENTION_SLOTS} does not belong to {len(vectors.codes)} models")
+        return cls(vectors, words, slots)
+
+
+def _mapped(folder: Path, codes: str, scales: str) -> EightBit:
+    try:
+        found = EightBit(map_npy(folder / codes), map_npy(folder / scales))
+    except FileNotFoundError as error:
+        raise DataError(f"the model is incomplete: {str(error.filename)!r} is missing") from None
+    if found.codes.ndim != 3:
+        raise DataError(f"{folder / codes} should hold models of words, but has shape {found.codes.shape}")
+    return found
