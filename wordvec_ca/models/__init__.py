@@ -14,6 +14,7 @@ from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.sizes import (
     check_memory,
     check_room,
+    logits_of,
     memory_bytes,
     n_parameters,
     saved_bytes,
@@ -35,6 +36,7 @@ __all__ = [
     "fasttext_config",
     "fasttext_vocab",
     "is_fasttext",
+    "logits_of",
     "memory_bytes",
     "model_of_fasttext",
     "n_parameters",

@@ -23,6 +23,7 @@ BACKENDS = ("cython", "numba")
 
 MERGE_RULES = ("saturating", "mean", "sum")
 MAX_REPLICAS = 1024
+MAX_RESAMPLES = 999
 
 MAX_WORKERS_PER_CPU = 32
 """More threads than this per processor are taken for a typing error."""
@@ -77,6 +78,10 @@ class TrainConfig:
         frequent; or one of both for all rows.
     seed : int, default 1
         Of initialisation, windows, sub-sampling and negatives.
+    resamples : int, optional
+        Train so many models, each on a bootstrap sample of the lines and with a seed of its own, and publish
+        their mean, with what intervals of neighbours need (docs/how-to/how-sure-is-a-neighbour.md). By default
+        one model of all lines.
     min_count : int, default 5
         Rarer words are dropped before windows are formed.
     max_final_vocab : int, optional
@@ -157,6 +162,7 @@ class TrainConfig:
     merge_rate: float | None = None
     merge_rule: str = "saturating"
     seed: int = 1
+    resamples: int | None = None
     min_count: int = 5
     max_final_vocab: int | None = None
     cbow_update: str = "exact"
@@ -204,6 +210,7 @@ class TrainConfig:
         self._within("merge_rate", 0.01, 100)
         self._one_of("merge_rule", MERGE_RULES)
         self._within("seed", 0, 2**63 - 1, whole=True)
+        self._within("resamples", 2, MAX_RESAMPLES, whole=True)
         self._within("min_count", 1, 2**53, whole=True)
         self._within("max_final_vocab", 1, 2**31 - 1, whole=True)
         self._one_of("cbow_update", CBOW_UPDATES)

@@ -36,6 +36,7 @@ from wordvec_ca.vectors import (
     MODEL_FORMAT,
     KeyedVectors,
     NgramVectors,
+    Resamples,
     attention_of_words,
     check_ngrams,
     gensim_is_installed,
@@ -79,6 +80,8 @@ class EmbeddingModel:
         With ``hs``, the inner nodes of the Huffman tree: the root first, the last row is not used.
     subwords : Subwords or None
         The rows of n-grams of which ``inputs`` are made, if the configuration has ``subwords``.
+    resamples : Resamples or None
+        Models of resampled text of which this is the mean.
     record : dict
         What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
     history : History
@@ -97,6 +100,7 @@ class EmbeddingModel:
         self.slot_logits = aligned_zeros(shapes["slot_logits"])
         self.nodes = aligned_zeros(shapes["nodes"]) if self.config.hs else None
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
+        self.resamples: Resamples | None = None
 
     def __repr__(self) -> str:
         facts = [f"{len(self.vocab)} words", f"vector_size={self.config.vector_size}"]
@@ -220,7 +224,8 @@ class EmbeddingModel:
         if self.subwords is not None:
             ngrams = NgramVectors(self.subwords.index, self.subwords.rows[:, : self.config.vector_size])
         attention = self.word_attention if self.config.spec.attends else None
-        return KeyedVectors(self.vocab.words, view, self.vocab.counts, self.full_record(), ngrams, attention)
+        words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
+        return KeyedVectors(words, view, counts, record, ngrams, attention, self.resamples)
 
     def word_attention(self, part: str | None = None) -> np.ndarray:
         """Return how much attention each word draws, see `wordvec_ca.vectors.mean_attention`.
@@ -301,6 +306,8 @@ class EmbeddingModel:
                     save_npy(folder / "attention_words.npy", self.word_logits[:, :columns])
                 save_npy(folder / "attention_slots.npy", self.slot_logits[0, :slots])
             self.vocab.save(folder / "vocab.tsv")
+            if self.resamples is not None:
+                self.resamples.save(folder)
             if self.subwords is not None:
                 save_npy(folder / "ngrams.npy", self.subwords.rows[:, :d])
                 self.subwords.save_index(folder / "ngrams.tsv")
@@ -352,6 +359,7 @@ class EmbeddingModel:
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
+        model.resamples = Resamples.load(folder, n, d)
         model.history = History.load(folder / "history.tsv")
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
         model.record = {key: value for key, value in record.items() if key not in fixed}

@@ -23,6 +23,7 @@ from wordvec_ca.vectors import (
     directions,
     false_discovery_rate,
     moved,
+    one_blas_thread,
     p_values,
     standardised,
 )
@@ -332,6 +333,7 @@ class Slices:
             pairs.append(Moved(*full))
         return pairs
 
+    @one_blas_thread
     def _near(self, model: KeyedVectors) -> dict[str, list[str]]:
         """Return the nearest common words of each word."""
         words = [self.vocab.words[row] for row in self.rows]

@@ -21,6 +21,9 @@ from wordvec_ca.training.texts import NAMES
 CHANGEABLE = ("alpha", "attention_alpha", "count_memory", "min_alpha", "workers")
 """Options that may change when a run is continued: after a divergence, or on another machine."""
 
+OF_THE_MACHINE = ("count_memory", "workers")
+"""Those of them that are not of the model: models of resampled text are to differ by nothing else."""
+
 
 def changed_config(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
     """Return a configuration with changes.
@@ -30,12 +33,13 @@ def changed_config(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConf
     DataError
         An option is not ``CHANGEABLE``, or the tokenizer is a function that the user did not name.
     """
+    changeable = CHANGEABLE if config.resamples is None else OF_THE_MACHINE
     for name, value in changes.items():
         former = getattr(config, name)
-        if name not in CHANGEABLE and value != former:
+        if name not in changeable and value != former:
             raise DataError(
                 f"{name} was {former!r} when the run began and is {value!r} now: that would be another run. "
-                f"Only {', '.join(CHANGEABLE)} may change; leave it out, or start a new run"
+                f"Only {', '.join(changeable)} may change; leave it out, or start a new run"
             )
     trusted_tokenizer(config.tokenizer, changes.get("tokenizer"), "the run")
     return dataclasses.replace(config, **changes).resolved()

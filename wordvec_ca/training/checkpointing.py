@@ -10,8 +10,7 @@ from wordvec_ca import kernels
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import EncodedCorpus
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training.checkpoint import State
-from wordvec_ca.training.run_directory import UnfinishedRun
+from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.trainer import Trainer
 
 
@@ -20,8 +19,10 @@ class Checkpointing:
 
     Parameters
     ----------
-    run : UnfinishedRun
+    checkpoints : Checkpoints
         Where to.
+    mark : str
+        Which run, as in ``run.json``.
     encoded : EncodedCorpus
         The text.
     held_out : EncodedCorpus or None
@@ -34,13 +35,14 @@ class Checkpointing:
 
     def __init__(
         self,
-        run: UnfinishedRun,
+        checkpoints: Checkpoints,
+        mark: str,
         encoded: EncodedCorpus,
         held_out: EncodedCorpus | None,
         former: State | None,
         origin: Sequence[dict[str, Any]] = (),
     ) -> None:
-        self._run, self._checkpoints = run, run.checkpoints
+        self._checkpoints, self._mark = checkpoints, mark
         self._texts = encoded.fingerprint, None if held_out is None else held_out.fingerprint
         self.sessions = 1 if former is None else former.sessions + 1
         self.changes = [*([] if former is None else former.changes), *origin]
@@ -71,7 +73,7 @@ class Checkpointing:
         trainer.check_parameters()
         config, done = trainer.config, trainer.epoch - 1
         state = State(
-            run=self._run.request.run,
+            run=self._mark,
             config=config.as_dict(),
             version=__version__,
             isa=isa_in_use(config),

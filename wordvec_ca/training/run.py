@@ -25,6 +25,7 @@ from wordvec_ca.training.collapse import CollapseWatch
 from wordvec_ca.training.displays import progress_display, style_for_python
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.request import RunRequest
+from wordvec_ca.training.resamples import ResampledModels
 from wordvec_ca.training.run_directory import UnfinishedRun
 from wordvec_ca.training.run_record import run_record
 from wordvec_ca.training.texts import Texts
@@ -152,9 +153,13 @@ def train(
         texts = cleanup.enter_context(Texts(request, run, request.config, progress=session.progress))
         encoded = texts.text(request.corpus, request.vocab)
         held_out = texts.held_out(request.valid, encoded.vocab)
+        if request.config.resamples is not None:
+            return _resampled(request, request.config, session, run, encoded, held_out)
         model, origin = _initialised(request, request.config, encoded.vocab, first)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
-        checkpoint = None if run is None else Checkpointing(run, encoded, held_out, None, origin)
+        checkpoint = None if run is None else Checkpointing(
+            run.checkpoints, run.request.run, encoded, held_out, None, origin
+        )
         model.record["changes"] = origin
         with ended_by_signals(trainer):
             _fit(trainer, encoded, session, run, checkpoint, request)
@@ -225,12 +230,15 @@ def resume(
             run.remove()
             return model
         check_texts(run, corpus, valid, vocab)
-        former = run.checkpoints.newest_state()
-        begun = request.config if former is None else TrainConfig.from_dict(former.config)
+        former = next(iter(run.newest_states()), None)
+        several = request.config.resamples is not None
+        begun = request.config if former is None or several else TrainConfig.from_dict(former.config)
         config = changed_config(begun, changes or {})
         kernels.load(config.backend)
         if former is not None:
-            check_state(run, former, config, isa_in_use(config), accept_changes=accept_changes)
+            workers = former.config["workers"] if several else config.workers
+            now = dataclasses.replace(config, workers=workers)
+            check_state(run, former, now, isa_in_use(config), accept_changes=accept_changes)
         if checkpoint_every is not None:
             run.checkpoint_every(checkpoint_every)
         texts = cleanup.enter_context(
@@ -240,6 +248,9 @@ def resume(
         )
         encoded = texts.text(request.corpus if corpus is None else corpus, run.vocab())
         held_out = texts.held_out(request.valid if valid is None else valid, encoded.vocab)
+        if several:
+            request = dataclasses.replace(request, overwrite=run.may_overwrite())
+            return _resampled(request, config, session, run, encoded, held_out)
         if former is None:
             model, origin = _initialised(request, config, encoded.vocab)
         else:
@@ -247,7 +258,7 @@ def resume(
             model, origin = EmbeddingModel(config, encoded.vocab), []
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
-        checkpoint = Checkpointing(run, encoded, held_out, former, origin)
+        checkpoint = Checkpointing(run.checkpoints, run.request.run, encoded, held_out, former, origin)
         if former is not None:
             trainer.restore(former)
             checkpoint.changes += differences(former, config)
@@ -302,6 +313,11 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
             "init_vectors gives the vectors of words, which subwords make of n-grams: leave one of them "
             "out, or continue from a fastText .bin or a model with n-grams"
         )
+    if config.resamples is not None and (request.continue_from or request.init_vectors) is not None:
+        raise ValueError(
+            "resamples is for models that begin anew: those that begin with the same vectors have too much in "
+            "common for intervals; leave out resamples, or continue_from and init_vectors"
+        )
     if request.continue_from is not None:
         if request.vocab is not None or request.init_vectors is not None:
             raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
@@ -351,6 +367,32 @@ def _initialised(
     return model, []
 
 
+def _resampled(
+    request: RunRequest,
+    config: TrainConfig,
+    session: Session,
+    run: UnfinishedRun | None,
+    encoded: EncodedCorpus,
+    held_out: EncodedCorpus | None,
+) -> EmbeddingModel:
+    """Train models of resampled text, and save and return their mean."""
+    check_memory(config, len(encoded.vocab))
+    if request.output is not None:
+        check_room(request.output, config, len(encoded.vocab))
+    with ResampledModels(config, encoded, held_out, run) as models, ended_by_signals(models):
+        models.train(session.callbacks)
+        models.publish(session.started)
+        models.model.record |= {
+            "command": request.command,
+            "settings": request.as_settings() if request.settings is None else dict(request.settings),
+            "changes": [],
+        }
+        if run is not None:
+            models.model.record["run"] = request.run
+        _save(models, request, run, None)
+        return models.model
+
+
 def _fit(
     trainer: Trainer,
     encoded: EncodedCorpus,
@@ -378,7 +420,7 @@ def _fit(
 
 
 def _save(
-    trainer: Trainer, request: RunRequest, run: UnfinishedRun | None, checkpoint: Checkpointing | None
+    trainer: Trainer | ResampledModels, request: RunRequest, run: UnfinishedRun | None, checkpoint: Checkpointing | None
 ) -> None:
     """Save the model if it has a place, and drop the run if it is finished."""
     if request.output is not None:
@@ -386,7 +428,7 @@ def _save(
             mark = None if run is None else request.run
             _save_somewhere(trainer.model, request.output, overwrite=request.overwrite, mark=mark)
         except DataError:
-            if checkpoint is not None:
+            if checkpoint is not None and isinstance(trainer, Trainer):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of a disk that is still full: the error says so
                     checkpoint.write(trainer)

@@ -6,6 +6,7 @@
     vocab.tsv            the vocabulary that was given, if one was
     text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
     000001.checkpoint    see `wordvec_ca.training.checkpoint`
+    resamples/001/       checkpoints of the first model, if there are several of resampled text
     lock                 held by the process at work
 
 When the model is saved the folder goes.
@@ -29,12 +30,12 @@ from wordvec_ca.corpus import (
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import clear_scraps, save_json
 from wordvec_ca.models import read_record
-from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, parse_interval
+from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, State, parse_interval
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.request import RunRequest
 
 RUN_FORMAT = 1
-OURS = {"run.json", "vocab.tsv", "text", "valid", "lock"}
+OURS = {"run.json", "vocab.tsv", "text", "valid", "resamples", "lock"}
 
 
 class UnfinishedRun:
@@ -131,7 +132,7 @@ class UnfinishedRun:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if error is not None and not self.begun_before and not self.checkpoints.paths():
+            if error is not None and not self.begun_before and not _checkpoints_in(self.folder):
                 self.remove()
             elif not self.finished and self._lock is not None:
                 self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
@@ -146,14 +147,26 @@ class UnfinishedRun:
     def say_how_to_go_on(self, *, diverged: bool = False) -> None:
         """Warn that the run is not finished, and say what continues it."""
         with contextlib.suppress(DataError):
-            state = self.checkpoints.newest_state()
-            if state is not None:
-                lower = " --alpha LOWER" if diverged else ""
+            if states := self.newest_states():
+                lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
+                done = sum(state.fraction for state in states) / (self.request.config.resamples or 1)
                 warnings.warn(
-                    f"the run is kept, up to its checkpoint at {state.fraction:.1%}: "
+                    f"the run is kept, up to its checkpoint at {done:.1%}: "
                     f"cawv train --resume {shown(self.output)}{lower} continues it",
                     stacklevel=3,
                 )
+
+    def newest_states(self) -> list[State]:
+        """Return the state of the newest checkpoint, or of those of all models of resampled text.
+
+        Raises
+        ------
+        DataError
+            There are checkpoints of a model, and none can be read.
+        """
+        folders = [folder_of_model(self.folder, k) for k in range(self.request.config.resamples or 0)]
+        found = [Checkpoints(place, Interval()).newest_state() for place in folders or [self.folder]]
+        return [state for state in found if state is not None]
 
     def remove(self) -> None:
         """Remove the folder, the encoded texts that are not kept, and scraps of an interrupted save."""
@@ -218,6 +231,15 @@ def run_folder(output: str | os.PathLike[str]) -> Path:
     return path.with_name(path.name + ".run")
 
 
+def folder_of_model(folder: Path, number: int) -> Path:
+    """Return where in a run's folder the checkpoints of a model of resampled text are; the first is 0."""
+    return folder / "resamples" / f"{number + 1:03}"
+
+
+def _checkpoints_in(folder: Path) -> list[Path]:
+    return [*folder.glob("*.checkpoint"), *folder.glob("resamples/*/*.checkpoint")]
+
+
 def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
     if (target / "config.json").is_file():
         return (
@@ -259,12 +281,13 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
         raise DataError(
             f"{str(folder)!r} holds {others[0]!r}, which is not part of a run: it is not overwritten"
         )
-    checkpoints = Checkpoints(folder, Interval())
-    if checkpoints.paths() and not overwrite:
+    if _checkpoints_in(folder) and not overwrite:
         done = ""
         with contextlib.suppress(DataError):
-            state = checkpoints.newest_state()
-            done = f", {state.fraction:.1%} done" if state else ""
+            run = UnfinishedRun(target, _read_request(folder, target), None)
+            if states := run.newest_states():
+                share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
+                done = f", {share:.1%} done"
         raise OutputExistsError(
             f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues "
             "it; overwrite=True drops it and starts anew"
@@ -282,7 +305,7 @@ def _remove(folder: Path) -> None:
         return
     last = ("lock", "run.json")
     for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
-        if path.name in ("text", "valid"):
+        if path.name in ("text", "valid", "resamples"):
             shutil.rmtree(path, ignore_errors=True)
         elif path.name in OURS or path.name.endswith((".checkpoint", ".tmp")):
             path.unlink(missing_ok=True)

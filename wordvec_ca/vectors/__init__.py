@@ -7,6 +7,7 @@ each format; a new one is a module and a line in ``formats/registry.py``.
 from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit, rotation
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
+from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
 from wordvec_ca.vectors.formats.binary import read_binary
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
@@ -83,6 +84,7 @@ __all__ = [
     "mean_space",
     "moved",
     "ngrams_of",
+    "one_blas_thread",
     "p_values",
     "parse_parts",
     "precision_loss",

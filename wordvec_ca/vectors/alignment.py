@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 ROUNDS = 10
@@ -93,6 +94,7 @@ def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     return np.asarray(found, np.float32)
 
 
+@one_blas_thread
 def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_OUT) -> Fit:
     """Fit a rotation on the words that agree: those that move most are left out, until they stay the same.
 
@@ -128,6 +130,7 @@ def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_O
     return Fit(turn, n_words, fitted, cosines.astype(np.float32))
 
 
+@one_blas_thread
 def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[np.ndarray, list[np.ndarray]]:
     """Turn models of the same words into one space, that of their mean (generalised Procrustes: Gower 1975).
 
@@ -168,6 +171,7 @@ def _mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return total / np.float32(len(arrays))
 
 
+@one_blas_thread
 def align(
     moved: KeyedVectors, fixed: KeyedVectors, *, left_out: float = LEFT_OUT
 ) -> tuple[KeyedVectors, Fit]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordvec_ca.vectors.alignment import robust_fit
+from wordvec_ca.vectors.blas import one_blas_thread
 
 NEIGHBOURS = 50
 """Nearest neighbours that are compared."""
@@ -43,6 +44,7 @@ class Moved(NamedTuple):
     turnover: np.ndarray
 
 
+@one_blas_thread
 def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: int = NEIGHBOURS) -> Moved:
     """Measure how far words moved.
 

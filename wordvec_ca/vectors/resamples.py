@@ -47,14 +47,14 @@ class EightBit(NamedTuple):
     scales: np.ndarray
 
     @classmethod
-    def empty(cls, n_models: int, n_rows: int, n_columns: int, folder: Path | None = None) -> EightBit:
-        """Return rows to be `put`, which are zero; in files without a name if there is a folder for them."""
+    def empty(cls, n_models: int, n_rows: int, n_columns: int, path: Path | None = None) -> EightBit:
+        """Return rows to be `put`, which are zero; on the disk if there is a path, to which suffixes are added."""
         shape, of_scales = (n_models, n_rows, n_columns), (n_models, n_rows)
-        if folder is None or 0 in shape:
+        if path is None or 0 in shape:
             return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
         return cls(
-            np.memmap(folder / "codes", np.int8, "w+", shape=shape),
-            np.memmap(folder / "scales", np.float32, "w+", shape=of_scales),
+            np.memmap(path.with_suffix(".codes"), np.int8, "w+", shape=shape),
+            np.memmap(path.with_suffix(".scales"), np.float32, "w+", shape=of_scales),
         )
 
     def put(self, model: int, start: int, rows: np.ndarray) -> None:
