@@ -1,7 +1,9 @@
 """How sure is a neighbour? Intervals and agreement, from models of resampled text.
 
-An interval is to hold what a run on other text of the same kind and size would give. The spread of the resampled
-models is what one text more or less makes; the published mean and that other run each have it once.
+An interval is to hold what one run on other text of the same kind and size gives. The spread of the resampled
+models is that of a run from text to text, and stands in it twice: for the text that they are samples of, and for the
+other one. Cosines of the published vectors are mostly above the interval: a mean of models has less noise, and
+noise makes cosines smaller; and neighbours are those words that this text makes near.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ LEVEL = 0.9
 """Of intervals, unless said otherwise."""
 
 WIDENING = 2**0.5
-"""Standard deviations of the difference between two runs on texts of their own, in those of one; what it
-covers is in docs/measurements/resamples.md."""
+"""Standard deviation of the difference between two runs on texts of their own, in that of one; what it covers
+is in docs/measurements/resamples.md."""
 
 
 class Neighbour(NamedTuple):
@@ -35,7 +37,7 @@ class Neighbour(NamedTuple):
     score : float
         Of the published vectors: the cosine, or the score of an analogy.
     low, high : float
-        Interval of the score in a run on other text; nan if the model was not trained with resamples.
+        Interval of the score in one run on other text; nan if the model was not trained with resamples.
     agreement : int
         In how many of the resampled models the word is found too.
     """
@@ -81,16 +83,14 @@ def shown_interval(low: float, high: float, digits: int = 2) -> str:
 
 
 def interval(
-    score: np.ndarray | float, resampled: np.ndarray, *, level: float = LEVEL, cosine: bool = True
+    resampled: np.ndarray, *, level: float = LEVEL, cosine: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a run on other text of the same kind and size gives, with a certain probability.
+    """Return what one run on other text of the same kind and size gives, with a certain probability.
 
     Parameters
     ----------
-    score : float or ndarray of shape (n,)
-        Of the published model.
     resampled : ndarray of shape (n_models,) or (n_models, n)
-        The same of resampled models.
+        What the resampled models give.
     level : float
         Probability, above 0 and below 1.
     cosine : bool
@@ -113,11 +113,10 @@ def interval(
         raise ValueError("an interval needs two resampled models or more")
     near = 1 - 1e-6
     values = np.asarray(resampled, np.float64)
-    centre = np.asarray(score, np.float64)
     if cosine:
-        values, centre = np.arctanh(np.clip(values, -near, near)), np.arctanh(np.clip(centre, -near, near))
+        values = np.arctanh(np.clip(values, -near, near))
     half = stdtrit(len(values) - 1, (1 + level) / 2) * WIDENING * values.std(axis=0, ddof=1)
-    low, high = centre - half, centre + half
+    low, high = values.mean(axis=0) - half, values.mean(axis=0) + half
     return (np.tanh(low), np.tanh(high)) if cosine else (low, high)
 
 
@@ -163,7 +162,7 @@ def judged(
         all_scores = scores(model)
         known.append(all_scores[rows])
         again += np.isin(rows, model.highest(all_scores, among, left_out))
-    low, high = interval(np.array([score for _, score in found]), np.stack(known), level=level, cosine=cosine)
+    low, high = interval(np.stack(known), level=level, cosine=cosine)
     return Neighbours(
         [
             Neighbour(*pair, *map(float, ends), int(n))

@@ -273,13 +273,13 @@ class KeyedVectors(Lookup):
         restrict_vocab : int, optional
             Search only this many words from the front.
         level : float, default 0.9
-            How probably an interval holds the cosine of a run on other text of the same kind and size.
+            How probably an interval holds the cosine of one run on other text of the same kind and size.
 
         Returns
         -------
         Neighbours
             A list of ``Neighbour``: ``word``, ``score`` (the cosine, as from ``most_similar``), ``low`` and
-            ``high`` of its interval, and ``agreement``, in how many of ``models`` resampled models the word is
+            ``high`` of its interval in one run, and ``agreement``, in how many of ``models`` resampled models the word is
             among the ``topn``. Without resampled models ``models`` is 0 and the interval is nan.
 
         Raises
