@@ -112,9 +112,7 @@ def test_turned_models_predict_as_before(tmp_path: Path, corpus: Path) -> None:
     assert np.allclose(alone.inputs @ alone.outputs.T, before, atol=1e-4)
 
 
-def test_models_side_by_side_are_those_of_one_worker(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_side_by_side_are_those_of_one_worker(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = train(corpus, small(epochs=1))
     monkeypatch.setattr("wordvec_ca.training.resamples.side_by_side", lambda config, n_words: (2, 1))
     two = train(corpus, small(epochs=1, workers=2))

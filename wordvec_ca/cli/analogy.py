@@ -45,11 +45,14 @@ def command(
 
     For example: cawv analogy MODEL man king woman. MODEL is a model directory or a file of vectors in any
     format that export writes. A word without a vector is looked up in lower case too.
+
+    Of a model of cawv train --resamples K, "one run" is where the score lies, 9 times in 10, in one run on
+    other text of the same size, and "again" in how many of the K models the word is the first answer.
     """
-    from wordvec_ca.cli.neighbour_table import look_up, neighbour_table, unknown_word
+    from wordvec_ca.cli.neighbour_table import look_up, neighbour_records, neighbour_table, unknown_word
     from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import KeyedVectors
+    from wordvec_ca.vectors import KeyedVectors, analogies
 
     vectors = KeyedVectors.load(model)
     if part is not None:
@@ -59,11 +62,12 @@ def command(
     if unknown:
         raise DataError("\n".join(unknown))
     a, b, c = (known[word] or word for word in (a, b, c))
-    answers = vectors.analogy(a, b, c, topn=topn, method=method, restrict_vocab=restrict_vocab)
+    found = vectors.analogy(a, b, c, topn=topn, method=method, restrict_vocab=restrict_vocab)
+    answers = analogies(vectors, a, b, c, found, method=method, restrict_vocab=restrict_vocab)
     has_counts = vectors.counts is not None
-    counts = {word: vectors.get_vecattr(word, "count") for word, _ in answers} if has_counts else {}
-    found = [{"word": word, "score": round(score, 6), "count": counts.get(word)} for word, score in answers]
+    counts = {one.word: vectors.get_vecattr(one.word, "count") for one in answers} if has_counts else {}
+    records = [{**one, "count": counts.get(one["word"])} for one in neighbour_records(answers)]
     with record_writer(json_to, "a") as write:
-        write({"a": a, "b": b, "c": c, "method": method, "answers": found})
+        write({"a": a, "b": b, "c": c, "method": method, "answers": records})
     if json_to != "-":
         show_styled(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, Neighbours, shown_interval
 
 
 def each_word(words: Sequence[str]) -> Iterator[str]:
@@ -22,13 +23,28 @@ def each_word(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Sequence[tuple[str, float]]) -> str:
-    """Return a table: rank, word, score and, where known, count."""
+def neighbour_records(neighbours: Neighbours) -> list[dict[str, Any]]:
+    """Return neighbours for JSON; with interval and agreement, if there are resampled models."""
+    records: list[dict[str, Any]] = []
+    for one in neighbours:
+        records.append({"word": one.word, "score": round(one.score, 6)})
+        if neighbours.models:
+            ends = {"low": round(one.low, 6), "high": round(one.high, 6)}
+            records[-1] |= {**ends, "agreement": one.agreement, "models": neighbours.models}
+    return records
+
+
+def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -> str:
+    """Return a table: rank, word, score and, where known, interval, agreement and count."""
     heading = styled(cell(title, 3 * LONGEST), "match")
     if not neighbours:
         return f"{heading}\n   (none)"
     columns = [Column("", 4, right=True, style="aside"), Column("word"), Column("score", right=True)]
-    rows = [[str(i), word, f"{score:.4f}"] for i, (word, score) in enumerate(neighbours, 1)]
+    rows = [[str(i), one.word, f"{one.score:.4f}"] for i, one in enumerate(neighbours, 1)]
+    if neighbours.models:
+        columns += [Column("one run"), Column("again", right=True)]
+        for row, one in zip(rows, neighbours, strict=True):
+            row += [shown_interval(one.low, one.high), f"{one.agreement}/{neighbours.models}"]
     if vectors.counts is not None:
         columns.append(Column("count", right=True, spare=1, style="aside"))
         for row in rows:

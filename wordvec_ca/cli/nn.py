@@ -41,12 +41,22 @@ def command(
     MODEL is a model directory or a file of vectors in any format that export writes. The WORD - stands for
     the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
     has none either, standard error says so, and the exit code is then 1.
+
+    Of a model of cawv train --resamples K, "one run" is where the score lies, 9 times in 10, in one run on
+    other text of the same size, and "again" in how many of the K models the word is among the nearest. A
+    mean of K models has less noise than one run, so its scores are mostly higher.
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
-    from wordvec_ca.cli.neighbour_table import each_word, look_up, neighbour_table, unknown_word
+    from wordvec_ca.cli.neighbour_table import (
+        each_word,
+        look_up,
+        neighbour_records,
+        neighbour_table,
+        unknown_word,
+    )
     from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import KeyedVectors
+    from wordvec_ca.vectors import KeyedVectors, Neighbour, Neighbours
 
     approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
@@ -65,16 +75,17 @@ def command(
             try:
                 if known is None:
                     raise DataError(unknown_word(vectors, word))
-                neighbours = list(
-                    vectors.most_similar(known, topn=topn, restrict_vocab=restrict_vocab, indexer=indexer)
-                )
+                if indexer is None:
+                    neighbours = vectors.neighbours(known, topn, restrict_vocab=restrict_vocab)
+                else:
+                    found = vectors.most_similar(known, topn=topn, indexer=indexer)
+                    neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
             except DataError as error:  # the next one may be answered
                 say(f"Error: {error}")
                 failed = True
                 continue
-            answers = [{"word": other, "score": round(score, 6)} for other, score in neighbours]
             given = {} if known == word else {"given": word}
-            write({"word": known, **given, "neighbours": answers})
+            write({"word": known, **given, "neighbours": neighbour_records(neighbours)})
             if json_to != "-":
                 show_styled(separator + neighbour_table(vectors, known, neighbours))
                 separator = "\n"

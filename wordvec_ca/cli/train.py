@@ -75,6 +75,10 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
             "--init-vectors gives the vectors of words, which --subwords makes of n-grams: leave one of them "
             "out, or --continue-from a fastText .bin or a model with n-grams"
         )
+    if config.resamples is not None and (options["continue_from"] or options["init_vectors"]):
+        raise click.UsageError(
+            "--resamples is for models that begin anew: leave it out, or --continue-from and --init-vectors"
+        )
     if options["valid"] == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if options["no_cache"] and options["keep_cache"]:
@@ -156,7 +160,7 @@ def _train(corpus: tuple[str, ...], config: Any, options: dict[str, Any]) -> Non
     _tell(model, output, options)
 
 
-NOT_ON_CLUSTER = ("continue_from", "init_vectors", "no_cache", "keep_cache", "backend")
+NOT_ON_CLUSTER = ("continue_from", "init_vectors", "no_cache", "keep_cache", "backend", "resamples")
 """Options of a run on one machine alone."""
 
 

@@ -65,6 +65,13 @@ USUAL = [
         help="Threads; 1 is reproducible bit for bit.  [default: one per processor]",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Of everything random."),
+    click.option(
+        "--resamples",
+        type=int,
+        metavar="K",
+        help="Train K models, each on other lines drawn from CORPUS, and publish their mean: nn, analogy, "
+        "attention, eval and compare then say how sure they are; 10 do well.  [default: one model]",
+    ),
 ]
 
 TEXT = [

@@ -80,8 +80,8 @@ class TrainConfig:
         Of initialisation, windows, sub-sampling and negatives.
     resamples : int, optional
         Train so many models, each on a bootstrap sample of the lines and with a seed of its own, and publish
-        their mean, with what intervals of neighbours need (docs/how-to/how-sure-is-a-neighbour.md). By default
-        one model of all lines.
+        their mean, with what intervals of neighbours need (docs/how-to/how-sure-is-a-neighbour.md). By
+        default one model of all lines.
     min_count : int, default 5
         Rarer words are dropped before windows are formed.
     max_final_vocab : int, optional

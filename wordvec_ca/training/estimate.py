@@ -109,7 +109,9 @@ def plan(
         cache_bytes=0 if no_cache else 4 * (stats.kept_tokens + stats.lines),
         model_bytes=saved_bytes(config, len(words)),
         words_per_second=speed,
-        training_seconds=None if speed is None else stats.kept_tokens * config.epochs / speed,
+        training_seconds=None
+        if speed is None
+        else stats.kept_tokens * config.epochs * (config.resamples or 1) / speed,
     )
 
 
@@ -162,5 +164,7 @@ def describe(plan: Plan) -> str:
     else:
         speed = f"{plan.words_per_second / 1e6:.2f} M words/s with {config.workers} workers, as just measured"
         time_needed = f"about {duration(plan.training_seconds)} for {config.epochs} epochs"
+        if config.resamples:
+            time_needed += f" of each of {config.resamples} models"
         rows += [("speed", speed), ("time", f"{time_needed}, after reading the text")]
     return "\n".join(f"{name:<11} {value}" for name, value in rows)

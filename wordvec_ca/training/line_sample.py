@@ -1,8 +1,8 @@
 """A bootstrap sample of the lines of a text, drawn while it is read: how often each line counts.
 
-A line counts as often as a Poisson variable of mean 1 says (Poisson bootstrap: Hanley & MacGibbon 2006), which is
-a function of the seed and of where the line begins. So nothing is stored, every epoch has the same sample, and it
-does not matter which thread reads what.
+A line counts as often as a Poisson variable of mean 1 says (Poisson bootstrap: Hanley & MacGibbon 2006),
+which is a function of the seed and of where the line begins. So nothing is stored, every epoch has the same
+sample, and it does not matter which thread reads what.
 """
 
 from __future__ import annotations

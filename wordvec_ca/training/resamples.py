@@ -1,8 +1,8 @@
 """Models of resampled text: K trainings of bootstrap samples of one encoded text, and their mean.
 
-Each model has a seed and a sample of lines of its own. What is trained goes to the disk as checkpoints, so that a run
-goes on inside any of them. At the end all are turned into one space (generalised Procrustes); their mean is
-the model that is published, and the turned models are kept beside it for intervals.
+Each model has a seed and a sample of lines of its own. What is trained goes to the disk as checkpoints, so
+that a run goes on inside any of them. At the end all are turned into one space (generalised Procrustes);
+their mean is the model that is published, and the turned models are kept beside it for intervals.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def model_config(config: TrainConfig, number: int, workers: int) -> TrainConfig:
 
 
 def side_by_side(config: TrainConfig, n_words: int) -> tuple[int, int]:
-    """Return how many models are trained at the same time, and with how many threads each.
+    """Return how many models are trained at a time, and the threads of each.
 
-    One after the other they take the least memory, and up to 8 threads train a model nearly as fast as as many
-    models. So there are several only where they are small, or there are more threads than that.
+    One after the other they take the least memory, and up to 8 threads train a model nearly as fast as as
+    many models. So there are several only where they are small, or there are more threads than that.
     """
     assert config.workers is not None
     assert config.resamples is not None
@@ -388,4 +388,4 @@ class _Together:
                 eta=seconds * (1 - fraction) / done if done > 0 else math.nan,
             )
             self.history.add(together)
-            return any([callback(together) for callback in self._callbacks])
+            return sum(bool(callback(together)) for callback in self._callbacks) > 0

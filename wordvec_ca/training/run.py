@@ -157,8 +157,10 @@ def train(
             return _resampled(request, request.config, session, run, encoded, held_out)
         model, origin = _initialised(request, request.config, encoded.vocab, first)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
-        checkpoint = None if run is None else Checkpointing(
-            run.checkpoints, run.request.run, encoded, held_out, None, origin
+        checkpoint = (
+            None
+            if run is None
+            else Checkpointing(run.checkpoints, run.request.run, encoded, held_out, None, origin)
         )
         model.record["changes"] = origin
         with ended_by_signals(trainer):
@@ -315,8 +317,8 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         )
     if config.resamples is not None and (request.continue_from or request.init_vectors) is not None:
         raise ValueError(
-            "resamples is for models that begin anew: those that begin with the same vectors have too much in "
-            "common for intervals; leave out resamples, or continue_from and init_vectors"
+            "resamples is for models that begin anew: with the same vectors to begin with they have too much "
+            "in common for intervals; leave out resamples, or continue_from and init_vectors"
         )
     if request.continue_from is not None:
         if request.vocab is not None or request.init_vectors is not None:
@@ -420,7 +422,10 @@ def _fit(
 
 
 def _save(
-    trainer: Trainer | ResampledModels, request: RunRequest, run: UnfinishedRun | None, checkpoint: Checkpointing | None
+    trainer: Trainer | ResampledModels,
+    request: RunRequest,
+    run: UnfinishedRun | None,
+    checkpoint: Checkpointing | None,
 ) -> None:
     """Save the model if it has a place, and drop the run if it is finished."""
     if request.output is not None:

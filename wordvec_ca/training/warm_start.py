@@ -30,8 +30,9 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     """Return the configuration with which a model is trained further: its own, with some changes.
 
     The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
-    (``field``, ``count_memory``, ``workers``) is not inherited, nor are ``resamples``, and neither are learning rates if the step
-    of ``cbow_update`` becomes another, nor ``shared_by`` if the model or ``negatives`` does.
+    (``field``, ``count_memory``, ``workers``) is not inherited, nor are ``resamples``, and neither are
+    learning rates if the step of ``cbow_update`` becomes another, nor ``shared_by`` if the model or
+    ``negatives`` does.
 
     Parameters
     ----------
@@ -48,8 +49,7 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
         An option is outside its limits.
     """
     former = _former_config(directory)
-    fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None}
-    fresh |= {"resamples": None}
+    fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None, "resamples": None}
     if changes.get("cbow_update", former.cbow_update) != former.cbow_update:
         fresh |= {"alpha": None, "attention_alpha": None}
     if any(

@@ -1,9 +1,9 @@
 """How sure is a neighbour? Intervals and agreement, from models of resampled text.
 
 An interval is to hold what one run on other text of the same kind and size gives. The spread of the resampled
-models is that of a run from text to text, and stands in it twice: for the text that they are samples of, and for the
-other one. Cosines of the published vectors are mostly above the interval: a mean of models has less noise, and
-noise makes cosines smaller; and neighbours are those words that this text makes near.
+models is that of a run from text to text, and stands in it twice: for the text that they are samples of,
+and for the other one. Cosines of the published vectors are mostly above the interval: a mean of models has
+less noise, and noise makes cosines smaller; and neighbours are those words that this text makes near.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
 from wordvec_ca.files import html_table
 
 if TYPE_CHECKING:
@@ -72,7 +71,12 @@ class Neighbours(list[Neighbour]):
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         return [
-            (one.word, f"{one.score:.3f}", shown_interval(one.low, one.high), f"{one.agreement}/{self.models}")
+            (
+                one.word,
+                f"{one.score:.3f}",
+                shown_interval(one.low, one.high),
+                f"{one.agreement}/{self.models}",
+            )
             for one in self
         ]
 
@@ -165,8 +169,8 @@ def judged(
     low, high = interval(np.stack(known), level=level, cosine=cosine)
     return Neighbours(
         [
-            Neighbour(*pair, *map(float, ends), int(n))
-            for pair, *ends, n in zip(found, low, high, again, strict=True)
+            Neighbour(word, score, float(low[i]), float(high[i]), int(again[i]))
+            for i, (word, score) in enumerate(found)
         ],
         len(known),
     )
@@ -225,15 +229,10 @@ def analogies(
     Returns
     -------
     Neighbours
-
-    Raises
-    ------
-    DataError
-        A word is made of n-grams, which resampled models do not have.
     """
     rows = [vectors.key_to_index.get(word, -1) for word in (a, b, c)]
-    if vectors.resamples is not None and min(rows) < 0:
-        raise DataError("resampled models have no n-grams: intervals are of known words only")
+    if min(rows) < 0:  # made of n-grams, which resampled models do not have
+        return Neighbours([Neighbour(word, score) for word, score in found], 0)
 
     def scores(model: KeyedVectors) -> np.ndarray:
         search = model.most_similar if method == "add" else model.most_similar_cosmul
@@ -242,6 +241,4 @@ def analogies(
         assert isinstance(values, np.ndarray)
         return values
 
-    return judged(
-        vectors, found, scores, among=1, left_out=set(rows), level=level, cosine=method == "add"
-    )
+    return judged(vectors, found, scores, among=1, left_out=set(rows), level=level, cosine=method == "add")

@@ -279,8 +279,9 @@ class KeyedVectors(Lookup):
         -------
         Neighbours
             A list of ``Neighbour``: ``word``, ``score`` (the cosine, as from ``most_similar``), ``low`` and
-            ``high`` of its interval in one run, and ``agreement``, in how many of ``models`` resampled models the word is
-            among the ``topn``. Without resampled models ``models`` is 0 and the interval is nan.
+            ``high`` of its interval in one run, and ``agreement``, in how many of ``models`` resampled
+            models the word is among the ``topn``. Without resampled models ``models`` is 0 and the interval
+            is nan.
 
         Raises
         ------

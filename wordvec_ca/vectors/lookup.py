@@ -165,7 +165,7 @@ class Lookup:
         )
 
     def resampled(self, number: int) -> Self:
-        """Return one of the models of resampled text (``cawv train --resamples``), in the space of the vectors.
+        """Return a model of resampled text (``cawv train --resamples``), in the space of the vectors.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Lookup:
             The vectors have no resampled models.
         """
         if self.resamples is None:
-            raise DataError("these vectors have no resampled models: train them with cawv train --resamples 10")
+            raise DataError("these vectors have no resampled models: cawv train --resamples makes them")
         vectors = self.resamples.vectors(number)
         model = type(self)(self.index_to_key, vectors, self.counts, {**self.metadata, "resampled": number})
         if "key_to_index" in self.__dict__:

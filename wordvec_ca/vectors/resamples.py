@@ -1,13 +1,13 @@
 """Models of resampled text, in the space of the vectors that are published: what intervals are made of.
 
-``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines, turns them into one space and
-publishes their mean as an ordinary model directory. Beside it, in the same directory, it keeps the K models, with
-8 bits a number::
+``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines, turns them into one
+space and publishes their mean as an ordinary model directory. Beside it, in the same directory, it keeps
+the K models, with 8 bits a number::
 
     resamples.npy                         int8 (K, n_words, vector_size)
     resamples_scales.npy                  float32 (K, n_words): a row times its scale is the vector
-    resamples_attention_words.npy         int8 (K, n_words, columns), of attention models: logits of word and place
-    resamples_attention_words_scales.npy  float32 (K, n_words)
+    resamples_attention_words.npy         int8 (K, n_words, columns): logits of word and place, if there are
+    some resamples_attention_words_scales.npy  float32 (K, n_words)
     resamples_attention_slots.npy         float32 (K, places): logits of places
 
 What rounding costs is in docs/measurements/resamples.md. N-grams are not kept: intervals are of known words.
@@ -48,7 +48,7 @@ class EightBit(NamedTuple):
 
     @classmethod
     def empty(cls, n_models: int, n_rows: int, n_columns: int, path: Path | None = None) -> EightBit:
-        """Return rows to be `put`, which are zero; on the disk if there is a path, to which suffixes are added."""
+        """Return zeros for `put`; on the disk if there is a path, to which suffixes are added."""
         shape, of_scales = (n_models, n_rows, n_columns), (n_models, n_rows)
         if path is None or 0 in shape:
             return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
@@ -75,7 +75,8 @@ class EightBit(NamedTuple):
         fits = self.codes.dtype == np.int8 and self.scales.dtype == np.float32
         if not fits or self.codes.shape[1:] != shape or self.scales.shape != self.codes.shape[:2]:
             raise DataError(
-                f"{where}: resampled models of shape {self.codes.shape} do not belong to a model of shape {shape}"
+                f"{where}: resampled models of shape {self.codes.shape} do not belong to a model of "
+                f"shape {shape}"
             )
 
 

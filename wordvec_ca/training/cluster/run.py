@@ -108,6 +108,10 @@ def train_on_cluster(
     if config is not None:
         check_type(config)
     config = replace(config or TrainConfig(), workers=1).resolved()
+    if config.resamples is not None:
+        raise ValueError(
+            "resamples is for one machine: train without a cluster, or leave resamples out of the options"
+        )
     check_cluster_address(cluster)
     _check_nodes(nodes)
     parse_interval(checkpoint_every)

@@ -9,7 +9,7 @@
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)
     ngrams.npy              float32 (n_rows, vector_size): rows of the words, then rows that n-grams share
-    resamples*.npy          models of resampled text, see `wordvec_ca.vectors.resamples` (only if there are some)
+    resamples*.npy          models of resampled text, if there are some: see `wordvec_ca.vectors.resamples`
     SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
 """
 
