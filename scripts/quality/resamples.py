@@ -64,8 +64,8 @@ def main() -> None:
         + "\n\nAgreement: of neighbours that so many models have, how many are among the nearest in one run "
         "on other text:\n\n"
         + table(("models", "neighbours", "found again"), agreement(found, given.models))
-        + "\n\nMean of the similarity sets, of one run on all lines and of the mean of the models; and what these "
-        "take, in what one run takes (one worker):\n\n"
+        + "\n\nMean of the similarity sets, of one run on all lines and of the mean of the models; what "
+        "they take, in what one run takes (one worker):\n\n"
         + table(("seed", "one run", "mean of models", "CPU time", "memory"), rows)
     )
     name = f"{given.model}-{given.million:g}"
