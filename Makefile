@@ -95,7 +95,7 @@ docs: $(VENV)/.docs ## build the documentation site into build/site and test it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m pytest tests/docs/test_site.py
 
-C_SOURCES := $(filter-out kernels/unicode_tables.h,$(wildcard kernels/*.h kernels/sgns_*.c kernels/ngrams_*.c))
+C_SOURCES := $(filter-out kernels/unicode_tables.h,$(wildcard kernels/*.h kernels/sgns_*.c kernels/ngrams_*.c kernels/classifier_*.c))
 
 lint: $(VENV)/.installed ## style and format, of Python by ruff, of C by clang-format
 	$(BIN)/ruff check $(SOURCES)

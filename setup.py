@@ -76,6 +76,27 @@ EXTENSIONS = [
         extra_compile_args=FLAGS,
         extra_link_args=LINK_FLAGS,
     ),
+    Extension(
+        "wordvec_ca.kernels._classifier",
+        [
+            "kernels/_classifier.pyx",
+            "kernels/classifier_baseline.c",
+            "kernels/classifier_avx2.c",
+            "kernels/classifier_avx512.c",
+        ],
+        include_dirs=["kernels"],
+        depends=[
+            "kernels/isa.h",
+            "kernels/classifier.h",
+            "kernels/classifier_loop.h",
+            "kernels/lexicon.h",
+            "kernels/sgns_sigmoid.h",
+            "kernels/sgns_simd.h",
+        ],
+        libraries=["m"],
+        extra_compile_args=FLAGS,
+        extra_link_args=LINK_FLAGS,
+    ),
     *(
         Extension(
             f"wordvec_ca.kernels.{name}",

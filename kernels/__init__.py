@@ -53,6 +53,15 @@ if TYPE_CHECKING:
         vocabulary_lines,
     )
     from wordvec_ca.kernels.analogy import LOWEST, best_answers
+    from wordvec_ca.kernels.classifier import (
+        LOSSES,
+        RowMatrix,
+        TextLines,
+        TokenTypes,
+        line_means,
+        load_lesson,
+        predict_labels,
+    )
     from wordvec_ca.kernels.dot_products import row_products
     from wordvec_ca.kernels.hmm import FLOOR, best_states, expectations
     from wordvec_ca.kernels.huffman import Paths, huffman_paths
@@ -67,6 +76,9 @@ _HOMES = {
         *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
     ),
     "analogy": ("LOWEST", "best_answers"),
+    "classifier": (
+        *("LOSSES", "RowMatrix", "TextLines", "TokenTypes", "line_means", "load_lesson", "predict_labels"),
+    ),
     "hmm": ("FLOOR", "best_states", "expectations"),
     "huffman": ("Paths", "huffman_paths"),
     "pool": ("POOL_DRAWS", "noise_pool"),
@@ -78,6 +90,7 @@ __all__ = [
     "FLOOR",
     "HYPER_DTYPE",
     "LINE_END",
+    "LOSSES",
     "LOWEST",
     "POOL_DRAWS",
     "STATS",
@@ -86,7 +99,10 @@ __all__ = [
     "Paths",
     "PhraseTable",
     "Renumbered",
+    "RowMatrix",
+    "TextLines",
     "TextStats",
+    "TokenTypes",
     "TrainChunk",
     "add_delta",
     "aligned_zeros",
@@ -102,12 +118,15 @@ __all__ = [
     "huffman_paths",
     "isa",
     "isas",
+    "line_means",
     "load",
+    "load_lesson",
     "load_ngram_loops",
     "merge_replicas",
     "ngram_keys",
     "noise_pool",
     "padded",
+    "predict_labels",
     "read_rows",
     "renumber",
     "row_products",

@@ -44,7 +44,7 @@ def flags() -> list[str]:
 
 def loops() -> list[Path]:
     """Return the C sources without Python."""
-    return sorted([*KERNELS.glob("sgns_*.c"), *KERNELS.glob("ngrams_*.c")])
+    return sorted([*KERNELS.glob("sgns_*.c"), *KERNELS.glob("ngrams_*.c"), *KERNELS.glob("classifier_*.c")])
 
 
 def run(command: list[str]) -> str | None:

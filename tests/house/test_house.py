@@ -25,6 +25,7 @@ DRAWING = {
     "report": {"files", "vectors", "models"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
+    "fasttext": {"kernels", "vectors"},
     "eval": {"kernels", "files", "vectors", "sentences", "nn"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
@@ -39,7 +40,10 @@ ONLY_HERE = {
 }
 """Heavy libraries and the places that alone may import them."""
 
-COMPILED = {f"wordvec_ca.kernels.{name}" for name in ("_sgns", "_text", "_decimals", "_ngrams", "_replicas")}
+COMPILED = {
+    f"wordvec_ca.kernels.{name}"
+    for name in ("_sgns", "_text", "_decimals", "_ngrams", "_replicas", "_classifier")
+}
 
 KERNEL_LIBRARIES = {"numpy", "numba", *sys.stdlib_module_names}
 
@@ -364,7 +368,7 @@ def sources() -> Iterator[Path]:
     for folder in ("wordvec_ca", "kernels", "eval", "scripts", "tests", "docs", ".ci"):
         for path in sorted((ROOT / folder).rglob("*")):
             made = path.suffix in {".so", ".pyc", ".c", ".png"} and not path.name.startswith(
-                ("sgns_", "ngrams_")
+                ("sgns_", "ngrams_", "classifier_")
             )
             if path.is_file() and not made and "__pycache__" not in path.parts:
                 yield path

@@ -66,6 +66,36 @@ def seeds_of_fasttext() -> Iterator[Files]:
             yield {"v": whole[8 : at + 20] + whole[at + 28 : rows - 17] + matrices}
 
 
+def seeds_of_classifiers() -> Iterator[Files]:
+    import numpy as np
+
+    from wordvec_ca.vectors import FastTextModel, FastTextOptions, QuantisedRows, write_fasttext_model
+
+    rng, words = np.random.default_rng(1), [b"</s>", b"the", "wörd".encode(), b"__label__a", b"__label__b"]
+    counts, types = np.array([9, 3, 1, 5, 4]), np.array([0, 0, 0, 1, 1], np.int8)
+
+    def codes(n: int, norms: bool) -> QuantisedRows:
+        made = rng.integers(0, 256, (n, 2), np.uint8), rng.random(768, np.float32), 3, 2
+        own = (rng.integers(0, 256, n, np.uint8), rng.random(256, np.float32)) if norms else (None, None)
+        return QuantisedRows(*made, *own)
+
+    for loss, options in (
+        (3, {}),
+        (1, {"minn": 2, "maxn": 3, "bucket": 5}),
+        (4, {"wordNgrams": 2, "bucket": 5}),
+    ):
+        o = FastTextOptions(3, loss=loss, model=3, **options)
+        places = np.array([-1, 1, -1, 0, -1], np.int32) if o.bucket else None
+        for inputs, outputs, kept in (
+            (rng.random((3 + o.bucket, 3), np.float32), rng.random((2, 3), np.float32), None),
+            (codes(3 + 2 * bool(o.bucket), bool(o.bucket)), codes(2, False), places),
+        ):
+            with tempfile.TemporaryDirectory() as place:
+                made = FastTextModel(o, words, counts, types, 13, inputs, outputs, places=kept)
+                write_fasttext_model(made, Path(place) / "v")
+                yield files_in(Path(place))
+
+
 def seeds_of_gensim() -> Iterator[Files]:
     import numpy as np
 

@@ -15,6 +15,7 @@ from fuzz_seeds import (
     Files,
     seeds_of,
     seeds_of_checkpoints,
+    seeds_of_classifiers,
     seeds_of_dumps,
     seeds_of_fasttext,
     seeds_of_gensim,
@@ -62,6 +63,18 @@ def vectors(folder: Path, *, name: str = "v", form: str = "auto") -> None:
         loaded.most_similar(loaded.index_to_key[0], topn=3)
         if "unseen" in loaded:
             loaded.most_similar("unseen", topn=3)
+
+
+def classifier(folder: Path) -> None:
+    """Load a model of fastText, quantised or not, and use it in each way."""
+    from wordvec_ca.fasttext import load_model
+
+    loaded = load_model(folder / "v")
+    with suppress(UnicodeDecodeError):  # of labels
+        if loaded.f.supervised:
+            loaded.predict(["the wörd is unseen", ""], k=2)
+    loaded.get_word_vector("unseen")
+    loaded.get_sentence_vector("the unseen")
 
 
 def model(folder: Path) -> None:
@@ -135,6 +148,7 @@ READERS = {
         ("v",), partial(vectors, form="word2vec-binary"), partial(seeds_of, "word2vec-binary")
     ),
     "fasttext": Reader(("v",), partial(vectors, form="fasttext"), seeds_of_fasttext),
+    "fasttext-classifier": Reader(("v",), classifier, seeds_of_classifiers),
     "safetensors": Reader(("v",), partial(vectors, form="safetensors"), partial(seeds_of, "safetensors")),
     "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
     "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),

@@ -29,6 +29,7 @@ from wordvec_ca.vectors.formats.model_directory import (
     read_metadata,
 )
 from wordvec_ca.vectors.formats.precision import precision_loss
+from wordvec_ca.vectors.formats.product_codes import QuantisedRows
 from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
 from wordvec_ca.vectors.formats.text import read_text
@@ -60,6 +61,7 @@ __all__ = [
     "NgramIndex",
     "NgramVectors",
     "Part",
+    "QuantisedRows",
     "Resamples",
     "UnknownWordError",
     "VectorTable",

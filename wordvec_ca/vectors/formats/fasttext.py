@@ -6,12 +6,19 @@ Little endian, as ``FastText::saveModel`` writes them::
     int32 dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate, double t
     int32 size nwords nlabels, int64 ntokens, int64 pruned (-1: not pruned)
     entry = word "\0", int64 count, int8 type (0 word, 1 label)                 size times
-    bool quantised, int64 rows, int64 columns, float32 (nwords + bucket) x dim      rows of words and buckets
-    bool quantised, int64 rows, int64 columns, float32 rows x dim                   outputs
+    int32 bucket, int32 row                                                     pruned times
+    bool quantised, matrix          rows of words and buckets: (nwords + bucket or pruned) x dim
+    bool quantised, matrix          outputs: (nwords or nlabels) x dim
+
+    matrix = int64 rows, int64 columns, float32 rows x columns
+    matrix = bool norms, int64 rows, int64 columns, int32 codes, uint8 codes times, codebook
+             [, uint8 rows times, codebook of one column]                           if quantised
+    codebook = int32 columns, int32 parts, int32 numbers of a part, int32 of the last, float32 256 x columns
 
 Files of 2016 begin with the options, without magic and version, and have neither ``pruned`` nor
 ``quantised``; they are read (as version 0) and written as version 12. Models that were quantised (``.ftz``)
-hold codes instead of numbers and are refused.
+hold codes instead of numbers (``product_codes.py``), and may have lost buckets: those that are left have rows
+of their own in ``places``.
 """
 
 from __future__ import annotations
@@ -19,22 +26,20 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, map_npy, open_by_content
-from wordvec_ca.model_specs import SPECS
-from wordvec_ca.vectors.formats.text import encode_words, not_utf8
+from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
+from wordvec_ca.vectors.formats.product_codes import CENTROIDS, QuantisedRows, n_parts
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors
-from wordvec_ca.vectors.table import GrowingRows, VectorTable, row_blocks
+from wordvec_ca.vectors.table import GrowingRows, row_blocks
 
 MAGIC = 793712314
 VERSION = 12
 CBOW, SKIPGRAM, SUPERVISED = 1, 2, 3
-HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
+HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING, SOFTMAX, ONE_VERSUS_ALL = 1, 2, 3, 4
 
 _HEADER = struct.Struct("<2i")
 _OPTIONS = struct.Struct("<12id")
@@ -44,11 +49,16 @@ _PRUNED = struct.Struct("<q")
 _QUANTISED_MARK = struct.Struct("<?")
 _ENTRY = struct.Struct("<qb")
 _MATRIX = struct.Struct("<2q")
+_QUANTISED_MATRIX = struct.Struct("<?2qi")
+_CODEBOOK = struct.Struct("<4i")
+_PAIR = np.dtype([("bucket", "<i4"), ("row", "<i4")])
 _BLOCK = 1 << 20
 _LONGEST_WORD = 1 << 16
 _MOST_DIMENSIONS = 1 << 16
 _LONGEST_NGRAM = 1_000
 _WIDEST_WINDOW = 1_000
+_MOST_BUCKETS = 1 << 26
+"""Of a pruned model: there is a place in memory for each."""
 
 
 class Options(NamedTuple):
@@ -83,11 +93,13 @@ class FastTextModel:
         0 for words, 1 for labels.
     n_tokens : int
         Tokens of the corpus.
-    inputs : ndarray of shape (n_words + bucket, dim), float32
+    inputs : ndarray of shape (n_words + bucket, dim), float32, or QuantisedRows
         The rows of words, then those of buckets; possibly a memory map.
-    outputs : ndarray of shape (n_words or n_labels, dim), float32
+    outputs : ndarray of shape (n_words or n_labels, dim), float32, or QuantisedRows
     version : int
         11 or 12, or 0 for a file of 2016.
+    places : ndarray of shape (bucket,), int32, or None
+        Of a pruned model: which row behind those of words each bucket has, -1 for none.
     """
 
     options: Options
@@ -95,9 +107,10 @@ class FastTextModel:
     counts: np.ndarray
     types: np.ndarray
     n_tokens: int
-    inputs: np.ndarray
-    outputs: np.ndarray
+    inputs: Any
+    outputs: Any
     version: int = VERSION
+    places: np.ndarray | None = None
 
     @property
     def n_words(self) -> int:
@@ -177,7 +190,9 @@ class _Bytes:
         return found
 
 
-def read_model(path: str | os.PathLike[str], *, source: str | None = None) -> FastTextModel:
+def read_model(
+    path: str | os.PathLike[str], *, source: str | None = None, quantised: bool = False
+) -> FastTextModel:
     """Read a ``.bin`` file, plain or compressed; the matrices of a plain one are memory-mapped.
 
     Parameters
@@ -186,11 +201,13 @@ def read_model(path: str | os.PathLike[str], *, source: str | None = None) -> Fa
         The file.
     source : str, optional
         What to call the file in messages.
+    quantised : bool
+        Whether models of codes are read too.
 
     Raises
     ------
     DataError
-        The file is no fastText model, is quantised, damaged or cut off.
+        The file is no fastText model, damaged or cut off, or is quantised and shall not be.
     """
     name = source or str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
@@ -207,7 +224,9 @@ def read_model(path: str | os.PathLike[str], *, source: str | None = None) -> Fa
             )
         n, n_words, n_labels, n_tokens = data.unpack(_SIZES, "the sizes of the dictionary")
         pruned = data.unpack(_PRUNED, "the sizes of the dictionary")[0] if version else -1
-        _check_header(name, options, n, n_words, n_labels, pruned)
+        _check_header(name, options, n, n_words, n_labels)
+        if pruned >= 0 and not quantised:
+            raise DataError(f"{name}: {_QUANTISED}")
         if size is not None and n * (_ENTRY.size + 1) > size:
             raise DataError(
                 f"{name}: the header promises {n} words, which cannot stand in {size} bytes; it is damaged"
@@ -217,17 +236,19 @@ def read_model(path: str | os.PathLike[str], *, source: str | None = None) -> Fa
             raise DataError(
                 f"{name}: the dictionary does not hold {n_words} words and then {n_labels} labels"
             )
-        matrices = _Matrices(data, path, size, name, marked=version > 0)
-        inputs = matrices.read((n_words + options.bucket, options.dim), "rows of words")
+        places = _read_places(data, name, pruned, options.bucket) if pruned >= 0 else None
+        matrices = _Matrices(data, path, size, name, marked=version > 0, quantised=quantised)
+        n_buckets = options.bucket if places is None else pruned
+        inputs = matrices.read((n_words + n_buckets, options.dim), "rows of words")
         n_outputs = n_labels if options.model == SUPERVISED else n_words
         outputs = matrices.read((n_outputs, options.dim), "outputs")
         if not data.at_end():
             raise DataError(f"{name}: data follow after the end of the model, byte {data.position}")
-    return FastTextModel(options, words, counts, types, n_tokens, inputs, outputs, version)
+    return FastTextModel(options, words, counts, types, n_tokens, inputs, outputs, version, places)
 
 
-def _check_header(name: str, o: Options, n: int, n_words: int, n_labels: int, pruned: int) -> None:
-    """Raise a DataError for sizes that no model has, and for pruned ones."""
+def _check_header(name: str, o: Options, n: int, n_words: int, n_labels: int) -> None:
+    """Raise a DataError for sizes that no model has."""
     if (
         not 1 <= o.dim <= _MOST_DIMENSIONS
         or min(n, n_words, n_labels, o.bucket) < 0
@@ -238,8 +259,6 @@ def _check_header(name: str, o: Options, n: int, n_words: int, n_labels: int, pr
         raise DataError(
             f"{name}: the header is damaged: {o}, {n} entries, {n_words} words, {n_labels} labels"
         )
-    if pruned >= 0:
-        raise DataError(f"{name}: {_QUANTISED}")
 
 
 _QUANTISED = (
@@ -258,11 +277,30 @@ def _read_entries(data: _Bytes, n: int) -> tuple[list[bytes], np.ndarray, np.nda
     return words, np.array(counts, np.int64), np.array(types, np.int8)
 
 
+def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
+    """Return the rows of the buckets that a pruned model has kept."""
+    if n > bucket or bucket > _MOST_BUCKETS:
+        raise DataError(
+            f"{name}: {n} of {bucket} buckets are said to be left; there can be {_MOST_BUCKETS} in all, and "
+            "no more left than there are"
+        )
+    pairs = np.frombuffer(data.take(n * _PAIR.itemsize, "the list of its buckets"), _PAIR)
+    bad = (pairs["bucket"] < 0) | (pairs["bucket"] >= bucket) | (pairs["row"] < 0) | (pairs["row"] >= n)
+    if bad.any():
+        raise DataError(
+            f"{name}: the list of its buckets is damaged: {pairs[bad][0]} is no bucket and its row"
+        )
+    places = np.full(bucket, -1, np.int32)
+    places[pairs["bucket"]] = pairs["row"]
+    return places
+
+
 @dataclass
 class _Matrices:
     """The matrices of a model, one after the other; those of a plain file are mapped.
 
-    ``size`` is that of a plain file, and ``marked`` says whether a byte before each tells if it is quantised.
+    ``size`` is that of a plain file, ``marked`` says whether a byte before each tells if it is quantised, and
+    ``quantised`` whether it may be.
     """
 
     data: _Bytes
@@ -270,12 +308,15 @@ class _Matrices:
     size: int | None
     name: str
     marked: bool
+    quantised: bool
 
-    def read(self, expected: tuple[int, int], what: str) -> np.ndarray:
-        """Return the next matrix, float32."""
+    def read(self, expected: tuple[int, int], what: str) -> Any:
+        """Return the next matrix, float32 or QuantisedRows."""
         data, name = self.data, self.name
         if self.marked and data.unpack(_QUANTISED_MARK, f"the shape of the {what}")[0]:
-            raise DataError(f"{name}: {_QUANTISED}")
+            if not self.quantised:
+                raise DataError(f"{name}: {_QUANTISED}")
+            return self._read_codes(expected, what)
         n_rows, n_columns = data.unpack(_MATRIX, f"the shape of the {what}")
         if (n_rows, n_columns) != expected:
             raise DataError(
@@ -301,6 +342,43 @@ class _Matrices:
         mapped: np.ndarray = np.memmap(self.path, "<f4", "r", begin, (n_rows, n_columns))
         return mapped
 
+    def _read_codes(self, expected: tuple[int, int], what: str) -> QuantisedRows:
+        data = self.data
+        has_norms, n_rows, n_columns, n_codes = data.unpack(_QUANTISED_MATRIX, f"the shape of the {what}")
+        if (n_rows, n_columns) != expected or n_codes < 0:
+            raise self._damaged(what, f"the shape ({n_rows}, {n_columns}) with {n_codes} codes", expected)
+        codes = self._array(np.uint8, n_codes, what)
+        part, centroids = self._read_codebook(n_columns, what)
+        if n_codes != n_rows * n_parts(n_columns, part):
+            raise self._damaged(what, f"{n_codes} codes for parts of {part}", expected)
+        rows = QuantisedRows(codes.reshape(n_rows, -1), centroids, n_columns, part)
+        if has_norms:
+            rows.norm_codes = self._array(np.uint8, n_rows, what)
+            rows.norms = self._read_codebook(1, f"norms of the {what}")[1]
+        return rows
+
+    def _read_codebook(self, n_columns: int, what: str) -> tuple[int, np.ndarray]:
+        """Return the numbers of a part, and the centroids."""
+        found = self.data.unpack(_CODEBOOK, f"the codebook of the {what}")
+        part = found[2]
+        if part < 1 or found != (n_columns, n_parts(n_columns, part), part, (n_columns - 1) % part + 1):
+            raise self._damaged(what, f"a codebook of {found}", (n_columns,))
+        return part, self._array(np.float32, CENTROIDS * n_columns, what)
+
+    def _array(self, dtype: Any, n: int, what: str) -> np.ndarray:
+        """Return the next n numbers: a block at a time, so that a damaged n takes no memory."""
+        kind = np.dtype(dtype).newbyteorder("<")
+        blocks = [
+            self.data.take(min(_BLOCK, kind.itemsize * n - at), f"the {what}")
+            for at in range(0, kind.itemsize * n, _BLOCK)
+        ]
+        return np.frombuffer(bytearray().join(blocks), kind)
+
+    def _damaged(self, what: str, found: str, expected: tuple[int, ...]) -> DataError:
+        return DataError(
+            f"{self.name}: the {what} have {found}, but the header says {expected}; the file is damaged"
+        )
+
 
 def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
     """Write a ``.bin`` file, all or nothing; compressed if the path ends so.
@@ -319,139 +397,36 @@ def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite
     with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:
         stream.write(_HEADER.pack(MAGIC, model.version or VERSION) + _OPTIONS.pack(*model.options))
         n = len(model.words)
-        stream.write(_SIZES.pack(n, n - n_labels, n_labels, model.n_tokens) + _PRUNED.pack(-1))
+        kept = np.empty(0, np.int64) if model.places is None else np.flatnonzero(model.places >= 0)
+        n_pruned = -1 if model.places is None else len(kept)
+        stream.write(_SIZES.pack(n, n - n_labels, n_labels, model.n_tokens) + _PRUNED.pack(n_pruned))
         entries = zip(model.words, model.counts.tolist(), model.types.tolist(), strict=True)
         stream.write(b"".join(b"%b\0%b" % (word, _ENTRY.pack(count, kind)) for word, count, kind in entries))
+        if model.places is not None:
+            pairs = np.empty(len(kept), _PAIR)
+            pairs["bucket"], pairs["row"] = kept, model.places[kept]
+            stream.write(pairs.tobytes())
         for matrix in (model.inputs, model.outputs):
-            stream.write(_QUANTISED_MARK.pack(False) + _MATRIX.pack(*matrix.shape))
-            for rows in row_blocks(matrix):
-                stream.write(np.ascontiguousarray(matrix[rows], "<f4").tobytes())
+            _write_matrix(matrix, stream)
 
 
-def read_fasttext(
-    path: str | os.PathLike[str], *, errors: str = "strict", source: str | None = None
-) -> VectorTable:
-    """Read the vectors of words, composed of their own rows and those of their n-grams.
-
-    Parameters
-    ----------
-    path : path-like
-        A ``.bin`` file, plain or compressed.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that are not UTF-8, as in ``read_text``.
-    source : str, optional
-        What to call the file in messages.
-
-    Returns
-    -------
-    VectorTable
-        With counts and, for models that have them, n-grams. Labels of a classifier are left out.
-
-    Raises
-    ------
-    DataError
-        As from ``read_model``, or a word is not UTF-8.
-    """
-    name = source or str(path)
-    model = read_model(path, source=name)
-    words = []
-    for i, word in enumerate(model.words[: model.n_words]):
-        try:
-            words.append(word.decode("utf-8", errors))
-        except UnicodeDecodeError as error:
-            raise not_utf8(word, f"{name}, entry {i + 1}") from error
-    ngrams, own_rows = model.ngrams(), model.inputs[: len(words)]
-    vectors = np.array(own_rows, np.float32) if ngrams is None else ngrams.vectors_of(words, own_rows)
-    metadata = {"fasttext": model.options._asdict(), "raw_tokens": model.n_tokens}
-    ngrams = ngrams or NgramVectors(
-        NgramIndex(1, 0, 0, np.empty(0, np.uint64), np.empty(0, np.int32)), own_rows
-    )
-    ngrams.source = model
-    return VectorTable(words, vectors, model.counts[: len(words)], metadata, ngrams)
-
-
-def write_fasttext(
-    table: VectorTable,
-    path: str | os.PathLike[str],
-    *,
-    errors: str = "strict",
-    overwrite: bool = True,
-    buckets: int = 2_000_000,
-) -> None:
-    """Write a ``.bin`` model that gives the words the same vectors in fastText and gensim.
-
-    Unknown words get the same vectors too if the model has buckets. Where n-grams were told apart, those of
-    one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket that is
-    in use. What was read from a ``.bin`` is written as it was, byte for byte.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-        Compressed if it ends so.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        As in ``write_vectors``.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    buckets : int
-        For n-grams that were told apart.
-
-    Raises
-    ------
-    DataError
-        A word cannot stand in this format, or the path cannot be written.
-    """
-    ngrams = table.ngrams
-    words = encode_words(table.words, errors, "fastText")
-    source = None if ngrams is None else ngrams.source
-    if isinstance(source, FastTextModel) and source.words[: source.n_words] == words:
-        write_model(source, path, overwrite=overwrite)
+def _write_matrix(matrix: Any, stream: Any) -> None:
+    if not isinstance(matrix, QuantisedRows):
+        stream.write(_QUANTISED_MARK.pack(False) + _MATRIX.pack(*matrix.shape))
+        for rows in row_blocks(matrix):
+            stream.write(np.ascontiguousarray(matrix[rows], "<f4").tobytes())
         return
-    n, d = table.vectors.shape
-    counts = np.ones(n, np.int64) if table.counts is None else np.asarray(table.counts, np.int64)
-    options, inputs = Options(d), table.vectors
-    if ngrams is not None and ngrams.index.max_n:
-        bucket_rows = ngrams.bucket_rows(buckets)
-        options = options._replace(bucket=len(bucket_rows), minn=ngrams.index.min_n, maxn=ngrams.index.max_n)
-        inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
-    options = options._replace(**_trained_with(table.metadata))
-    outputs = np.zeros((n, d), np.float32)
-    if isinstance(source, Path):  # of a model directory; one row a word, where there are several the first
-        trained = map_npy(source)
-        if trained.shape[0] == n and trained.size % (n * d) == 0:
-            outputs = trained.reshape(n, -1, d)[:, 0]
-    model = FastTextModel(
-        options,
-        words,
-        counts,
-        np.zeros(n, np.int8),
-        int(counts.sum()),
-        np.asarray(inputs, np.float32),
-        outputs,
+    has_norms = matrix.norm_codes is not None
+    stream.write(
+        _QUANTISED_MARK.pack(True) + _QUANTISED_MATRIX.pack(has_norms, *matrix.shape, matrix.codes.size)
     )
-    write_model(model, path, overwrite=overwrite)
+    stream.write(matrix.codes.tobytes())
+    _write_codebook(matrix.dim, matrix.part, matrix.centroids, stream)
+    if matrix.norm_codes is not None and matrix.norms is not None:
+        stream.write(matrix.norm_codes.tobytes())
+        _write_codebook(1, 1, matrix.norms, stream)
 
 
-def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
-    """Return rows of words with which they get their vectors again, as means with their buckets."""
-    assert table.ngrams is not None
-    index = table.ngrams.index
-    buckets = NgramIndex(index.min_n, index.max_n, len(bucket_rows), None, 0)
-    zeros = np.zeros(table.vectors.shape, np.float32)
-    means = NgramVectors(buckets, bucket_rows).vectors_of(table.words, zeros)
-    numbers = 1 + np.diff(buckets.rows_of(table.words)[0])
-    return np.asarray((table.vectors - means) * numbers[:, None], np.float32)
-
-
-def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a training run of ours under fastText's names."""
-    config = metadata.get("config")
-    if not isinstance(config, dict):
-        return {}
-    names = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "negative": "neg"}
-    found = {names[name]: config[name] for name in names if isinstance(config.get(name), int)}
-    pairwise = any(spec.name == config.get("model") and spec.pairwise for spec in SPECS)
-    found["model"] = SKIPGRAM if pairwise else CBOW
-    if config.get("hs") and not config.get("negative"):
-        found["loss"] = HIERARCHICAL_SOFTMAX
-    return found | ({"t": config["sample"]} if isinstance(config.get("sample"), int | float) else {})
+def _write_codebook(dim: int, part: int, centroids: np.ndarray, stream: Any) -> None:
+    stream.write(_CODEBOOK.pack(dim, n_parts(dim, part), part, (dim - 1) % part + 1))
+    stream.write(np.ascontiguousarray(centroids, "<f4").tobytes())

@@ -1,0 +1,117 @@
+"""Types of the compiled module ``_classifier``."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOSSES: dict[str, int]
+
+class TokenTypes:
+    """The types of a text as fastText splits it: bytes between ASCII white space and zeros.
+
+    They are numbered as they first occur; a table of given words is closed, and learns nothing.
+    """
+
+    def __init__(self, words: list[bytes] | None = None) -> None: ...
+    def __len__(self) -> int: ...
+    def find(self, word: bytes) -> int:
+        """Return the number of a type, or a negative number; an open table learns it."""
+    def read(self, text: bytes) -> NDArray[np.int32]:
+        """Return the types of the tokens of a text; a line end is the token ``</s>``."""
+    def read_lines(self, texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tokens of texts, up to the first ``</s>`` of each, and where each ends."""
+    def words(self) -> list[bytes]: ...
+    def counts(self) -> NDArray[np.int64]: ...
+    def hashes(self) -> NDArray[np.int32]:
+        """Return fastText's hash of each type, FNV-1a with signed bytes."""
+    def begin_with(self, prefix: bytes) -> NDArray[np.bool_]: ...
+    def numbers_in(self, other: TokenTypes) -> NDArray[np.int32]:
+        """Return the number of each type in a closed table, or a negative number."""
+
+class TextLines:
+    """Lines ready for the loops.
+
+    Parameters
+    ----------
+    tokens : types of the tokens, line by line
+    ends : shape (n_lines,), where each line ends
+    row_ends : shape (n_types + 1,); the rows of type t are rows[row_ends[t] : row_ends[t + 1]]
+    rows : -1 for an n-gram that counts, but has no row
+    labels : shape (n_types,), the label that a type is, -1 for a word, -2 for what is left out
+    hashes : shape (n_types,)
+    word_ngrams : the longest n-gram of words
+    n_words : rows before those of buckets
+    buckets : int
+    places : shape (buckets,), the row of each bucket behind n_words, -1 for none
+    n_places : rows behind n_words; what ``places`` holds is below, which is not checked
+    skip_unknown : whether an n-gram of words without a row does not count
+    """
+
+    most_rows: int
+    def __init__(
+        self,
+        tokens: Any,
+        ends: Any,
+        row_ends: Any,
+        rows: Any,
+        labels: Any,
+        hashes: Any,
+        word_ngrams: int,
+        n_words: int,
+        buckets: int,
+        places: Any = None,
+        n_places: int = 0,
+        skip_unknown: bool = False,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def line_rows(self, line: int) -> NDArray[np.int32]: ...
+    def number_buckets(self, places: NDArray[np.int32]) -> int: ...
+
+class RowMatrix:
+    """A matrix of numbers (n, dim), or of codes (vectors.QuantisedRows)."""
+
+    def __init__(
+        self,
+        numbers: Any = None,
+        codes: Any = None,
+        centroids: Any = None,
+        part: int = 0,
+        norm_codes: Any = None,
+        norms: Any = None,
+    ) -> None: ...
+
+def embed(lines: TextLines, inputs: RowMatrix, isa: str) -> NDArray[np.float32]: ...
+def predict(
+    lines: TextLines,
+    inputs: RowMatrix,
+    outputs: RowMatrix,
+    n_labels: int,
+    loss: int,
+    k: int,
+    threshold: float,
+    tree: Any,
+    isa: str,
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32]]: ...
+def learn(
+    lines: TextLines,
+    first: int,
+    last: int,
+    inputs: Any,
+    outputs: Any,
+    own_outputs: Any,
+    copied_every: int,
+    n_labels: int,
+    loss: int,
+    negative: int,
+    path_ends: Any,
+    path_nodes: Any,
+    path_labels: Any,
+    pool: Any,
+    alpha: float,
+    tokens_before: float,
+    tokens_in_all: float,
+    seed: int,
+    scratch: Any,
+    isa: str,
+) -> tuple[float, int]: ...

@@ -1,0 +1,60 @@
+"""The loops of the classifier on the instruction set in use (Joulin et al. 2016); ``_classifier`` has them.
+
+A line's hidden vector is the mean of its rows: of words, of n-grams of characters, of n-grams of words.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from wordvec_ca.kernels import isa
+from wordvec_ca.kernels._classifier import LOSSES, RowMatrix, TextLines, TokenTypes, embed, learn, predict
+
+__all__ = ["LOSSES", "RowMatrix", "TextLines", "TokenTypes", "line_means", "load_lesson", "predict_labels"]
+
+
+def line_means(lines: TextLines, inputs: RowMatrix) -> Any:
+    """Return the hidden vector of each line, shape (n_lines, dim), float32."""
+    return embed(lines, inputs, isa())
+
+
+def predict_labels(
+    lines: TextLines,
+    inputs: RowMatrix,
+    outputs: RowMatrix,
+    n_labels: int,
+    loss: int,
+    k: int,
+    threshold: float,
+    tree: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Return the k best labels of each line, their probabilities, and how many there are.
+
+    Parameters
+    ----------
+    lines : TextLines
+    inputs, outputs : RowMatrix
+    n_labels : int
+    loss : int
+        fastText's number: see ``LOSSES``.
+    k : int
+    threshold : float
+        The least probability. As in fastText, what is returned is more by 1e-5.
+    tree : ndarray of shape (2, 2 * n_labels - 1), int32, optional
+        For hs: the left and the right child of each node; the labels come first, the root last.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_lines, k), int32
+    probabilities : ndarray of shape (n_lines, k), float32
+    n_found : ndarray of shape (n_lines,), int32
+        How many of the k there are; -1 for a line without rows.
+    """
+    found: tuple[Any, Any, Any] = predict(lines, inputs, outputs, n_labels, loss, k, threshold, tree, isa())
+    return found
+
+
+def load_lesson() -> Any:
+    """Return ``_classifier.learn`` on the instruction set in use."""
+    return partial(learn, isa=isa())

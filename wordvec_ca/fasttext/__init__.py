@@ -1,0 +1,11 @@
+"""fastText's Python module, maintained: say ``import wordvec_ca.fasttext as fasttext``, change no other line.
+
+Comes in: a ``.bin`` or ``.ftz`` of fastText, or text to train on. Goes out: models with the names, arguments
+and results of fastText's Python module 0.9, and files that fastText reads. Arrays are those of numpy 1 or 2.
+"""
+
+from wordvec_ca.fasttext import FastText
+from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
+from wordvec_ca.fasttext.FastText import load_model, tokenize
+
+__all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize"]

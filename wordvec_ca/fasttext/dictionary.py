@@ -1,0 +1,181 @@
+"""The dictionary of a model: which rows of inputs and which labels the tokens of a line are.
+
+A word has a row of its own and, with ``maxn``, one for each of its n-grams of characters; with ``wordNgrams``
+two words and more in a row have one too (Joulin et al. 2016). N-grams are told apart by a hash modulo
+``bucket``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import TextLines, TokenTypes, word_ngrams
+from wordvec_ca.vectors import FastTextOptions
+
+EOS, BOW, EOW = "</s>", "<", ">"
+END_OF_LINE = EOS.encode()
+
+NO_LABEL, LEFT_OUT = -1, -2
+
+
+class TypeRows(NamedTuple):
+    """What the types of a text are; see ``TextLines`` of the kernels for the arrays."""
+
+    row_ends: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+
+
+class Dictionary:
+    """Words, labels and buckets of n-grams.
+
+    Parameters
+    ----------
+    options : FastTextOptions
+    words : list of bytes
+        Words, then labels.
+    counts : ndarray of shape (n,), int64
+    n_words : int
+    places : ndarray of shape (bucket,), int32, optional
+        The row of each bucket behind those of words, -1 for none; by default the number of the bucket.
+    pruned : bool
+        Whether an n-gram without a row does not count. Otherwise it counts, with a row of zeros.
+    label : bytes
+        How labels begin.
+
+    Raises
+    ------
+    DataError
+        A word stands there twice.
+    """
+
+    def __init__(
+        self,
+        options: FastTextOptions,
+        words: list[bytes],
+        counts: np.ndarray,
+        n_words: int,
+        *,
+        places: np.ndarray | None = None,
+        pruned: bool = False,
+        label: bytes = b"__label__",
+    ) -> None:
+        self.options, self.words, self.counts, self.n_words = options, words, counts, n_words
+        self.places, self.pruned, self.label = places, pruned, label
+        self._n_places = 0 if places is None else 1 + int(places.max(initial=-1))
+        self._numbers = TokenTypes(words)
+        if len(self._numbers) != len(words):
+            raise DataError(f"the dictionary of {len(words)} entries holds a word twice: it is damaged")
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return len(self.words) - self.n_words
+
+    @property
+    def maxn(self) -> int:
+        """Characters of the longest n-gram, 0 for none."""
+        return self.options.maxn if self.options.bucket > 0 else 0
+
+    def number(self, word: bytes) -> int:
+        """Return the place of a word or label in ``words``, or -1."""
+        return max(-1, int(self._numbers.find(word)))
+
+    def buckets_of(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
+        """Return the n-grams of words.
+
+        Returns
+        -------
+        offsets : ndarray of shape (n_words + 1,), int64
+            Which n-grams are those of a word.
+        buckets : ndarray of shape (n_ngrams,), int64
+        text : list of bytes
+            The n-grams.
+        """
+        offsets, buckets, text, places, lengths = self._ngrams(words)
+        return (
+            offsets,
+            buckets,
+            [text[i : i + n] for i, n in zip(places.tolist(), lengths.tolist(), strict=True)],
+        )
+
+    def _ngrams(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, bytes, np.ndarray, np.ndarray]:
+        marked = [b"<%b>" % word if word and word != END_OF_LINE else b"" for word in words]
+        ends = np.cumsum(np.fromiter(map(len, marked), np.int64, count=len(marked)))
+        text, o = b"".join(marked), self.options
+        found: tuple[np.ndarray, ...] = word_ngrams(
+            np.frombuffer(text, np.uint8), ends, max(o.minn, 1), self.maxn, o.bucket
+        )
+        offsets, keys, places, lengths = found
+        return offsets, keys.astype(np.int64), text, places, lengths
+
+    def rows_of_buckets(self, buckets: np.ndarray) -> np.ndarray:
+        """Return the rows of buckets, -1 for those that have none."""
+        places = buckets if self.places is None else self.places[buckets]
+        return np.where(places >= 0, self.n_words + places, -1)
+
+    def type_rows(self, types: TokenTypes) -> TypeRows:
+        """Return what the types of a text are made of."""
+        numbers = types.numbers_in(self._numbers)
+        labels = np.where(numbers >= self.n_words, numbers - self.n_words, NO_LABEL).astype(np.int32)
+        labels[(numbers < 0) & types.begin_with(self.label)] = LEFT_OUT
+        own = (numbers >= 0) & (numbers < self.n_words)
+        row_ends = np.zeros(len(numbers) + 1, np.int64)
+        if self.maxn <= 0:
+            np.cumsum(own, out=row_ends[1:])
+            return TypeRows(row_ends, numbers[own], labels)
+        words = [
+            b"" if label != NO_LABEL else word
+            for word, label in zip(types.words(), labels.tolist(), strict=True)
+        ]
+        offsets, buckets = self._ngrams(words)[:2]
+        rows, sizes = self.rows_of_buckets(buckets), np.diff(offsets)
+        if self.pruned:
+            kept = rows >= 0
+            sizes = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[kept], minlength=len(sizes))
+            rows = rows[kept]
+        np.cumsum(own + sizes, out=row_ends[1:])
+        all_rows = np.empty(row_ends[-1], np.int32)
+        of_ngrams = np.ones(len(all_rows), bool)
+        first = row_ends[:-1][own]
+        all_rows[first], of_ngrams[first] = numbers[own], False
+        all_rows[of_ngrams] = rows
+        return TypeRows(row_ends, all_rows, labels)
+
+    def lines(
+        self, types: TokenTypes, tokens: np.ndarray, ends: np.ndarray, *, given: TypeRows | None = None
+    ) -> TextLines:
+        """Return lines ready for the loops.
+
+        Parameters
+        ----------
+        types : TokenTypes
+        tokens : ndarray of int32
+        ends : ndarray of shape (n_lines,), int64
+        given : TypeRows, optional
+            What the types are made of, if that is known.
+        """
+        made = self.type_rows(types) if given is None else given
+        return TextLines(
+            tokens,
+            ends,
+            made.row_ends,
+            made.rows,
+            made.labels,
+            types.hashes(),
+            max(0, self.options.wordNgrams),
+            self.n_words,
+            max(0, self.options.bucket),
+            self.places,
+            self._n_places,
+            self.pruned,
+        )
+
+    def lines_of(self, texts: list[bytes]) -> TextLines:
+        """Return texts of one line each, ready for the loops."""
+        types = TokenTypes()
+        tokens, ends = types.read_lines(texts)
+        return self.lines(types, tokens, ends)

@@ -1,0 +1,59 @@
+"""fastText's tree of labels for hierarchical softmax.
+
+It is a Huffman tree, but where counts are equal it is not gensim's (``kernels.huffman_paths``): the two lists
+of leaves and of inner nodes, each in the order of its counts, are merged, and a leaf goes first only if its
+count is lower. The order matters, since rows of a file belong to the nodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wordvec_ca.kernels import Paths
+
+
+def label_tree(counts: np.ndarray) -> np.ndarray:
+    """Return the children of each node.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels,), integer
+        In falling order.
+
+    Returns
+    -------
+    ndarray of shape (2, 2 * n_labels - 1), int32
+        The left and the right child of each node, -1 for labels, which come first; the root is the last.
+    """
+    n = len(counts)
+    weights = [*np.asarray(counts).tolist(), *[10**15] * (n - 1)]
+    children = np.full((2, max(0, 2 * n - 1)), -1, np.int32)
+    leaf, inner = n - 1, n
+    for node in range(n, 2 * n - 1):
+        for side in range(2):
+            if leaf >= 0 and weights[leaf] < weights[inner]:
+                lightest, leaf = leaf, leaf - 1
+            else:
+                lightest, inner = inner, inner + 1
+            children[side, node] = lightest
+        weights[node] = weights[children[0, node]] + weights[children[1, node]]
+    return children
+
+
+def label_paths(children: np.ndarray) -> Paths:
+    """Return the inner nodes above each label, and 1 where the path goes on to the right."""
+    n = (children.shape[1] + 1) // 2
+    parents, right = np.full(2 * n, -1), np.zeros(2 * n, np.float32)
+    inner = np.arange(n, 2 * n - 1)
+    for side in range(2):
+        parents[children[side, inner]] = inner
+        right[children[side, inner]] = side
+    nodes, along, ends = [], [], [0]
+    for label in range(n):
+        at = label
+        while parents[at] >= 0:
+            nodes.append(parents[at] - n)
+            along.append(right[at])
+            at = parents[at]
+        ends.append(len(nodes))
+    return Paths(np.array(ends, np.int64), np.array(nodes, np.int32), np.array(along, np.float32))

@@ -1,0 +1,231 @@
+"""A model of fastText in memory: its dictionary, its rows, and what they say of lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.fasttext.dictionary import Dictionary
+from wordvec_ca.fasttext.label_tree import label_tree
+from wordvec_ca.kernels import LOSSES, RowMatrix, TextLines, line_means, predict_labels
+from wordvec_ca.vectors import (
+    FastTextModel,
+    FastTextOptions,
+    QuantisedRows,
+    read_fasttext_model,
+    write_fasttext_model,
+)
+
+SUPERVISED = 3
+MODELS = {"cbow": 1, "skipgram": 2, "supervised": SUPERVISED}
+
+SCORES_AT_ONCE = 4_000_000
+"""Numbers that the labels of a block of lines may take."""
+
+
+class Found(NamedTuple):
+    """The labels of lines: the first ``n_found`` of each row, the best first; -1 for a line without rows."""
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    n_found: np.ndarray
+
+
+class SpreadRows:
+    """Rows of words and of all buckets; only buckets in use are in memory, the others are zero."""
+
+    def __init__(self, rows: np.ndarray, n_words: int, places: np.ndarray) -> None:
+        self._rows, self._n_words, self._places = rows, n_words, places
+        self.shape, self.itemsize = (n_words + len(places), rows.shape[1]), 4
+
+    def __getitem__(self, some: slice) -> np.ndarray:
+        """Return some rows in a row."""
+        start, stop, _ = some.indices(self.shape[0])
+        found = np.zeros((stop - start, self.shape[1]), np.float32)
+        own = self._rows[start : min(stop, self._n_words)]
+        found[: len(own)] = own
+        places = self._places[max(0, start - self._n_words) : max(0, stop - self._n_words)]
+        in_use = places >= 0
+        found[len(own) :][in_use] = self._rows[self._n_words + places[in_use]]
+        return found
+
+
+class Model:
+    """What a file holds, ready for use.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+    inputs, outputs : ndarray of shape (n_rows, dim), float32, or QuantisedRows
+    n_tokens : int
+        Tokens of the text it was trained on.
+    version : int
+        Of the file.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, inputs: Any, outputs: Any, n_tokens: int, version: int = 12
+    ) -> None:
+        self.dictionary, self.inputs, self.outputs = dictionary, inputs, outputs
+        self.n_tokens, self.version = n_tokens, version
+
+    @property
+    def options(self) -> FastTextOptions:
+        """FastText's options as the file holds them."""
+        return self.dictionary.options
+
+    @property
+    def supervised(self) -> bool:
+        """Whether it is a classifier."""
+        return self.options.model == SUPERVISED
+
+    @property
+    def quantised(self) -> bool:
+        """Whether rows are codes."""
+        return isinstance(self.inputs, QuantisedRows)
+
+    @cached_property
+    def rows(self) -> RowMatrix:
+        """The inputs for the loops."""
+        return _for_loops(self.inputs)
+
+    @cached_property
+    def _output_rows(self) -> RowMatrix:
+        return _for_loops(self.outputs)
+
+    @cached_property
+    def tree(self) -> np.ndarray | None:
+        """The tree of labels, for hierarchical softmax."""
+        if self.options.loss != LOSSES["hs"]:
+            return None
+        return label_tree(self.dictionary.counts[self.dictionary.n_words :])
+
+    def predict(self, lines: TextLines, k: int, threshold: float) -> Found:
+        """Return the labels of lines.
+
+        Parameters
+        ----------
+        lines : TextLines
+        k : int
+            How many at most; -1 for all.
+        threshold : float
+            Their least probability.
+
+        Raises
+        ------
+        ValueError
+            The model is no classifier, or k is neither positive nor -1.
+        """
+        if not self.supervised:
+            raise ValueError("Model needs to be supervised for prediction!")
+        if k < 1 and k != -1:
+            raise ValueError(f"k is {k}: it needs to be 1 or higher, or -1 for all labels")
+        n_labels = self.dictionary.n_labels
+        k = n_labels if k == -1 else min(k, n_labels)
+        found = predict_labels(
+            lines, self.rows, self._output_rows, n_labels, self.options.loss, k, threshold, self.tree
+        )
+        return Found(*found)
+
+    def lines_at_once(self, k: int) -> int:
+        """Return how many lines to predict at a time, so that what is found takes bounded memory."""
+        k = self.dictionary.n_labels if k < 0 else k
+        return max(1, SCORES_AT_ONCE // max(1, min(k, self.dictionary.n_labels)))
+
+    def means(self, texts: list[bytes]) -> np.ndarray:
+        """Return the mean of the rows of each text, shape (n_texts, dim), float32."""
+        return np.asarray(line_means(self.dictionary.lines_of(texts), self.rows))
+
+    def word_vectors(self, words: list[bytes]) -> np.ndarray:
+        """Return vectors of words, shape (n_words, dim), float32."""
+        return self.means(words) if self.options.wordNgrams < 2 else self._word_means(words)
+
+    def _word_means(self, words: list[bytes]) -> np.ndarray:
+        """Return vectors of words whose lines would have n-grams of words, with their ends."""
+        return np.concatenate([np.zeros((0, self.options.dim), np.float32), *self._each_word(words)])
+
+    def _each_word(self, words: list[bytes]) -> Iterator[np.ndarray]:
+        for word in words:
+            rows = self.word_rows(word)
+            known = np.asarray(self.inputs[rows[rows >= 0]], np.float32)
+            yield (known.sum(axis=0) / max(1, len(rows)))[None]
+
+    def word_rows(self, word: bytes) -> np.ndarray:
+        """Return the rows of a word: its own, if it has one, and those of its n-grams."""
+        d = self.dictionary
+        number = d.number(word)
+        own = [number] if 0 <= number < d.n_words else []
+        if d.maxn <= 0:
+            return np.array(own, np.int64)
+        rows = d.rows_of_buckets(d.buckets_of([word])[1])
+        return np.append(np.array(own, np.int64), rows[rows >= 0] if d.pruned else rows)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Model:
+        """Read a ``.bin`` or ``.ftz``.
+
+        Raises
+        ------
+        DataError
+            The file is no model of fastText, or is damaged.
+        """
+        found = read_fasttext_model(path, quantised=True)
+        options = found.options
+        if found.version == 11 and options.model == SUPERVISED:
+            options = options._replace(
+                maxn=0
+            )  # these were trained without n-grams, whatever is written there
+        n_labels = len(found.words) - found.n_words
+        if options.loss not in LOSSES.values() or (options.model == SUPERVISED and not n_labels):
+            raise DataError(
+                f"{os.fspath(path)}: a loss of number {options.loss} and {n_labels} labels: it is damaged"
+            )
+        dictionary = Dictionary(
+            options,
+            found.words,
+            found.counts,
+            found.n_words,
+            places=found.places,
+            pruned=found.places is not None,
+        )
+        return cls(dictionary, found.inputs, found.outputs, found.n_tokens, found.version or 12)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a ``.bin`` or ``.ftz`` that fastText reads."""
+        write_fasttext_model(self.stored(), path)
+
+    def stored(self) -> FastTextModel:
+        """Return the content of its file."""
+        d = self.dictionary
+        types = (np.arange(len(d.words)) >= d.n_words).astype(np.int8)
+        return FastTextModel(
+            d.options,
+            d.words,
+            d.counts,
+            types,
+            self.n_tokens,
+            self.all_inputs(),
+            self.outputs,
+            self.version,
+            d.places if d.pruned else None,
+        )
+
+    def all_inputs(self) -> Any:
+        """Return rows of words and of all buckets."""
+        d = self.dictionary
+        if d.places is None or d.pruned:
+            return self.inputs
+        return SpreadRows(self.inputs, d.n_words, d.places)
+
+
+def _for_loops(rows: Any) -> RowMatrix:
+    if isinstance(rows, QuantisedRows):
+        return RowMatrix(
+            None, rows.codes, np.asarray(rows.centroids, np.float32), rows.part, rows.norm_codes, rows.norms
+        )
+    return RowMatrix(np.asarray(rows))
