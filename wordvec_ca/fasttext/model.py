@@ -22,7 +22,7 @@ from wordvec_ca.vectors import (
 )
 
 SUPERVISED = 3
-MODELS = {"cbow": 1, "skipgram": 2, "supervised": SUPERVISED}
+"""fastText's number of classifiers among its models."""
 
 SCORES_AT_ONCE = 4_000_000
 """Numbers that the labels of a block of lines may take."""
