@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca._version import __version__
-from wordvec_ca.corpus import count_corpus, gathered_vocab, least_count
+from wordvec_ca.corpus import count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import TrainConfig
@@ -46,6 +46,7 @@ from wordvec_ca.training.cluster.node import Node, end_of_line
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals, plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
+from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import beyond_measured
 
 CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
@@ -67,18 +68,19 @@ def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n
     mine = [[s.number for s, o in zip(shards, owners, strict=True) if o == i] for i in range(n)]
     counts, merged = nodes[0].reduce_parts(*[node.parts_of(mine[i], 0, 128) for i, node in enumerate(nodes)])
     least, tokens, types = least_count(counts, CONFIG.text_options())
-    vocab = gathered_vocab(nodes[0].frequent(least, merged), tokens, types)
+    n_words, text_of_words = nodes[0].gather(nodes[0].frequent(least, merged))
+    vocab = Words(n_words, tokens, types).read(text_of_words)
     expected, _ = count_corpus(files, CONFIG.text_options())
     assert vocab == expected
     assert (vocab.raw_tokens, vocab.raw_types) == (expected.raw_tokens, expected.raw_types)
 
     for node in nodes:
-        node.take_vocab(vocab)
+        node.take_vocab(Words.of(vocab), text_of_words)
     encoded = [nodes[o].encode(s) for s, o in zip(shards, owners, strict=True)]
     assert sum(found.stats.kept_tokens for found in encoded) == vocab.total_count
     ledger = Ledger(CONFIG.epochs, [found.tokens for found in encoded])
     for node in nodes:
-        node.begin(ledger.total, vocab)
+        node.begin(ledger.total)
     plan, version, words = MergePlan.of(CONFIG, ledger.total, n), 0, 0.0
     while not ledger.finished:
         left = max(1, round(ledger.left(range(len(shards))) / ledger.total * 10))
@@ -111,7 +113,8 @@ def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n
     storage = CheckpointStorage(tmp_path)
     nodes[0].write_checkpoint(storage, "000001.checkpoint", {"version": version, "ledger": ledger.as_dict()})
     fresh = Node(CONFIG, "another")
-    fresh.begin(ledger.total, vocab)
+    fresh.take_vocab(Words.of(vocab), text_of_words)
+    fresh.begin(ledger.total)
     found = storage.newest()
     assert found is not None
     fresh.read_checkpoint(storage, found[0], found[1]["version"])
@@ -156,7 +159,8 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     storage = CheckpointStorage(tmp_path)
     node = Node(CONFIG, "a life")
     vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
-    node.begin(25, vocab)
+    node.take_vocab(Words.of(vocab), text_of(vocab))
+    node.begin(25)
     for version in (1, 2):
         node.write_checkpoint(storage, storage.next_checkpoint(), {"version": version})
     path = tmp_path / "000002.checkpoint"
@@ -473,8 +477,10 @@ def test_what_does_not_fit_is_told() -> None:
 def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
     monkeypatch.setattr(node_module, "free_memory", lambda: 1000)
+    node = Node(CONFIG, "a life")
+    node.take_vocab(Words.of(vocab), text_of(vocab))
     with pytest.raises(UnfitNode, match=r"4 words and their base take .* and 1.0 kB of its memory are free"):
-        Node(CONFIG, "a life").begin(25, vocab)
+        node.begin(25)
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

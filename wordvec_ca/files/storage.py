@@ -39,7 +39,7 @@ class Storage:
         """Return the path or URL of a file in it."""
         return f"{self.place}/{name}"
 
-    def write(self, name: str, content: bytes | Callable[[IO[bytes]], object]) -> None:
+    def write(self, name: str, content: bytes | memoryview | Callable[[IO[bytes]], object]) -> None:
         """Write a file; it appears whole, and on the disk, or not at all.
 
         Parameters

@@ -22,6 +22,7 @@ from wordvec_ca.training.cluster.fitness import Requirements
 from wordvec_ca.training.cluster.members import PATIENCE, Members
 from wordvec_ca.training.cluster.rounds import ask_to_merge, plan_of_nodes
 from wordvec_ca.training.cluster.shards import shards_of
+from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import MergePlan, beyond_measured, most_replicas
 
 WORTH = 0.5
@@ -243,10 +244,11 @@ def plan_on_cluster(
             members, shards_of(files, at_work, config.seed), config.text_options()
         ).run()
         reading = stats.raw_tokens / max(1e-3, time.monotonic() - began) / at_work
-        words = vocab or counted
+        words = counted.words.read(ray.get(counted.text))
         kept = words.total_count
         if vocab is not None:
-            kept = sum(n for w, n in zip(counted.words, counted.counts.tolist(), strict=True) if w in vocab)
+            kept = sum(n for w, n in zip(words.words, words.counts.tolist(), strict=True) if w in vocab)
+            words = vocab
         measured = _measured(members, words, kept + stats.lines)
         threads = max(1, members.living[0].workers) if members.living else workers or 1
         plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
@@ -285,8 +287,9 @@ def plan_on_cluster(
 
 def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, float]:
     """Return the words per second of the slowest node, and the seconds of its work in a merge."""
-    reference = members.ray.put(vocab)
-    told: dict[Any, Any] = {m: m.actor.take_vocab.remote(reference) for m in members.living}
+    text = members.ray.put(text_of(vocab))
+    words = Words.of(vocab)
+    told: dict[Any, Any] = {m: m.actor.take_vocab.remote(words, text) for m in members.living}
     members.results(told)
     found = members.results({m: m.actor.measure.remote(n_tokens) for m in members.living})
     if not found:

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wordvec_ca.corpus import CorpusStats, TextOptions, Vocab, gathered_vocab, least_count
+from wordvec_ca.corpus import CorpusStats, TextOptions, least_count
 from wordvec_ca.errors import DataError
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.cluster.words import SharedWords, Words
 
 BATCH_BYTES = 64 << 20
 """Bytes of counts that a node adds up at a time, about."""
@@ -33,8 +34,10 @@ class Counting:
         self._counted: dict[int, tuple[Member, list[int], CorpusStats]] = {}
         self._at_work: dict[Member, tuple[Shard, Any]] = {}
 
-    def run(self, tick: Callable[[int, int], None] = lambda done, total: None) -> tuple[Vocab, CorpusStats]:
-        """Count; return the vocabulary and what was found in the text.
+    def run(
+        self, tick: Callable[[int, int], None] = lambda done, total: None
+    ) -> tuple[SharedWords, CorpusStats]:
+        """Count; return the words and what was found in the text.
 
         Parameters
         ----------
@@ -48,11 +51,11 @@ class Counting:
         """
         while True:
             self._count_all(tick)
-            vocab = self._reduce()
-            if vocab is not None:
+            words = self._reduce()
+            if words is not None:
                 break
         stats = CorpusStats.total(self._counted[shard.number][2] for shard in self._shards)
-        return vocab, stats
+        return words, stats
 
     def _count_all(self, tick: Callable[[int, int], None]) -> None:
         ray, members = self._members.ray, self._members
@@ -84,7 +87,7 @@ class Counting:
                     if found is not None:
                         self._counted[shard.number] = member, *found
 
-    def _reduce(self) -> Vocab | None:
+    def _reduce(self) -> SharedWords | None:
         """Add the counts up, part by part; None if a node died and its shards must be counted again."""
         having = sorted({member for member, *_ in self._counted.values()}, key=lambda m: m.number)
         shards = {m: [n for n, found in self._counted.items() if found[0] is m] for m in having}
@@ -103,15 +106,17 @@ class Counting:
                 return None
             found += answer
         least, raw_tokens, raw_types = least_count(found, self._options)
-        kept: list[bytes] = []
-        for reducer, parts in merged:
-            answer = self._members.results({reducer: reducer.actor.frequent.remote(least, parts)}).get(
-                reducer
-            )
-            if answer is None:
-                return None
-            kept += answer
-        return gathered_vocab(kept, raw_tokens, raw_types)
+        kept = [reducer.actor.frequent.remote(least, parts) for reducer, parts in merged]
+        gatherer = having[0]
+        number, text = gatherer.actor.gather.options(num_returns=2).remote(*kept)
+        n_words = self._members.results({gatherer: number}).get(gatherer)
+        if n_words is None:
+            return None
+        try:  # kept here, it outlives the node that has gathered it
+            text = self._members.ray.put(self._members.ray.get(text))
+        except self._members.ray.exceptions.RayError:
+            return None
+        return SharedWords(Words(n_words, raw_tokens, raw_types), text)
 
     def _batches(self) -> list[tuple[int, int]]:
         """Return runs of parts (begin, end) of about ``BATCH_BYTES`` over all shards."""

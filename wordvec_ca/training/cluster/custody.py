@@ -10,6 +10,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Encoded
 from wordvec_ca.training.cluster.shards import Shard, assigned
+from wordvec_ca.training.cluster.words import SharedWords
 
 EVEN = 1.25
 """Load of a node, relative to the mean, from which a shard of its goes to another."""
@@ -24,20 +25,24 @@ class Custody:
         The nodes.
     shards : sequence of Shard
         All shards.
-    vocab : reference
-        The vocabulary, in the object store.
+    words : SharedWords
+        The words of the run.
     known : dict of int to Encoded
         What shards were found to hold before: they must not have changed.
     """
 
     def __init__(
-        self, members: Members, shards: Sequence[Shard], vocab: Any, known: dict[int, Encoded] | None = None
+        self,
+        members: Members,
+        shards: Sequence[Shard],
+        words: SharedWords,
+        known: dict[int, Encoded] | None = None,
     ) -> None:
-        self._members, self._shards, self.vocab = members, list(shards), vocab
+        self._members, self._shards, self._words = members, list(shards), words
         self.known = dict(known or {})
         self.owners: dict[int, Member] = {}
         self._moving: dict[int, tuple[Member, Any]] = {}
-        self._told: set[Member] = set()
+        self._told: dict[Member, Any] = {}
 
     def of(self, member: Member) -> list[int]:
         """Return the shards that a member has."""
@@ -96,10 +101,14 @@ class Custody:
                 return
 
     def _move(self, shard: Shard, to: Member) -> None:
-        if to not in self._told:
-            to.actor.take_vocab.remote(self.vocab)
-            self._told.add(to)
+        self.tell(to)
         self._moving[shard.number] = to, to.actor.encode.remote(shard)
+
+    def tell(self, member: Member) -> Any:
+        """Give a node the words, once; return the reference to its having taken them."""
+        if member not in self._told:
+            self._told[member] = member.actor.take_vocab.remote(self._words.words, self._words.text)
+        return self._told[member]
 
     def collect(self, *, wait: bool = False) -> None:
         """Take up shards that have been encoded; if ``wait``, until one more has been, or its node died.

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
@@ -31,6 +33,7 @@ from wordvec_ca.training.cluster.progress import NodeHistory, Speedometer, progr
 from wordvec_ca.training.cluster.record import cluster_record
 from wordvec_ca.training.cluster.request import REQUEST_FILE, ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals
+from wordvec_ca.training.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.merge_plan import beyond_measured
 from wordvec_ca.vectors import MODEL_FILES
@@ -49,13 +52,15 @@ class FinishedRun:
         The model directory.
     record : dict
         What ``config.json`` says of the run.
-    vocab : Vocab
-        The words.
     """
 
     directory: str
     record: dict[str, Any]
-    vocab: Vocab
+
+    @property
+    def vocab(self) -> Vocab:
+        """The words, read from the model directory."""
+        return Vocab.load(Path(self.directory) / "vocab.tsv")
 
     def load(self) -> EmbeddingModel:
         """Load the model; it must fit into the memory of this machine."""
@@ -149,7 +154,7 @@ class Driver:
             former = self.storage.newest() if resumed else None
             if former is not None:
                 self._take_up(former[1], resumed=True)
-            self.vocab, counted = self._words(vocab, resumed)
+            self.words, counted = self._words(vocab, resumed)
             known = {} if former is None else _known(former[1])
             self._prepare(known)  # which may take hours, and leaves nothing to save: Ctrl-C ends it at once
             with ended_by_signals(self):
@@ -165,44 +170,41 @@ class Driver:
             return texts
         return replace(texts, place=self.storage.path(REQUEST_FILE), content=self.storage.read(REQUEST_FILE))
 
-    def _words(self, vocab: Vocab | None, resumed: bool) -> tuple[Vocab, CorpusStats | None]:
-        """Return the vocabulary: given, counted before, or counted now."""
-        began = time.monotonic()
+    def _words(self, vocab: Vocab | None, resumed: bool) -> tuple[SharedWords, CorpusStats | None]:
+        """Return the words: given, counted before, or counted now."""
+        began, ray = time.monotonic(), self.members.ray
         note = self.storage.read("counted.json") if resumed else None
         if note is not None and (lines := self.storage.read("vocab.tsv")) is not None:
             try:
                 found = json.loads(note)
-                path = Path(self.request.output + ".words")
-                path.write_bytes(lines)
-                try:
-                    words = Vocab.load(path)
-                finally:
-                    path.unlink()
-                words.raw_tokens, words.raw_types = found["raw"]
-                return words, None if found["stats"] is None else CorpusStats(**found["stats"])
+                words = Words(found["n_words"], *found["raw"])
+                counted = None if found["stats"] is None else CorpusStats(**found["stats"])
+                return SharedWords(words, ray.put(np.frombuffer(lines, np.uint8))), counted
             except (KeyError, TypeError, ValueError) as error:
                 raise DataError(f"counted.json in {self.storage.place!r} cannot be used: {error}") from error
         counted = None
         if vocab is None:
             self.phase = "counting"
-            vocab, counted = Counting(self.members, self.request.shards, self.config.text_options()).run()
+            shared, counted = Counting(self.members, self.request.shards, self.config.text_options()).run()
+        else:
+            shared = SharedWords(Words.of(vocab), ray.put(text_of(vocab)))
         self.totals.took("counting", began)
-        self.storage.write("vocab.tsv", b"".join(vocab.lines()))
-        record = {"raw": [vocab.raw_tokens, vocab.raw_types]}
+        self.storage.write("vocab.tsv", memoryview(ray.get(shared.text)))
+        words = shared.words
+        record = {"n_words": words.n_words, "raw": [words.raw_tokens, words.raw_types]}
         stats = None if counted is None else counted.as_dict()
         self.storage.write("counted.json", json.dumps({**record, "stats": stats}).encode())
-        return vocab, counted
+        return shared, counted
 
     def _prepare(self, known: dict[int, Encoded]) -> None:
         """Encode all shards on the nodes."""
         self.phase = "encoding"
         began = time.monotonic()
-        reference = self.members.ray.put(self.vocab)
-        self.custody = Custody(self.members, self.request.shards, reference, known)
+        self.custody = Custody(self.members, self.request.shards, self.words, known)
         self.custody.wait_for_all()
         self.totals.took("encoding", began)
         if not sum(found.tokens for found in self.custody.known.values()):
-            raise DataError(f"none of the {len(self.vocab):,} words of the vocabulary occurs in the corpus")
+            raise DataError(f"none of the {self.words.words.n_words:,} words occurs in the corpus")
 
     # ---- training ------------------------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class Driver:
             self.config,
             self.request.merging,
             self.totals,
-            len(self.vocab),
+            self.words.words.n_words,
         )
         self.rounds.storage = self.storage
         self.rounds.restore, self.rounds.reject = self._restore, self._reject
@@ -403,7 +405,7 @@ class Driver:
         record = cluster_record(
             request,
             self.rounds,
-            self.vocab,
+            self.words.words,
             started=self.started,
             seconds=self.seconds,
             sessions=self.sessions,
@@ -427,7 +429,7 @@ class Driver:
         self.totals.took("saving", began)
         if not interrupted:
             request.clear()
-        return FinishedRun(request.output, record, self.vocab)
+        return FinishedRun(request.output, record)
 
     def _with_parameters(self) -> Member:
         while True:

@@ -359,8 +359,10 @@ class Members:
         waiting, answers = dict(calls), {}
         try:
             while waiting:
-                ready, _ = self.ray.wait(list(waiting.values()), num_returns=1, timeout=0.2)
-                for member in [m for m, ref in waiting.items() if ref in ready]:
+                refs = list(waiting.values())  # all that are ready at a time: with many nodes each look costs
+                ready, _ = self.ray.wait(refs, num_returns=len(refs), timeout=0.2)
+                arrived = set(ready)
+                for member in [m for m, ref in waiting.items() if ref in arrived]:
                     found = self._answer(member, waiting.pop(member))
                     if found is not None:
                         answers[member] = found[0]
@@ -413,9 +415,10 @@ class Members:
 
     def ask(self, *, now: bool = False) -> None:
         """Ask the living how far they are, once a second, and bury those who have not answered for long."""
+        asked = [ref for ref, _ in self._asked.values()]
+        answered = set(self.ray.wait(asked, num_returns=len(asked), timeout=0)[0]) if asked else set()
         for member, (ref, since) in list(self._asked.items()):
-            ready, _ = self.ray.wait([ref], timeout=0)
-            if ready:
+            if ref in answered:
                 del self._asked[member]
                 found = self._answer(member, ref)
                 if found is not None:

@@ -25,6 +25,7 @@ from wordvec_ca.corpus import (
     Vocab,
     count_in_parts,
     encode_corpus,
+    gathered_vocab,
     merge_types,
     types_by_count,
 )
@@ -44,6 +45,7 @@ from wordvec_ca.training.cluster.fitness import (
 )
 from wordvec_ca.training.cluster.ledger import Segment
 from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.cluster.words import Text, Words, text_of
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
 from wordvec_ca.training.estimate import measured_speed
@@ -196,11 +198,16 @@ class Node:
         """Return the types of merged parts that occur so often."""
         return [merge_types([records], least) for records in parts]
 
+    def gather(self, *parts: list[bytes]) -> tuple[int, Text]:
+        """Return how many words there are in all parts, and the words as text."""
+        vocab = gathered_vocab((records for some in parts for records in some), 0, 0)
+        return len(vocab), text_of(vocab)
+
     # ---- encoding ------------------------------------------------------------------------------------------
 
-    def take_vocab(self, vocab: Vocab) -> None:
+    def take_vocab(self, words: Words, text: Text) -> None:
         """Take the words of the run; counts of shards are not needed any more."""
-        self._vocab = vocab
+        self._vocab = words.read(text)
         for file, _ in self._counts.values():
             file.close()
         self._counts.clear()
@@ -246,23 +253,23 @@ class Node:
 
     # ---- training ------------------------------------------------------------------------------------------
 
-    def begin(self, n_tokens: int, vocab: Vocab) -> dict[str, Any]:
+    def begin(self, n_tokens: int, told: None = None) -> dict[str, Any]:
         """Make the parameters as every node does, version 0; return how the training loop is set.
 
         Parameters
         ----------
         n_tokens : int
             Tokens of an epoch, of all nodes together.
-        vocab : Vocab
-            The words.
+        told : None
+            What `take_vocab` has returned: it must be done before.
 
         Raises
         ------
         UnfitNode
             They and their base do not fit into this machine's memory.
         """
-        self._check_room(len(vocab))
-        model = EmbeddingModel(self.config, vocab)
+        self._check_room(len(self._vocab))
+        model = EmbeddingModel(self.config, self._vocab)
         model.initialise()
         self.replica = Replica(model, n_tokens, threads=self.config.workers)
         self.replica.mark()
@@ -400,7 +407,7 @@ class Node:
         """
         self._check_room(len(self._vocab))
         speed = measured_speed(self.config, self._vocab, n_tokens)
-        self.begin(n_tokens, self._vocab)
+        self.begin(n_tokens)
         plan = MergePlan.of(self.config, n_tokens, 2)
         for _ in range(2):  # the first is slow: its memory is new
             began = time.monotonic()

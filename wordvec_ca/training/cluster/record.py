@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import CorpusStats, Vocab
+from wordvec_ca.corpus import CorpusStats
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds
+from wordvec_ca.training.cluster.words import Words
 
 
 def cluster_record(
     request: ClusterRequest,
     rounds: Rounds,
-    vocab: Vocab,
+    vocabulary: Words,
     *,
     started: float,
     seconds: float,
@@ -36,8 +37,8 @@ def cluster_record(
         What was asked for.
     rounds : Rounds
         What was done.
-    vocab : Vocab
-        The words.
+    vocabulary : Words
+        How many there are.
     started, seconds : float
         When the run began (seconds since 1970), and how long it trained.
     sessions : int
@@ -50,7 +51,7 @@ def cluster_record(
     found = [rounds.custody.known[shard.number] for shard in request.shards]
     stats = replace(
         CorpusStats.total(each.stats for each in found),
-        raw_types=vocab.raw_types,
+        raw_types=vocabulary.raw_types,
         files=len(request.files),
     )
     fingerprint = hashlib.blake2b("".join(each.fingerprint for each in found).encode(), digest_size=16)

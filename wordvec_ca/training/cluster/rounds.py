@@ -211,7 +211,7 @@ class Rounds:
         living = self.members.living
         for member in living:
             if member not in self._begun:
-                self._begun[member] = member.actor.begin.remote(self.ledger.total, self.custody.vocab)
+                self._begun[member] = member.actor.begin.remote(self.ledger.total, self.custody.tell(member))
         fresh = [m for m in living if m.version < 0]
         if fresh:
             ready, _ = self.members.ray.wait(

@@ -249,7 +249,7 @@ def _finished(request: ClusterRequest) -> FinishedRun | None:
     record = _saved(request)
     if record is None or record.get("interrupted", True):
         return None
-    return FinishedRun(request.output, record, Vocab.load(os.path.join(request.output, "vocab.tsv")))
+    return FinishedRun(request.output, record)
 
 
 def _leave(request: ClusterRequest) -> None:

@@ -1,0 +1,69 @@
+"""The words of a run as the driver hands them on: text in the object store, and their number.
+
+Ten million words take 150 MB as text and ten times as much as Python's strings. So nodes gather and read
+them; the driver passes the text on, and writes it beside the checkpoints for when the run is resumed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.corpus import Vocab
+
+Text = NDArray[np.uint8]
+"""Lines of ``word TAB count`` as in ``vocab.tsv``: an array, which nodes of one machine share."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The vocabulary of a run, without its words.
+
+    Attributes
+    ----------
+    n_words : int
+    raw_tokens, raw_types : int
+        Of the text before rare words were dropped.
+    """
+
+    n_words: int
+    raw_tokens: int
+    raw_types: int
+
+    @classmethod
+    def of(cls, vocab: Vocab) -> Words:
+        """Return what the driver keeps of a vocabulary."""
+        return cls(len(vocab), vocab.raw_tokens, vocab.raw_types)
+
+    def read(self, text: Text) -> Vocab:
+        """Return the vocabulary whose text this is.
+
+        Raises
+        ------
+        DataError
+            It is damaged.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "vocab.tsv"
+            path.write_bytes(text.data)
+            vocab = Vocab.load(path)
+        vocab.raw_tokens, vocab.raw_types = self.raw_tokens, self.raw_types
+        return vocab
+
+
+@dataclass(frozen=True)
+class SharedWords:
+    """Words, and the reference to their text in the object store."""
+
+    words: Words
+    text: Any
+
+
+def text_of(vocab: Vocab) -> Text:
+    """Return a vocabulary as text."""
+    return np.frombuffer(b"".join(vocab.lines()), np.uint8)
