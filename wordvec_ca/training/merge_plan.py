@@ -69,7 +69,7 @@ class MergePlan:
             **(given or {}),
         }
         if values["rate"] is None:
-            values["rate"] = usual_rate(n_tokens / values["merges_per_epoch"] / replicas)
+            values["rate"] = usual_rate(config, replicas, n_tokens / values["merges_per_epoch"] / replicas)
         return cls(replicas, **values)
 
     def next_merge(self, position: int, n_tokens: int) -> int:
@@ -110,18 +110,23 @@ SHORT = 5_000
 """Tokens between merges, of one replica, up to which it bears twice the rate."""
 
 
-def usual_rate(tokens: float) -> float:
+def usual_rate(config: TrainConfig, replicas: int, tokens: float) -> float:
     """Return by what replicas multiply the learning rate, as measured (docs/measurements/replicas.md).
 
-    A mean of several replicas settles as at a lower rate. A replica that is alone for long bears less more:
-    with twice the rate it does not settle between two merges.
+    A mean of several replicas settles as at a lower rate, the more of them the lower. A replica that is alone
+    for long bears less more: with twice the rate it does not settle between two merges, and with a tree not
+    even with one and a half times.
 
     Parameters
     ----------
+    config : TrainConfig
+    replicas : int
     tokens : float
         Tokens that a replica trains between two merges.
     """
-    return 2.0 if tokens <= SHORT else 1.5
+    if tokens <= SHORT or (replicas > 8 and not (config.spec.attends or config.hs)):
+        return 2.0
+    return 1.0 if config.hs else 1.5
 
 
 def usual_merges(config: TrainConfig, replicas: int) -> int:

@@ -23,6 +23,14 @@ from wordvec_ca.models import EmbeddingModel
 RULES = ("saturating", "mean", "sum")
 """The rule above, and two to compare it with."""
 
+NODE_TOUCH = 0.1
+"""What a touch of a node of the tree counts. The words below a node pull it to both sides, and the root is in
+every step: it closes in by a smaller share with each (docs/measurements/replicas.md)."""
+
+NGRAM_TOUCH = 2.5
+"""What a word's touch counts for the rows of its n-grams, beside their shares of it. They move together, and
+the word by all of them: each settles when the word does."""
+
 Touches = dict[str, NDArray[np.float64]]
 
 
@@ -39,7 +47,8 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     Returns
     -------
     dict of str to ndarray of shape (n_rows,), float64
-        For each array of ``model.learnt``. A touch that makes but a share of a step counts as that share.
+        For each array of ``model.learnt``. A touch that makes but a share of a step counts as that share, one
+        of a node of the tree as `NODE_TOUCH`, one of a row of n-grams as `NGRAM_TOUCH` of its share.
     """
     config, counts = model.config, model.vocab.counts.astype(np.float64)
     kept = counts / max(1.0, counts.sum())
@@ -60,7 +69,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     if model.subwords is not None:
         subwords = model.subwords
         moved = np.repeat(inputs, np.diff(subwords.offsets)) * subwords.weights
-        inputs = np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
+        inputs = NGRAM_TOUCH * np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
     touches = {
         "inputs": inputs,
         "outputs": outputs,
@@ -69,7 +78,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     }
     if model.paths is not None:  # a node with each word below it
         predictions = (contexts if config.spec.pairwise else 1.0) * kept
-        of_paths = np.repeat(predictions, np.diff(model.paths.ends))
+        of_paths = np.repeat(NODE_TOUCH * predictions, np.diff(model.paths.ends))
         touches["nodes"] = np.bincount(model.paths.nodes, weights=of_paths, minlength=len(counts))
     n_rows = {name: len(array) for name, array in model.learnt.items()}
     return {name: np.resize(values, n_rows[name]) for name, values in touches.items()}
