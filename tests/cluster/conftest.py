@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,58 +12,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-SERVER = """
-import sys
-from moto.s3.models import s3_backends
-from moto.server import main
-
-s3_backends["123456789012"]["aws"].create_bucket("bucket", "us-east-1")
-main()
-"""
+from faulty_s3 import FaultyS3
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[str | None]:
-    """An S3 server for tests and nodes alike; None without moto and s3fs."""
-    try:
-        import moto  # noqa: F401
-        import s3fs  # noqa: F401
-    except ImportError:
-        yield None
-        return
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = int(found.getsockname()[1])
-    variables = {
-        "AWS_ACCESS_KEY_ID": "x",
-        "AWS_SECRET_ACCESS_KEY": "x",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-    }
-    former = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        yield "s3://bucket"
-    finally:
-        process.kill()
-        process.wait()
-        for name, value in former.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def faulty_s3() -> Iterator[FaultyS3]:
+    """An S3 server for tests and nodes alike, with a bucket named ``bucket``."""
+    pytest.importorskip("moto")
+    pytest.importorskip("s3fs")
+    with FaultyS3() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3(request: pytest.FixtureRequest) -> str | None:
+    """The URL of the bucket; None without moto and s3fs."""
+    if not all(importlib.util.find_spec(name) for name in ("moto", "s3fs")):
+        return None
+    request.getfixturevalue("faulty_s3")
+    return "s3://bucket"
 
 
 @dataclass

@@ -40,9 +40,9 @@ from wordvec_ca.training.cluster.checkpoints import CheckpointStorage, write_che
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
 from wordvec_ca.training.cluster.lease import Lease
-from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.cluster.ledger import Ledger, Segment, end_of_line
 from wordvec_ca.training.cluster.members import Member, Members
-from wordvec_ca.training.cluster.node import Node, end_of_line
+from wordvec_ca.training.cluster.node import Node
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals, plan_of_nodes
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
@@ -460,7 +460,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
 
 
 def test_what_does_not_fit_is_told() -> None:
-    required = Requirements(("text",), "shared/cluster.json", b"{}")
+    required = Requirements(("text",), "/shared/cluster.json", b"{}")
     fits = {"version": __version__, "clock": 1005.0, "disk": None, "text": None, "storage": b"{}"}
     assert misfit(fits, required, 1000.0, 1010.0) is None
     for wrong, reason in (
@@ -469,7 +469,7 @@ def test_what_does_not_fit_is_told() -> None:
         ({"clock": 4610.0}, "its clock is 3600 s off"),
         ({"clock": 100.0}, "its clock is 900 s off"),
         ({"text": "there is no file 'text'"}, "it does not see the text: there is no file"),
-        ({"storage": None}, "does not see 'shared/cluster.json'"),
+        ({"storage": None}, "does not see '/shared/cluster.json'"),
     ):
         assert reason in str(misfit({**fits, **wrong}, required, 1000.0, 1010.0))
 

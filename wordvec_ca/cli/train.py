@@ -104,7 +104,7 @@ def _check_tokenizer(tokenizer: str) -> None:
         trusted_tokenizer(tokenizer, None, "the run of these settings")
 
 
-GOES_WITH = {"nodes": "cluster", "checkpoint_dir": "cluster"}
+GOES_WITH = {"nodes": "cluster", "checkpoint_dir": "cluster", "storage_patience": "cluster"}
 """Options that mean nothing without another."""
 
 
@@ -216,6 +216,7 @@ def _train_on_cluster(corpus: tuple[str, ...], config: Any, options: dict[str, A
             cache_dir=options["cache_dir"],
             checkpoint_every=options["checkpoint_every"],
             checkpoint_dir=options["checkpoint_dir"],
+            storage_patience=options["storage_patience"],
             command=shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]]),
             settings=settings,
         )
@@ -283,7 +284,7 @@ def _resume(corpus: tuple[str, ...], options: dict[str, Any]) -> None:
     typed = typed_options()
     given = {name: value for name, value in options.items() if name in typed}
     output = options["resume"].rstrip("/").removesuffix(".run")
-    for name in ("cluster", "nodes", "checkpoint_dir"):
+    for name in ("cluster", "nodes", "checkpoint_dir", "storage_patience"):
         if name in typed:
             raise click.UsageError(
                 f"{_flag(name)} is for runs on a cluster, and {options['resume']!r} has none to "

@@ -329,6 +329,14 @@ CLUSTER = [
         metavar="DIR|URL",
         help="--cluster: where checkpoints go, for all nodes to see.  [default: OUTPUT.run]",
     ),
+    click.option(
+        "--storage-patience",
+        metavar="TIME",
+        default="30m",
+        show_default=True,
+        help="--cluster: for how long the text and the checkpoints may be out of reach (90s, 30m, 2h) before "
+        "the run ends; meanwhile it trains on what the nodes hold.",
+    ),
 ]
 
 PROGRESS = [

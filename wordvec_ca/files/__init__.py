@@ -20,7 +20,7 @@ from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
 from wordvec_ca.files.notebook_table import html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
-from wordvec_ca.files.remote import absolute_name, file_system, is_url, patiently
+from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
 from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
@@ -46,6 +46,7 @@ __all__ = [
     "is_url",
     "json_text",
     "map_npy",
+    "may_pass",
     "nearest_existing",
     "nearest_name",
     "open_by_content",
@@ -56,6 +57,7 @@ __all__ = [
     "replacing",
     "save_json",
     "save_npy",
+    "seconds_away",
     "signature_of",
     "sync",
     "terminal_text",

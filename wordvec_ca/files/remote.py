@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,12 @@ _OF_CONNECTIONS = (
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds before the second attempt; each pause is twice as long as the one before, up to the longest."""
+
+TELL_EVERY = 30.0
+"""Seconds between two warnings of a server that does not answer."""
+
+_failing: dict[int, float] = {}
+"""Since when the attempts of a thread have failed."""
 
 T = TypeVar("T")
 
@@ -80,20 +87,39 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
     place : str
         What does not answer, for the warning.
     patience : float
-        Seconds after which the error is raised; with 0 there is one attempt.
+        Seconds from the first failure on after which the error is raised; with 0 there is one attempt.
     """
-    limit = time.monotonic() + patience
-    pause = FIRST_PAUSE
-    while True:
-        try:
-            return action()
-        except Exception as error:  # each file system has errors of its own
-            if not may_pass(error) or time.monotonic() + pause > limit:
-                raise
-            if pause == FIRST_PAUSE:
-                warnings.warn(f"{place!r} does not answer ({error}); it is tried again", stacklevel=3)
-        time.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
+    pause, me = FIRST_PAUSE, threading.get_ident()
+    first = told = 0.0
+    outermost = me not in _failing
+    try:
+        while True:
+            try:
+                return action()
+            except Exception as error:  # each file system has errors of its own
+                now = time.monotonic()
+                first = first or now
+                if not may_pass(error) or now + pause > first + patience:
+                    raise
+                if outermost:
+                    _failing[me] = first
+                if now - told > TELL_EVERY:
+                    lasts = f" for {now - first:.0f} s" if told else ""
+                    warnings.warn(
+                        f"{place!r} does not answer{lasts} ({error}); it is tried again", stacklevel=3
+                    )
+                    told = now
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+    finally:
+        if outermost:
+            _failing.pop(me, None)
+
+
+def seconds_away() -> float:
+    """Return for how long a server has not answered that some thread of this process tries again."""
+    now = time.monotonic()
+    return max((now - since for since in list(_failing.values())), default=0.0)
 
 
 def may_pass(error: BaseException | None) -> bool:

@@ -12,7 +12,7 @@ from wordvec_ca.text.markup_library import markup_version
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
 from wordvec_ca.text.records import field_names, object_texts
-from wordvec_ca.text.remote import url_identity
+from wordvec_ca.text.remote import be_patient, url_identity
 from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
 from wordvec_ca.text.segmenting_processes import SegmentingProcesses
@@ -24,6 +24,7 @@ __all__ = [
     "TOKENIZERS",
     "SegmentingProcesses",
     "TextFiles",
+    "be_patient",
     "check_encoding",
     "check_tokenizer",
     "cut_into_blocks",

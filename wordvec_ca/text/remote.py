@@ -16,7 +16,16 @@ _BLOCK = 4 << 20
 PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
 """Seconds for which a server that does not answer is tried again."""
 
-_FIRST_PATIENCE = 5.0
+
+def be_patient(seconds: float) -> None:
+    """Let servers that do not answer be tried again for so long by this process, at the first request too."""
+    global PATIENCE, FIRST_PATIENCE
+    PATIENCE = FIRST_PATIENCE = seconds
+
+
+FIRST_PATIENCE = 5.0
+"""The same for the first request: perhaps the name of the server is wrong."""
+
 _MARKS = (
     "etag",
     "md5hash",
@@ -51,7 +60,7 @@ def expand_url(url: str) -> list[str]:
         system.info(path)
         return [path]
 
-    found = _patiently(look, url, _FIRST_PATIENCE)  # perhaps the name of the server is wrong
+    found = _patiently(look, url, FIRST_PATIENCE)
     if not found:
         raise DataError(f"there is no file {url!r}; check the URL, and a pattern's * and [")
     if found == [path]:
@@ -140,7 +149,10 @@ class RemoteFile(io.RawIOBase):
             if self._stream is None:
                 self._again()
             try:
-                return self._stream.read(size)
+                data = self._stream.read(size)
+                if not data and size and self._place < (self._identity["size"] or 0):
+                    raise EOFError(f"it ended after {self._place:,} of {self._identity['size']:,} bytes")
+                return data
             except DataError:
                 raise
             except Exception:

@@ -6,6 +6,7 @@ tell a whole file from a damaged one. Beside it lie ``cluster.json``, what was a
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
@@ -90,10 +91,57 @@ class CheckpointStorage(Storage):
         self.remove_folder()
 
 
+class Counted(io.RawIOBase):
+    """A stream to write to that tells of each piece.
+
+    Parameters
+    ----------
+    file : binary file
+    written : callable
+        Is told of the bytes.
+    """
+
+    def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:
+        super().__init__()
+        self._file, self._written = file, written
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        for start in range(0, len(view := memoryview(data).cast("B")), BLOCK_BYTES):
+            part = view[start : start + BLOCK_BYTES]
+            self._file.write(part)
+            self._written(len(part))
+        return len(view)
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return self._file.tell()
+
+    def flush(self) -> None:
+        """Do nothing: whoever opened the file closes it."""
+
+
 def write_checkpoint(
-    storage: Storage, name: str, state: Mapping[str, Any], parameters: Mapping[str, np.ndarray]
+    storage: Storage,
+    name: str,
+    state: Mapping[str, Any],
+    parameters: Mapping[str, np.ndarray],
+    written: Callable[[int], None] = lambda n_bytes: None,
 ) -> int:
     """Write a checkpoint; it appears whole or not at all; return the bytes of its parameters.
+
+    Parameters
+    ----------
+    storage, name
+        Where to.
+    state : mapping
+    parameters : mapping of str to ndarray of float32
+    written : callable
+        Is told of bytes when they are written, and at the end of 0; what it raises ends the writing.
 
     Raises
     ------
@@ -103,11 +151,12 @@ def write_checkpoint(
     record = {"format": CHECKPOINT_FORMAT, **state}
 
     def put(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(Counted(file, written), "w", zipfile.ZIP_STORED) as archive:
             archive.writestr("state.json", json.dumps(record, indent=1))
             for name, array in parameters.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     write_npy(member, array)
+        written(0)
 
     try:
         storage.write(name, put)

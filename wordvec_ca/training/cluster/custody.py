@@ -8,8 +8,7 @@ from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.training.cluster.members import Member, Members
-from wordvec_ca.training.cluster.node import Encoded
-from wordvec_ca.training.cluster.shards import Shard, assigned
+from wordvec_ca.training.cluster.shards import Encoded, Shard, assigned
 from wordvec_ca.training.cluster.words import SharedWords
 
 EVEN = 1.25
@@ -111,7 +110,7 @@ class Custody:
         return self._told[member]
 
     def collect(self, *, wait: bool = False) -> None:
-        """Take up shards that have been encoded; if ``wait``, until one more has been, or its node died.
+        """Take up shards that have been encoded, having waited for half a second if ``wait``.
 
         Raises
         ------
@@ -123,9 +122,10 @@ class Custody:
         if not refs:
             time.sleep(0.1 if wait else 0.0)  # a new node is still starting
             return
-        ready, _ = ray.wait(refs, num_returns=1 if wait else len(refs), timeout=0.5 if wait else 0)
+        ready, _ = ray.wait(refs, num_returns=len(refs), timeout=0.5 if wait else 0)
+        arrived = set(ready)
         for number, (member, ref) in list(self._moving.items()):
-            if ref not in ready:
+            if ref not in arrived:
                 continue
             del self._moving[number]
             found = self._members.results({member: ref}).get(member)

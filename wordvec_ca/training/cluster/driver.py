@@ -20,19 +20,20 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Point
 from wordvec_ca.training.checkpoint import parse_interval
+from wordvec_ca.training.cluster.checkpointing import Checkpointing
 from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.fitness import Requirements
-from wordvec_ca.training.cluster.lease import Lease
+from wordvec_ca.training.cluster.lease import Lease, LeaseLost
 from wordvec_ca.training.cluster.ledger import Ledger
 from wordvec_ca.training.cluster.members import Member, Members
-from wordvec_ca.training.cluster.node import Encoded
 from wordvec_ca.training.cluster.progress import NodeHistory, Speedometer, progress_record
 from wordvec_ca.training.cluster.record import cluster_record
 from wordvec_ca.training.cluster.request import REQUEST_FILE, ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds, Totals
+from wordvec_ca.training.cluster.shards import Encoded
 from wordvec_ca.training.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.merge_plan import beyond_measured
@@ -90,7 +91,7 @@ class Driver:
         notice: Callable[[str], None] | None = None,
     ) -> None:
         self.request, self.config, self.lease = request, request.config, lease
-        self.storage = CheckpointStorage(request.storage)
+        self.storage = CheckpointStorage(request.storage, request.storage_patience)
         self.notice = notice or (lambda text: warnings.warn(text, stacklevel=4))
         self.speedometer = Speedometer(callbacks, self.notice)
         self.interval = parse_interval(request.checkpoint_every)
@@ -104,10 +105,7 @@ class Driver:
         self.seconds_before = 0.0
         self._valid_at: Member | None = None
         self._valid_fingerprint: str | None = None
-        self._writing: tuple[Member, Any, str, int] | None = None
         self._unusable: dict[str, str] = {}
-        self._last_checkpoint = time.monotonic()
-        self._last_position = 0
         self._begun = time.monotonic()
         self.phase = "starting"
 
@@ -146,9 +144,18 @@ class Driver:
                 notice=self.notice,
                 patience=request.patience,
                 required=self._required(),
+                storage_patience=request.storage_patience,
             )
             stack.callback(self.members.dismiss, request.run)
-            self.members.on_status = lambda: self.speedometer.nodes(self.members.living)
+            self.checkpointing = Checkpointing(
+                self.storage,
+                self.interval,
+                self.lease,
+                self.members,
+                request.storage_patience,
+                self._state,
+            )
+            self.members.on_status = self._on_status
             self.phase = "starting"
             self.members.assemble()
             former = self.storage.newest() if resumed else None
@@ -224,36 +231,33 @@ class Driver:
         )
         self.rounds.storage = self.storage
         self.rounds.restore, self.rounds.reject = self._restore, self._reject
+        self.rounds.before_merge = self.checkpointing.settle
         if former is not None:
             self.rounds.version = int(former["version"])
             ledger.__dict__.update(Ledger.from_dict(former["ledger"]).__dict__)
         self.phase = "training"
-        self._begun = self._last_checkpoint = time.monotonic()
-        self._last_position = ledger.position
-        self.members.on_status = self._on_status
+        self._begun = time.monotonic()
+        self.checkpointing.begin(ledger.position)
         while not ledger.finished and not self._stopping():
             ready = self.rounds.ready()
             before = dict(self.totals.tallies)
-            self._finish_checkpoint()
+            self.checkpointing.step(ledger.position, self.rounds.version)
             self.lease.check()
             self.rounds.round(ready, self._stopping)
             if ledger.epoch_ended:
                 self._end_epoch(before)
             else:
                 self._record(before, ledger.epoch)
-            if self.interval is not None and self._is_due():
-                self._begin_checkpoint()
         self.phase = "saving"
-        if self.interval is not None:
-            self._begin_checkpoint()
-            self._finish_checkpoint()
+        self.checkpointing.finish(self.rounds.version)
+        self.totals.seconds["checkpoints"] = self.checkpointing.seconds
 
     def _stopping(self) -> bool:
         return self.interrupted or self.speedometer.stopped
 
     def _on_status(self) -> None:
         """Tell between two merges how far the nodes are."""
-        self.speedometer.nodes(self.members.living)
+        self.speedometer.nodes(self.members.living, self.checkpointing.away())
 
     def _end_epoch(self, before: dict[str, float]) -> None:
         epoch = self.ledger.epoch
@@ -307,40 +311,6 @@ class Driver:
 
     # ---- checkpoints ---------------------------------------------------------------------------------------
 
-    def _is_due(self) -> bool:
-        assert self.interval is not None
-        if self.interval.tokens is not None:
-            return self.ledger.position - self._last_position >= self.interval.tokens
-        return time.monotonic() - self._last_checkpoint >= (self.interval.seconds or math.inf)
-
-    def _begin_checkpoint(self) -> None:
-        """Let a node write a checkpoint beside its training."""
-        self._finish_checkpoint()
-        self.lease.check(now=True)
-        member = next((m for m in self.members.living if m.version == self.rounds.version), None)
-        if member is None:
-            return
-        self._last_checkpoint, self._last_position = time.monotonic(), self.ledger.position
-        name = self.storage.next_checkpoint()
-        ref = member.actor.write_checkpoint.remote(self.storage, name, self._state())
-        self._writing = member, ref, name, self.ledger.position
-
-    def _finish_checkpoint(self) -> None:
-        """Wait for the checkpoint that is being written, before its parameters change."""
-        if self._writing is None:
-            return
-        began = time.monotonic()
-        member, ref, name, _ = self._writing
-        self._writing = None
-        try:
-            if member in self.members.results({member: ref}):
-                self.storage.drop_old()
-            else:
-                self.notice(f"no checkpoint {name} was written: its node was lost; the one before is kept")
-        except DataError as error:
-            self.notice(f"{error}; the one before is kept, and the run goes on")
-        self.totals.took("checkpoints", began)
-
     def _state(self) -> dict[str, Any]:
         """Return what a run needs to go on from here, besides the parameters."""
         return {
@@ -380,7 +350,7 @@ class Driver:
 
     def _restore(self) -> tuple[str, int, Ledger, Totals] | None:
         """Return the newest checkpoint for nodes of which none has the parameters, having gone back to it."""
-        self._writing = None
+        self.checkpointing.forget()
         found = self.storage.newest(self._unusable)
         if found is None:
             self.losses, self.valid_losses, self.history = [], [], NodeHistory()
@@ -399,7 +369,12 @@ class Driver:
     def _save(self, counted: CorpusStats | None) -> FinishedRun:
         """Let a node write the model, fetch it, and drop the run if it is finished."""
         request = self.request
-        self.lease.check(now=True)
+        try:
+            self.lease.check(now=True)
+        except LeaseLost:
+            raise
+        except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
+            self.notice(f"{error}; the model is saved all the same")
         interrupted = not self.ledger.finished
         began = time.monotonic()
         record = cluster_record(
@@ -428,7 +403,10 @@ class Driver:
                     break
         self.totals.took("saving", began)
         if not interrupted:
-            request.clear()
+            try:
+                request.clear()
+            except DataError as error:
+                self.notice(f"{error}; the model is saved, and what the run has left there may be removed")
         return FinishedRun(request.output, record)
 
     def _with_parameters(self) -> Member:

@@ -16,7 +16,7 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import is_url
+from wordvec_ca.files import is_url, may_pass
 from wordvec_ca.text import url_identity
 
 WRONG_CLOCK = 600.0
@@ -65,7 +65,13 @@ class Requirements:
 
 
 def cannot_open(files: Sequence[str]) -> str | None:
-    """Return why this machine cannot open one of some files; None if it can."""
+    """Return why this machine cannot open one of some files; None if it can.
+
+    Raises
+    ------
+    DataError
+        A server does not answer at the moment.
+    """
     for file in files:
         try:
             if is_url(file) and not os.path.exists(file):
@@ -74,6 +80,8 @@ def cannot_open(files: Sequence[str]) -> str | None:
                 with open(file, "rb"):
                     pass
         except DataError as error:
+            if may_pass(error.__cause__):
+                raise
             return str(error)
         except OSError as error:
             return f"cannot read {file!r}: {error.strerror or error}"

@@ -69,6 +69,7 @@ class Lease:
         time.sleep(SETTLING)
         self.check(now=True)
         _held.add(self.token)
+        self.storage = Storage(self.storage.place)  # from here on whoever asks again is in no hurry
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()
         return self

@@ -36,6 +36,9 @@ TIDYING = 10.0
 TRIES = 4
 """Members that may die on a node in turn, without having trained anything, before it is not used again."""
 
+EXAMINE_EVERY = 10.0
+"""Seconds until a node that could not reach the storage is asked again."""
+
 LOOK_EVERY = 1.0
 """Seconds between two questions of how far members are."""
 
@@ -157,6 +160,8 @@ class Members:
         See ``PATIENCE``.
     required : Requirements
         What a node must be able to reach, to take part.
+    storage_patience : float, optional
+        See `Node`.
     """
 
     def __init__(
@@ -170,12 +175,13 @@ class Members:
         notice: Notice,
         patience: float = PATIENCE,
         required: Requirements | None = None,
+        storage_patience: float | None = None,
     ) -> None:
         self.ray, self.config, self.wanted = ray, config, wanted
         self.workers, self.directory, self.notice, self.patience = workers, directory, notice, patience
         self.all: list[Member] = []
         self.deaths: list[str] = []
-        self.required = required or Requirements()
+        self.required, self.storage_patience = required or Requirements(), storage_patience
         self.left_out: dict[str, str] = {}  # by Ray's name of the node
         self._examined: dict[Member, tuple[Any, float]] = {}
         self._unreadable: dict[str, Member] = {}
@@ -243,6 +249,10 @@ class Members:
                 self._examined[member] = asked, time.time()
                 continue
             ref, since = self._examined[member]
+            if ref is None:  # it could not reach the storage: it is asked again
+                if time.time() - since > EXAMINE_EVERY:
+                    self._examined.pop(member)
+                continue
             if not self.ray.wait([ref], timeout=0)[0]:
                 if time.time() - since > max(self.patience, PATIENCE_AT_BIRTH):
                     self.bury(member, "it has not answered since it was started")
@@ -250,11 +260,20 @@ class Members:
             answer = self._answer(member, ref)
             if answer is None:
                 self._examined.pop(member)
+            elif (away := answer[0].get("away")) is not None:
+                self._wait_for_storage(member, away)
             elif (why := misfit(answer[0], self.required, since, time.time())) is not None:
                 self.leave_out(member, why)
             else:
                 member.fit = True
                 self._compare(member, answer[0].get("isa"))
+
+    def _wait_for_storage(self, member: Member, away: str) -> None:
+        """Ask a node again later that could not reach the text or the storage."""
+        self._examined[member] = None, time.time()
+        if not member.status:
+            self.notice(f"{member.name} takes no part yet: {away}; it is asked again")
+            member.status = {"activity": "without storage"}
 
     def _compare(self, member: Member, isa: str | None) -> None:
         """Say so if a node has another instruction set: it may take part, but the bits of a run follow it."""
@@ -311,7 +330,11 @@ class Members:
             max_task_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
         ).remote(
-            __version__, replace(self.config, workers=workers).as_dict(), secrets.token_hex(4), self.directory
+            __version__,
+            replace(self.config, workers=workers).as_dict(),
+            secrets.token_hex(4),
+            self.directory,
+            self.storage_patience,
         )
         name = f"node {number} ({node['NodeManagerAddress']})"
         member = Member(number, node["NodeID"], name, actor, workers)

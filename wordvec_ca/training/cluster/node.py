@@ -30,21 +30,23 @@ from wordvec_ca.corpus import (
     types_by_count,
 )
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import Storage
+from wordvec_ca.files import Storage, may_pass, seconds_away
 from wordvec_ca.kernels import sum_of_deltas
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
 from wordvec_ca.quantities import size
+from wordvec_ca.text import be_patient
 from wordvec_ca.training.checkpointing import isa_in_use
 from wordvec_ca.training.cluster.checkpoints import read_parameters, write_checkpoint
 from wordvec_ca.training.cluster.fitness import (
+    SECONDS_TO_OPEN,
     UnfitNode,
     as_fault_of_node,
     cannot_open,
     cannot_write,
 )
-from wordvec_ca.training.cluster.ledger import Segment
-from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.cluster.ledger import Segment, end_of_line
+from wordvec_ca.training.cluster.shards import Encoded, Shard
 from wordvec_ca.training.cluster.words import Text, Words, text_of
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
@@ -59,15 +61,6 @@ PIECE_CHUNKS = 8
 
 Slice = dict[str, NDArray[np.uint16]]
 """Deltas of some rows of each array that learns, see `Replica.delta`."""
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """An encoded shard: its tokens, what was found in it and its fingerprint."""
-
-    tokens: int
-    stats: CorpusStats
-    fingerprint: str
 
 
 @dataclass(frozen=True)
@@ -96,16 +89,22 @@ class Node:
         Which life of which node this is.
     directory : str or None
         Where encoded text and counts go; by default the system's directory for temporary files.
+    patience : float, optional
+        Seconds for which servers of text that do not answer are tried again.
     """
 
-    def __init__(self, config: TrainConfig, birth: str, directory: str | None = None) -> None:
+    def __init__(
+        self, config: TrainConfig, birth: str, directory: str | None = None, patience: float | None = None
+    ) -> None:
+        if patience is not None:
+            be_patient(patience)
         self.config, self.birth = config.resolved(), birth
         self.options = replace(self.config.text_options(), workers=self.config.workers)
         self.directory = Path(directory or tempfile.gettempdir())
         self.version = -1
         self._stop_at = -1
         self._trained = 0
-        self._bytes_read = 0
+        self._bytes_read = self._written = self._changes_of_base = 0
         self._activity = "idle"
         self._counts: dict[int, tuple[IO[bytes], list[int]]] = {}
         self._texts: dict[int, NDArray[np.int32]] = {}
@@ -124,6 +123,8 @@ class Node:
             "activity": self._activity,
             "trained": self._trained,
             "bytes_read": self._bytes_read,
+            "written": self._written,
+            "storage_away": seconds_away(),
             "processor": time.process_time(),
         }
 
@@ -137,21 +138,15 @@ class Node:
         place : str or None
             A file of the shared storage.
         """
-        return {
-            "clock": time.time(),
-            "isa": isa_in_use(self.config),
-            "disk": cannot_write(self.directory),
-            "text": cannot_open(files),
-            "storage": None if place is None else self.sees(place),
-        }
-
-    def sees(self, place: str) -> bytes | None:
-        """Return a file of the shared storage; None if it is not there for this node."""
-        folder, _, name = place.rpartition("/")
+        found = {"clock": time.time(), "isa": isa_in_use(self.config), "disk": cannot_write(self.directory)}
         try:
-            return Storage(folder).read(name)
-        except DataError:
-            return None
+            folder, _, name = (place or "").rpartition("/")
+            content = None if place is None else Storage(folder, SECONDS_TO_OPEN).read(name)
+            return {**found, "text": cannot_open(files), "storage": content}
+        except DataError as error:
+            if not may_pass(error.__cause__):
+                return {**found, "text": None, "storage": None}
+            return {**found, "text": None, "storage": None, "away": str(error)}
 
     def stop(self, version: int) -> None:
         """Let the training that began with this version end soon, with what is trained by then."""
@@ -382,6 +377,7 @@ class Node:
         TrainingDiverged
             The parameters are no numbers any more, or far too large.
         """
+        self._changes_of_base += 1
         for part, theirs in enumerate(merged):
             for name, array in self.replica.parameters.items():
                 self.replica.apply(name, rows_of(part, len(merged), len(array)), theirs[name])
@@ -428,6 +424,7 @@ class Node:
 
     def take_rows(self, name: str, begin: int, rows: NDArray[np.float32]) -> None:
         """Take rows of a peer's parameters."""
+        self._changes_of_base += 1
         self.replica.base[name][begin : begin + len(rows)] = rows
         self.replica.parameters[name][begin : begin + len(rows)] = rows
 
@@ -448,11 +445,25 @@ class Node:
     # ---- what is kept --------------------------------------------------------------------------------------
 
     def write_checkpoint(self, storage: Storage, name: str, state: dict[str, Any]) -> int:
-        """Write a checkpoint of the parameters after the last merge to shared storage; return its bytes."""
-        return write_checkpoint(storage, name, state, self.replica.base)
+        """Write a checkpoint of the parameters after the last merge to shared storage; return its bytes.
+
+        Raises
+        ------
+        DataError
+            Storage does not take it, or there was another merge before it was whole.
+        """
+        before = self._changes_of_base
+
+        def written(n_bytes: int) -> None:
+            self._written += n_bytes
+            if self._changes_of_base != before:
+                raise DataError(f"the checkpoint {name!r} was given up: a merge came before it was whole")
+
+        return write_checkpoint(storage, name, state, self.replica.base, written)
 
     def read_checkpoint(self, storage: Storage, name: str, version: int) -> None:
         """Go on from a checkpoint."""
+        self._changes_of_base += 1
         read_parameters(storage, name, self.replica.base)
         self.back()
         self._made(version)
@@ -484,13 +495,3 @@ class Node:
         """Remove what this run has left on this node's disk."""
         for path in self.directory.glob(f"cawv-{run}-*"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def end_of_line(tokens: NDArray[np.int32], stop: int) -> int:
-    """Return the end of the line that holds the token before ``stop``."""
-    while 0 < stop < len(tokens):
-        ends = np.flatnonzero(tokens[stop - 1 : stop + 1_000] < 0)
-        if len(ends):
-            return stop + int(ends[0])
-        stop = min(stop + 1_000, len(tokens))
-    return stop

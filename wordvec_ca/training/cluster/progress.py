@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.models import Callback, History, Point, Progress
+from wordvec_ca.quantities import duration
 from wordvec_ca.training.cluster.members import Member
 
 LINE_EVERY = 10.0
@@ -70,12 +71,13 @@ class Speedometer:
             if callback(record):
                 self.stopped = True
 
-    def nodes(self, members: Sequence[Member]) -> None:
-        """Say what each node does, if it is time for that."""
+    def nodes(self, members: Sequence[Member], away: float = 0.0) -> None:
+        """Say what each node does, and for how many seconds storage has been away, if it is time for that."""
         if time.monotonic() - self._last_line < LINE_EVERY:
             return
         self._last_line = time.monotonic()
-        self.notice("; ".join(map(described, members)))
+        lasts = [f"storage has been away for {duration(away)}"] if away >= 1 else []
+        self.notice("; ".join([*lasts, *map(described, members)]))
 
 
 def described(member: Member) -> str:

@@ -14,9 +14,13 @@ from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_url
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.training.checkpoint import Interval, parse_interval
 from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.shards import Shard
 from wordvec_ca.training.run_directory import run_folder
+
+STORAGE_PATIENCE = 1800.0
+"""Seconds for which storage may be away."""
 
 REQUEST_FORMAT = 1
 REQUEST_FILE = "cluster.json"
@@ -56,6 +60,8 @@ class ClusterRequest:
         What of `MergePlan` is set by hand.
     patience : float
         Seconds after which a node that answers nothing is given up.
+    storage_patience : float
+        Seconds for which storage may be away.
     command : str or None
         What to type to do this again.
     settings : dict or None
@@ -79,6 +85,7 @@ class ClusterRequest:
     given_vocab: bool
     merging: Mapping[str, Any]
     patience: float
+    storage_patience: float = STORAGE_PATIENCE
     command: str | None = None
     settings: Mapping[str, Any] | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -116,7 +123,7 @@ class ClusterRequest:
         """Write the record to the storage and beside the output, so that either finds the run again."""
         data = json.dumps(self.as_record(), indent=1).encode()
         for place in {self.storage, os.fspath(run_folder(self.output))}:
-            CheckpointStorage(place).write(REQUEST_FILE, data)
+            CheckpointStorage(place, self.storage_patience).write(REQUEST_FILE, data)
 
     @classmethod
     def read(cls, place: str | os.PathLike[str]) -> ClusterRequest:
@@ -151,7 +158,26 @@ class ClusterRequest:
     def clear(self) -> None:
         """Remove what the run has put into the storage and beside the output."""
         for place in {self.storage, os.fspath(run_folder(self.output))}:
-            CheckpointStorage(place).clear()
+            CheckpointStorage(place, self.storage_patience).clear()
+
+
+def parse_patience(text: str) -> float:
+    """Return the seconds that a time such as ``30m`` (s, m, h, d) names; 0 for ``never``.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        interval = parse_interval(text)
+    except ValueError:
+        interval = Interval(tokens=1)
+    if interval is None:
+        return 0.0
+    if interval.seconds is None:
+        raise ValueError(f"storage_patience is {text!r}; it must be a time such as 90s, 30m, 2h, or never")
+    return interval.seconds
 
 
 def is_cluster_run(place: str | os.PathLike[str]) -> bool:

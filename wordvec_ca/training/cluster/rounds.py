@@ -157,6 +157,7 @@ class Rounds:
         self.storage: Storage | None = None
         self.restore: Callable[[], tuple[str, int, Ledger, Totals] | None] = lambda: None
         self.reject: Callable[[str, str], None] = lambda name, why: None
+        self.before_merge: Callable[[], None] = lambda: None
         self._begun: dict[Member, Any] = {}
         self._shapes: dict[str, tuple[int, int]] = {}
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
@@ -332,6 +333,7 @@ class Rounds:
         seconds = [found.seconds for found in trained.values()]
         self.totals.waiting += max(seconds, default=0.0) - sum(seconds) / max(1, len(seconds))
         self._judge(trained)
+        self.before_merge()
         began = time.monotonic()
         self._merge(trained)
         self.totals.took("merging", began)

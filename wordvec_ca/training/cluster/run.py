@@ -21,7 +21,7 @@ from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.driver import Driver, FinishedRun
 from wordvec_ca.training.cluster.lease import Lease, LeaseLost
 from wordvec_ca.training.cluster.members import PATIENCE
-from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.request import ClusterRequest, parse_patience
 from wordvec_ca.training.cluster.shards import shards_of
 from wordvec_ca.training.run_directory import run_folder
 from wordvec_ca.vectors import MODEL_FILES
@@ -45,6 +45,7 @@ def train_on_cluster(
     checkpoint_dir: str | None = None,
     merging: Mapping[str, Any] | None = None,
     patience: float = PATIENCE,
+    storage_patience: str = "30m",
     command: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> FinishedRun:
@@ -86,6 +87,9 @@ def train_on_cluster(
         Attributes of ``MergePlan`` to set otherwise, such as ``merges_per_epoch`` and ``rate``.
     patience : float, default 60
         Seconds after which a node that answers nothing is given up, and to wait for nodes.
+    storage_patience : str, default "30m"
+        For how long the text and the storage of checkpoints may be away before the run ends: 90s, 30m, 2h.
+        Meanwhile it trains on what the nodes hold.
     command : str, optional
         What to type to do this again.
     settings : mapping, optional
@@ -137,6 +141,7 @@ def train_on_cluster(
         given_vocab=vocab is not None,
         merging=dict(merging or {}),
         patience=patience,
+        storage_patience=parse_patience(storage_patience),
         command=command,
         settings=settings,
     )
@@ -220,7 +225,7 @@ def _check_nodes(nodes: int) -> None:
 def _places(request: ClusterRequest) -> list[CheckpointStorage]:
     """Return where the run leaves something: where its checkpoints go, and beside its output."""
     beside = CheckpointStorage(os.fspath(run_folder(request.output)))
-    storage = CheckpointStorage(request.storage)
+    storage = CheckpointStorage(request.storage, request.storage_patience)
     return [storage] if storage.place == beside.place else [storage, beside]
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from wordvec_ca.corpus import TextOptions
+from wordvec_ca.corpus import CorpusStats, TextOptions
 from wordvec_ca.text import TextFiles
 
 SHARDS_PER_NODE = 4
@@ -61,6 +61,15 @@ class Shard:
     def from_dict(cls, record: dict[str, Any]) -> Shard:
         """Return a shard from ``as_dict``'s result."""
         return cls(**{**record, "files": tuple(record["files"])})
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An encoded shard: its tokens, what was found in it and its fingerprint."""
+
+    tokens: int
+    stats: CorpusStats
+    fingerprint: str
 
 
 class Stripes(io.RawIOBase):

@@ -1,0 +1,187 @@
+"""Take the storage away from a run on a cluster, in each phase: does it finish, with the same model?
+
+    python tests/stress/storage_away.py --seconds 10,40,300 --page docs/measurements/cluster-storage.md
+
+starts three nodes and an S3 server on this machine, with the text and the checkpoints in the bucket. Each run
+loses the server for so many seconds when a phase begins (requests are refused; with ``--fault hang`` they are
+not answered); two more runs have a fifth of all requests throttled (503 SlowDown) or cut off. It needs
+``pip install wordvec-ca[cluster,remote] moto[server] psutil``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import fsspec
+import numpy as np
+import ray
+from faulty_s3 import FaultyS3
+from kill_nodes import CONFIG, Machines, Watched, faults, same_topic, write_text
+from study import table, write_section
+
+from wordvec_ca.training.cluster import checkpointing, rounds, train_on_cluster
+from wordvec_ca.training.cluster import run as cluster_run
+
+PHASES = ("counting", "encoding", "training", "merging", "checkpoint", "saving")
+
+NODES = 3
+
+
+class Away(Watched):
+    """A driver whose storage fails when a phase begins."""
+
+    server: FaultyS3
+    when: str
+    fault: str
+    lasts: float
+    share: float
+    begun: bool
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "phase":
+            strike(value)
+
+
+def strike(phase: str) -> None:
+    """Let the storage fail, if this is the phase in which it is to."""
+    if phase == Away.when and not Away.begun:
+        Away.begun = True
+        Away.server.fail(Away.fault, Away.lasts, Away.share)
+
+
+def hook() -> None:
+    """Let the merge and the checkpoint after the first few be phases, too."""
+    attempt, write = rounds.Rounds._attempt, checkpointing.Checkpointing._write
+
+    def attempted(these: rounds.Rounds, *args: Any) -> bool:
+        if these.version >= 5:
+            strike("merging")
+        return attempt(these, *args)
+
+    def written(these: checkpointing.Checkpointing, *args: Any) -> None:
+        strike("checkpoint")
+        write(these, *args)
+
+    rounds.Rounds._attempt = attempted  # type: ignore[method-assign]
+    checkpointing.Checkpointing._write = written  # type: ignore[method-assign]
+
+
+class Lines:
+    """The lines about nodes, and the longest time without one."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self.longest, self._last = 0.0, time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        self.longest, self._last = max(self.longest, now - self._last), now
+        self.all.append(text)
+
+    def end(self) -> None:
+        """Count the time since the last line."""
+        self.longest = max(self.longest, time.monotonic() - self._last)
+
+
+def main() -> None:
+    """Do the runs, and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", default="10,40,300")
+    parser.add_argument("--phases", default=",".join(PHASES))
+    parser.add_argument("--fault", choices=("refuse", "hang"), default="refuse")
+    parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    rows: list[tuple[str, ...]] = []
+    if given.log and given.log.exists():
+        rows = [tuple(line.split(" | ")) for line in given.log.read_text("utf-8").splitlines()]
+    wanted = [("none", "none", 0.0, 1.0)]
+    for seconds in given.seconds.split(","):
+        wanted += [(phase, given.fault, float(seconds), 1.0) for phase in given.phases.split(",")]
+    wanted += [("starting", "throttle", 1e9, 0.2), ("starting", "cut", 1e9, 0.2)]
+    left = [want for want in wanted if name_of(want) not in {row[0] for row in rows}]
+    if left:
+        measure(left, rows, given.log)
+    columns = ("storage away", "requests that met it", "seconds", "longest silence, s", "nodes lost", "loss",
+               "same topic", "model", "fault")  # fmt: skip
+    wrong = sum(row[-1] != "nothing" for row in rows)
+    if given.page:
+        body = f"**{len(rows) - 1} runs of {NODES} nodes: {wrong} with a fault.**\n\n" + table(columns, rows)
+        write_section(given.page, "Storage that is away", "storage", body)
+    sys.exit(bool(wrong))
+
+
+def name_of(want: tuple[str, str, float, float]) -> str:
+    """Return what a run is called."""
+    phase, fault, seconds, share = want
+    if fault == "none":
+        return "never"
+    return f"{share:.0%} of requests: {fault}" if share < 1 else f"{fault}, {seconds:.0f} s from {phase} on"
+
+
+def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) -> None:
+    """Make runs, and add their rows."""
+    hook()
+    cluster_run.Driver = Away  # type: ignore[misc]
+    with FaultyS3() as server, tempfile.TemporaryDirectory() as folder:
+        Away.server = server
+        machines = Machines(NODES)
+        ray.init(address=machines.cluster.address, log_to_driver=False, logging_level="ERROR")
+        text = Path(folder) / "text"
+        text.mkdir()
+        words = write_text(text)
+        fsspec.filesystem("s3").put(f"{text}/", "s3://bucket/text/", recursive=True)
+        undisturbed: Any = None
+        if not any(want[1] == "none" for want in wanted):
+            wanted = [("none", "none", 0.0, 1.0), *wanted]
+        for number, want in enumerate(wanted):
+            Away.when, Away.fault, Away.lasts, Away.share = want
+            Away.begun, Away.kills = False, 0
+            Away.rng = random.Random(1)
+            server.met, lines, began = 0, Lines(), time.monotonic()
+            share, loss, same = "-", float("nan"), "-"
+            try:
+                finished = train_on_cluster(
+                    "s3://bucket/text/*.txt", CONFIG, output=Path(folder) / f"model-{number}", cluster="auto",
+                    nodes=NODES, workers=1, checkpoint_every="50k", checkpoint_dir="s3://bucket/run",
+                    merging={"merges_per_epoch": 25}, notice=lines,
+                )  # fmt: skip
+                wrong = faults(Away.latest, words, alone=False)
+                loss, model = finished.record["loss_by_epoch"][-1], finished.load()
+                share = f"{same_topic(model):.1%}"
+                undisturbed = model.inputs if undisturbed is None else undisturbed
+                same = "the same bits" if np.array_equal(undisturbed, model.inputs) else "another"
+            except Exception as error:
+                wrong = [f"{type(error).__name__}: {error}"]
+            lines.end()
+            server.fail("", 0)
+            row = (
+                name_of(want), str(server.met), f"{time.monotonic() - began:.0f}", f"{lines.longest:.0f}",
+                str(len(Away.latest.members.deaths) + len(Away.latest.members.left_out)), f"{loss:.4f}",
+                share, same, "; ".join(wrong) or "nothing",
+            )  # fmt: skip
+            print(*row, sep=" | ", flush=True)
+            print(*lines.all[-12:], sep="\n    ", file=sys.stderr, flush=True)
+            if row[0] in {known[0] for known in rows}:
+                continue
+            rows.append(row)
+            if log:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(" | ".join(row) + "\n")
+        ray.shutdown()
+        machines.cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main()
