@@ -26,7 +26,7 @@ from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.members import Member, Members
 
-psutil = pytest.importorskip("psutil")
+actors = pytest.importorskip("node_processes", reason="psutil is not installed").actors
 pytestmark = pytest.mark.slow
 
 CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1)
@@ -149,15 +149,6 @@ def check(finished: FinishedRun, n_tokens: int = 9 * 700 * 15) -> EmbeddingModel
         time.sleep(0.1)
     assert not actors()
     return model
-
-
-def actors() -> list[int]:
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = process.info["cmdline"] or [""]
-        if words[0].startswith("ray::NodeActor") and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process.pid)
-    return found
 
 
 def test_undisturbed_it_is_reproducible_and_as_good_as_one_machine(machines, text, tmp_path) -> None:

@@ -27,8 +27,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import psutil
 import ray
+from node_processes import actors
 from ray.cluster_utils import Cluster
 from study import table, write_section
 
@@ -122,16 +122,6 @@ class Watched(Driver):
         return found
 
 
-def actors() -> list[int]:
-    """Return the processes that work for a run."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = process.info["cmdline"] or [""]
-        if words[0].startswith("ray::NodeActor") and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process.pid)
-    return found
-
-
 def write_text(folder: Path) -> int:
     """Write sixteen files of lines about topics; return their words."""
     rng = np.random.default_rng(1)
@@ -154,8 +144,8 @@ def same_topic(model: Any) -> float:
     return float((topics[nearest] == topics[:200]).mean())
 
 
-def faults(driver: Watched, words: int, *, alone: bool = True) -> list[str]:
-    """Return what is wrong with a run that has ended; ``alone`` if no other cluster is on this machine."""
+def faults(driver: Watched, words: int) -> list[str]:
+    """Return what is wrong with a run that has ended."""
     wrong = []
     if driver.totals.tallies["words"] != CONFIG.epochs * words:
         wrong.append(f"{driver.totals.tallies['words']:,.0f} words were merged")
@@ -171,7 +161,7 @@ def faults(driver: Watched, words: int, *, alone: bool = True) -> list[str]:
     if len(driver.digests) != 1:
         wrong.append("the replicas differ")
     time.sleep(1)
-    if alone and actors():
+    if actors():
         wrong.append("a process is left")
     return wrong
 

@@ -157,7 +157,7 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
                     nodes=NODES, workers=1, checkpoint_every="50k", checkpoint_dir="s3://bucket/run",
                     merging={"merges_per_epoch": 25}, notice=lines,
                 )  # fmt: skip
-                wrong = faults(Away.latest, words, alone=False)
+                wrong = faults(Away.latest, words)
                 loss, model = finished.record["loss_by_epoch"][-1], finished.load()
                 share = f"{same_topic(model):.1%}"
                 undisturbed = model.inputs if undisturbed is None else undisturbed

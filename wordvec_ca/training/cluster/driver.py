@@ -238,8 +238,10 @@ class Driver:
         self.phase = "training"
         self._begun = time.monotonic()
         self.checkpointing.begin(ledger.position)
-        while not ledger.finished and not self._stopping():
-            ready = self.rounds.ready()
+        while True:
+            ready = self.rounds.ready()  # it may go back to a checkpoint: then the run is not finished
+            if ledger.finished or self._stopping():
+                break
             before = dict(self.totals.tallies)
             self.checkpointing.step(ledger.position, self.rounds.version)
             self.lease.check()
@@ -250,7 +252,9 @@ class Driver:
                 self._record(before, ledger.epoch)
         self.phase = "saving"
         self.checkpointing.finish(self.rounds.version)
-        self.totals.seconds["checkpoints"] = self.checkpointing.seconds
+        if self.checkpointing.seconds:
+            taken = self.totals.seconds.get("checkpoints", 0.0)
+            self.totals.seconds["checkpoints"] = taken + self.checkpointing.seconds
 
     def _stopping(self) -> bool:
         return self.interrupted or self.speedometer.stopped
