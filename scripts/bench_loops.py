@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import EncodedCorpus
-from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.training import Trainer
 
 
@@ -21,7 +21,7 @@ class Loop:
     def __init__(
         self, encoded: EncodedCorpus, options: dict[str, Any], isa: str | None = None, null: bool = False
     ) -> None:
-        config = TrainConfig(**{"workers": 1, **options}).resolved()
+        config = ResolvedConfig.of(TrainConfig(**{"workers": 1, **options}))
         model = EmbeddingModel(config, encoded.vocab)
         model.initialise()
         for array in model.shared:
@@ -62,7 +62,7 @@ class Run:
     """
 
     def __init__(self, encoded: EncodedCorpus, options: dict[str, Any], models: int = 1) -> None:
-        self._encoded, self._config = encoded, TrainConfig(**options, epochs=1).resolved()
+        self._encoded, self._config = encoded, ResolvedConfig.of(TrainConfig(**options, epochs=1))
         self._models = models
 
     def __call__(self) -> float:

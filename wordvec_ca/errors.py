@@ -1,11 +1,66 @@
-"""Exceptions that carry a message for the person who gave the input."""
+"""Exceptions that carry a message for the person who gave the input.
+
+A message names options by `Option`, which the caller spells: ``min_count`` in Python, ``--min-count`` on the
+command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 
-class DataError(ValueError):
+class Option(NamedTuple):
+    """An option, or an option with a value, in a message.
+
+    Attributes
+    ----------
+    name : str
+        As in Python.
+    value : object
+        None if only the option is meant.
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        """Spell it as in Python."""
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class Message:
+    """A message of pieces: strings, and the options that it names (`Option`)."""
+
+    args: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        """Return the message for who uses Python."""
+        return self.spelled(str)
+
+    def spelled(self, spell: Callable[[Option], str]) -> str:
+        """Return the message, with its options as ``spell`` writes them."""
+        return "".join(spell(piece) if isinstance(piece, Option) else str(piece) for piece in self.args)
+
+
+class OptionError(Message, ValueError):
+    """An option has a value that it cannot have, or does not go with others: wrong usage, exit code 2."""
+
+    @property
+    def option(self) -> str:
+        """The name of the option, the first that the message names."""
+        return next(piece.name for piece in self.args if isinstance(piece, Option))
+
+
+class OptionWarning(Message, UserWarning):
+    """A warning that names options."""
+
+
+class DataError(Message, ValueError):
     """Input data cannot be used.
 
     The message says what was given, where (file and line when there is one), what is
-    allowed and what to do. The command line prints it as it is and exits with 1.
+    allowed and what to do. The command line exits with 1.
     """
 
 

@@ -208,26 +208,6 @@ def models_with(trait: str) -> tuple[str, ...]:
     return tuple(spec.name for spec in SPECS if getattr(spec, trait))
 
 
-OPTION_TRAITS = {
-    "attention": "attends",
-    "attention_alpha": "attends",
-    "attention_warmup": "attends",
-    "attention_clip": "attends",
-    "cbow_mean": "sums",
-    "cbow_update": "averages",
-    "hs": "has_tree",
-    "parts": "averages",
-    "negatives": "shared_by",
-    "shared_by": "shared_by",
-}
-"""Options that only some models have, and the attribute of `ModelSpec` that tells."""
-
-
-def models_with_option(option: str) -> tuple[str, ...]:
-    """Return the names of the models that have an option of training."""
-    return models_with(OPTION_TRAITS[option]) if option in OPTION_TRAITS else MODELS
-
-
 def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
     """Return for people what each model has by default: the most common value first.
 

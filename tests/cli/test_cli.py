@@ -143,7 +143,7 @@ def test_every_command_has_help(cawv: Run, name: str) -> None:
 def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
     from wordvec_ca.cli.train import command
     from wordvec_ca.model_specs import MODELS
-    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.models import ResolvedConfig, TrainConfig
 
     text = "".join(cawv("train", "--help").out.split())
     context = command.make_context("train", ["c.txt"])
@@ -155,7 +155,7 @@ def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
     for field in dataclasses.fields(TrainConfig):
         assert context.params[field.name] == field.default, "command and library must have the same default"
     for model in MODELS:  # the defaults that depend on the model stand in the help as they are
-        resolved = TrainConfig(model=model).resolved()
+        resolved = ResolvedConfig.of(TrainConfig(model=model))
         for name in ("window", "alpha", "cbow_update", "negatives"):
             assert str(getattr(resolved, name)) in records[name][1].split("[default:")[1]
 
@@ -478,7 +478,7 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
     here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from wordvec_ca.errors import DataError
-    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.models import TrainConfig
     from wordvec_ca.training.run import train
 
     def spoil(record: Any) -> None:  # what --cache-dir or another program may do meanwhile
@@ -694,7 +694,7 @@ def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str)
 
 SLOW_SAVE = """
 import time
-from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig
 from wordvec_ca.cli import main
 save = EmbeddingModel.save
 def slow(self, *args, **kwargs):
@@ -733,7 +733,7 @@ def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
 
 
 def test_signals_are_as_before_after_a_run(here: Path, text: Path) -> None:
-    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.models import TrainConfig
     from wordvec_ca.training.run import train
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)

@@ -10,7 +10,7 @@ import pytest
     [
         (["--cluster", "ray://head:10001"], "must be local"),
         (["--cluster", "local", "--no-cache"], "--no-cache does not go with --cluster"),
-        (["--cluster", "local", "--nodes", "0"], "1<=x<=1024"),
+        (["--cluster", "local", "--nodes", "0"], "--nodes is 0; it must be a whole number from 1 to 1,024"),
         (["--cluster", "local", "--epochs", "0"], "--epochs"),
     ],
 )

@@ -25,7 +25,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.corpus import count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.training import MergePlan
 from wordvec_ca.training.cluster import (
     check_cluster_address,
@@ -49,7 +49,7 @@ from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_
 from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import beyond_measured
 
-CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1).resolved()
+CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1))
 
 
 def nodes_that_have_counted(files: list[str], n: int) -> tuple[list[Node], list[Shard], list[int]]:
@@ -237,7 +237,7 @@ def test_clearing_leaves_nothing(tmp_path: Path) -> None:
 def test_long_runs_and_fast_networks_scale_better() -> None:
     def efficiency(words: float, network: float) -> float:
         found = cost.costs(
-            TrainConfig(vector_size=300, workers=1, epochs=1).resolved(), n_words=1_000_000,
+            ResolvedConfig.of(TrainConfig(vector_size=300, workers=1, epochs=1)), n_words=1_000_000,
             raw_words=int(words), words=int(words), lines=0, words_per_second=48e6,
             reading_words_per_second=160e6, network=network, merge_seconds=0.5, numbers=[1, 2, 4, 8],
         )  # fmt: skip
@@ -492,7 +492,7 @@ def test_more_nodes_than_measured_are_warned_of() -> None:
 
 
 def test_nodes_merge_less_often_where_merging_takes_long() -> None:
-    config = TrainConfig(model="skipgram", epochs=5, workers=1).resolved()
+    config = ResolvedConfig.of(TrainConfig(model="skipgram", epochs=5, workers=1))
 
     def merges(nodes: int, n_tokens: int, threads: int = 1, **options: Any) -> int:
         given = dataclasses.replace(config, **options)

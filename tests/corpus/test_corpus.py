@@ -389,7 +389,7 @@ def test_options_out_of_range(tmp_path: Path) -> None:
         {"tokenizer": "x"},
         {"block_bytes": 0},
     ):
-        with pytest.raises(ValueError, match=f"{next(iter(option))} must be .*got"):
+        with pytest.raises(ValueError, match=f"^{next(iter(option))} .*must be "):
             encode_corpus([["a"]], TextOptions(**option), cache_dir=tmp_path)  # type: ignore[arg-type]
 
 

@@ -30,8 +30,17 @@ DRAWING = {
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
 
-GROUND = {"errors", "machine", "model_specs", "quantities", "task_specs", "vector_formats", "_version"}
-"""Modules that everything may import; they import nothing of ours."""
+GROUND = {
+    "errors",
+    "machine",
+    "model_specs",
+    "option_specs",
+    "quantities",
+    "task_specs",
+    "vector_formats",
+    "_version",
+}
+"""Modules that everything may import; they import each other at most."""
 
 ONLY_HERE = {
     "torch": ("wordvec_ca.nn", "wordvec_ca.eval.tasks.bilstm_tagging"),
@@ -134,13 +143,13 @@ def test_arrows_go_down() -> None:
         below.add(package)
 
 
-def test_the_ground_imports_nothing_of_ours() -> None:
-    for importer, _, where in arrows():
-        assert importer not in GROUND, where
+def test_the_ground_imports_the_ground_alone() -> None:
+    for importer, imported, where in arrows():
+        assert importer not in GROUND or imported in GROUND, where
 
 
 def test_few_modules_lie_directly_in_the_package() -> None:
-    assert len(list((ROOT / "wordvec_ca").glob("*.py"))) <= 9
+    assert len(list((ROOT / "wordvec_ca").glob("*.py"))) <= 10
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -220,6 +229,7 @@ def test_commands_import_late() -> None:
                     "_version",
                     "errors",
                     "model_specs",
+                    "option_specs",
                     "quantities",
                     "task_specs",
                     "vector_formats",

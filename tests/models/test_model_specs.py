@@ -10,6 +10,7 @@ import pytest
 from wordvec_ca import TrainConfig
 from wordvec_ca.kernels import sgns_reference as reference
 from wordvec_ca.model_specs import MODEL_ALIASES, MODELS, SPECS, defaults_by_model, models_with, spec_of
+from wordvec_ca.models import ResolvedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +31,7 @@ def test_aliases_lead_to_models() -> None:
 
 def test_defaults_follow_from_the_table() -> None:
     for spec in SPECS:
-        config = TrainConfig(model=spec.name).resolved()
+        config = ResolvedConfig.of(TrainConfig(model=spec.name))
         assert config.window == spec.window
         assert config.shrink_windows is not spec.knows_places
         assert config.alpha == spec.default_alpha("exact")

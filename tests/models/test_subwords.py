@@ -11,7 +11,7 @@ from wordvec_ca import kernels
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_pool
-from wordvec_ca.models import EmbeddingModel, Subwords, TrainConfig
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
 from wordvec_ca.training import continued_config, resume, train
 from wordvec_ca.training.composed_words import ComposedWords, block_tokens, shared_steps
 from wordvec_ca.vectors import KeyedVectors, ngrams_of
@@ -36,7 +36,7 @@ COUNTS = np.array([90, 80, 70, 60, 50, 40, 30, 20, 10, 9, 8, 7])
 
 
 def subwords(**options):
-    config = TrainConfig(subwords=True, vector_size=5, **options).resolved()
+    config = ResolvedConfig.of(TrainConfig(subwords=True, vector_size=5, **options))
     made = Subwords(config, Vocab(WORDS, COUNTS))
     made.initialise(1, 5)
     return made

@@ -18,6 +18,7 @@ import pytest
 from wordvec_ca.cli import main
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.report.attention import relative_attention, word_classes
@@ -162,10 +163,12 @@ def test_relative_attention_is_one_on_average(tmp_path: Path, attention: str) ->
 
 
 def test_a_command_that_was_not_recorded_has_the_options_of_the_command_line() -> None:
-    config = TrainConfig(cbow_mean=False, alpha=0.1, field=("title", "text"), hs=True, workers=1).resolved()
+    config = ResolvedConfig.of(
+        TrainConfig(cbow_mean=False, alpha=0.1, field=("title", "text"), hs=True, workers=1)
+    )
     command = reproduction({}, config)["command"]
     assert command == (
-        "cawv train CORPUS --model cbow --hs --alpha 0.1 --workers 1 --cbow-sum --field title --field text"
+        "cawv train CORPUS --model cbow --workers 1 --field title --field text --alpha 0.1 --hs --cbow-sum"
     )
 
 

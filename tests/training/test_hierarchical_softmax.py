@@ -113,14 +113,14 @@ def test_divergence_is_noticed() -> None:
 def test_options_that_do_not_go_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match="as many trees"):
+    with pytest.raises(ValueError, match="it is for cbow, skipgram"):
         TrainConfig(model="ssg", hs=True)
     with pytest.raises(ValueError, match="negative is 0"):
         TrainConfig(negative=0)
     monkeypatch.chdir(tmp_path)
     Path("c.txt").write_text("".join(" ".join(line) + "\n" for line in sentences(100)))
     for arguments, code, said in (
-        (["--hs", "--model", "ssg"], 2, "--hs is True, but ssg has output rows"),
+        (["--hs", "--model", "ssg"], 2, "--hs is True; it is for cbow, skipgram"),
         (["--negative", "0"], 2, "--negative is 0"),
         (["--hs", "--negative", "0"], 0, ""),
         (["--no-hs", "--model", "ssg", "-o", "x"], 2, "--hs is for"),

@@ -14,7 +14,7 @@ from small_runs import Killed
 from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import EmbeddingModel, TrainConfig, attention_weights, weights_by_place
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, attention_weights, weights_by_place
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.training import train
 from wordvec_ca.training.collapse import dead_places
@@ -102,10 +102,10 @@ def test_parts_are_read_as_they_are_documented(parts: str, meant: str | None) ->
         with pytest.raises(ValueError, match="parts has"):
             TrainConfig(**config)
         return
-    resolved = TrainConfig(**config).resolved()
+    resolved = ResolvedConfig.of(TrainConfig(**config))
     assert resolved.parts == meant
     assert resolved.shrink_windows is False
-    assert TrainConfig.from_dict(resolved.as_dict()).resolved() == resolved
+    assert ResolvedConfig.from_dict(resolved.as_dict()) == resolved
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_parts_that_do_not_fit_are_refused(parts: str, message: str) -> None:
 
 @pytest.mark.parametrize("model", ["skipgram", "ssg", "cwindow"])
 def test_other_models_have_no_parts(model: str) -> None:
-    with pytest.raises(ValueError, match="only cbow and cbow-attn make vectors in parts"):
+    with pytest.raises(ValueError, match="it is for cbow, cbow-attn, not"):
         TrainConfig(model=model, parts="near:2,far")
 
 

@@ -13,6 +13,7 @@ from small_runs import Killed
 
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.kernels import add_delta, aligned_zeros, delta_of, merge_replicas, sum_of_deltas
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
@@ -97,7 +98,7 @@ def test_touches_are_those_of_the_text(name: str) -> None:
 
 
 def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch() -> None:
-    plan = MergePlan.of(TrainConfig(epochs=3).resolved(), 10_007, 4)
+    plan = MergePlan.of(ResolvedConfig.of(TrainConfig(epochs=3)), 10_007, 4)
     position, found = 0, []
     while position < 3 * 10_007:
         position = plan.next_merge(position, 10_007)
@@ -259,7 +260,7 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
 
 def test_how_many_replicas() -> None:
     def found(workers: int, n_words: int = 10_000, n_tokens: int = 10**6, **options: Any) -> int:
-        config = TrainConfig(workers=1, **options).resolved()
+        config = ResolvedConfig.of(TrainConfig(workers=1, **options))
         return usual_replicas(dataclasses.replace(config, workers=workers), n_words, n_tokens)
 
     assert [found(workers) for workers in (1, 2, 8, 9, 16, 32, 64)] == [1, 1, 1, 2, 2, 4, 8]

@@ -17,6 +17,7 @@ from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.model_specs import MODELS, spec_of
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -170,7 +171,9 @@ def test_ctrl_c_in_the_middle_of_an_epoch(
 def test_run_that_was_lost_before_its_first_checkpoint_begins_again(tmp_path: Path, corpus: Path) -> None:
     whole = train(corpus, small())
     run = UnfinishedRun.begin(
-        RunRequest(config=small().resolved(), corpus=corpus, output=tmp_path / "m", checkpoint_every="10m")
+        RunRequest(
+            config=ResolvedConfig.of(small()), corpus=corpus, output=tmp_path / "m", checkpoint_every="10m"
+        )
     )
     assert run._lock is not None
     run._lock.close()  # as the end of the process does
@@ -415,7 +418,7 @@ def test_checkpoints_by_tokens_are_where_they_should_be_and_two_are_kept(
     train(corpus, small(), output=tmp_path / "m", checkpoint_every="2k")
     with encode_corpus(corpus, cache_dir=tmp_path) as encoded:
         n = len(encoded.tokens)
-    size = chunk_size(n, small().resolved())
+    size = chunk_size(n, ResolvedConfig.of(small()))
     assert len(positions) >= 2 * n // (2000 + size + 20)
     steps = np.diff([0, *positions])
     assert (steps >= 2000).all()
@@ -453,10 +456,10 @@ def test_time_between_checkpoints_of_a_large_model_grows(tmp_path: Path) -> None
 
 
 def test_chunks_are_short_work_for_every_model() -> None:
-    small_text = chunk_size(10_000, TrainConfig(model="cbow", workers=1).resolved())
+    small_text = chunk_size(10_000, ResolvedConfig.of(TrainConfig(model="cbow", workers=1)))
     assert small_text == 1_000
-    assert chunk_size(10**9, TrainConfig(model="cbow").resolved()) == 32_768
-    large = TrainConfig(model="ssg", window=20, vector_size=300).resolved()
+    assert chunk_size(10**9, ResolvedConfig.of(TrainConfig(model="cbow"))) == 32_768
+    large = ResolvedConfig.of(TrainConfig(model="ssg", window=20, vector_size=300))
     assert 500 < chunk_size(10**9, large) < 5_000
     workers = [dataclasses.replace(large, workers=n) for n in (1, 4)]
     assert chunk_size(10**9, workers[0]) == chunk_size(10**9, workers[1])

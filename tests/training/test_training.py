@@ -19,6 +19,7 @@ from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.model_specs import MODELS
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -244,7 +245,7 @@ def test_loss_begins_at_its_known_value_and_falls(model: str) -> None:
 
 def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path) -> None:
     config = small(model="cbow-attn", alpha=0.04, min_alpha=0.01, attention_alpha=0.02, attention_warmup=0.25)
-    schedule = Schedule(config.resolved(), n_tokens=500)  # 1,000 in two epochs
+    schedule = Schedule(ResolvedConfig.of(config), n_tokens=500)  # 1,000 in two epochs
     assert [schedule.alpha(n) for n in (0, 500, 1000)] == pytest.approx([0.04, 0.025, 0.01])
     assert [schedule.attention_rate(n) for n in (0, 249, 250, 999)] == [0, 0, 0.5, 0.5]
     with encode_corpus(sentences(), cache_dir=tmp_path) as encoded:
@@ -473,7 +474,7 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
     common = TrainConfig(
         model=model, window=window, vector_size=50, sample=0, epochs=2, workers=1, min_count=1
     )
-    assert common.resolved().negatives == "shared"
+    assert ResolvedConfig.of(common).negatives == "shared"
     runs = [
         train(corpus[:10_000], dataclasses.replace(common, negatives=negatives), valid=corpus[10_000:])
         for negatives in ("exact", "shared")
@@ -514,15 +515,15 @@ def test_a_plan_times_the_loop_that_the_whole_text_will_have(
             super().run(*arguments)
 
     monkeypatch.setattr("wordvec_ca.training.estimate.Trainer", Watched)
-    config = TrainConfig(model="skipgram", vector_size=8, workers=1).resolved()
+    config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=8, workers=1))
     assert measured_speed(config, Vocab(["a", "b", "c"], [30, 20, 10]), n_tokens, seconds=0) > 1
     assert seen == [expected]
 
 
 def test_how_many_predictions_share_negatives() -> None:
     def sharing(n_tokens: int, **options: Any) -> int:
-        config = TrainConfig(**options).resolved()
-        assert config.resolved() == config
+        config = ResolvedConfig.of(TrainConfig(**options))
+        assert ResolvedConfig.from_dict(config.as_dict()) == config
         return parts(n_tokens, config)
 
     for model, most in (("cbow", 4), ("cbow-attn", 4), ("skipgram", 16), ("ssg", 1), ("cwindow", 1)):

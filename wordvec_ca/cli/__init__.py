@@ -6,6 +6,7 @@ Each command lives in a module of its own, imported only when it runs, so that
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import os
@@ -22,6 +23,8 @@ from wordvec_ca._version import __version__
 from wordvec_ca.cli.options import nearest, read_variables
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import keep_inputs
+from wordvec_ca.errors import Message, OptionError
+from wordvec_ca.option_specs import spelled_as_flag
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -69,6 +72,7 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         if cmd_name not in self._prepared:
             read_variables(command, cmd_name)
+            command.callback = _spelling_options(command.callback)
             keep_inputs(command)
             self._prepared.add(cmd_name)
         return command
@@ -113,6 +117,19 @@ def group(ctx: click.Context, debug: bool) -> None:
     --workers; CAWV_ISA forces an instruction set (`cawv info` names them); CAWV_DEBUG shows tracebacks.
     """  # noqa: D301 - click needs the backspace
     ctx.ensure_object(dict)["debug"] = debug
+
+
+def _spelling_options(callback: Any) -> Any:
+    """Let a command say which option is wrong as usage errors do."""
+
+    @functools.wraps(callback)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return callback(*args, **options)
+        except OptionError as error:
+            raise click.UsageError(error.spelled(spelled_as_flag)) from error
+
+    return call
 
 
 def _open_closed_streams() -> None:
@@ -176,32 +193,14 @@ def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
     return message
 
 
-def describe_error(error: Exception) -> str:
-    """Return the message for an exception that ended a command."""
-    return _spelled_as_options(_describe(error))
-
-
-IN_PYTHON = {
-    "overwrite=True": "--overwrite",
-    "another output": "another --output",
-    "method='attention'": "--method attention",
-    "method='mean'": "--method mean",
-    "attention=False": "--no-attention",
-}
-"""How messages of the library name what the command line spells otherwise."""
-
-
-def _spelled_as_options(message: str) -> str:
-    for python, option in IN_PYTHON.items():
-        message = message.replace(python, option)
-    return message
-
-
 _NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
 """What the errors of loaders of libraries say where the address space is used up."""
 
 
-def _describe(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
+    """Return the message for an exception that ended a command."""
+    if isinstance(error, Message):
+        return error.spelled(spelled_as_flag)
     if isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES):
         error = MemoryError(f"of the address space, see ulimit -v; {error}")
     if isinstance(error, OSError) and error.strerror:
@@ -219,7 +218,8 @@ def _describe(error: Exception) -> str:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Show a warning as people write them, without file and line; those for developers are left out."""
     if issubclass(category, UserWarning):
-        say(f"Warning: {_spelled_as_options(str(message))}")
+        text = message.spelled(spelled_as_flag) if isinstance(message, Message) else message
+        say(f"Warning: {text}")
 
 
 def _end_as_on_interrupt(number: int, frame: FrameType | None) -> None:

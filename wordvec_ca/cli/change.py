@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import record_writer
-from wordvec_ca.cli.options import Choice, field_option, lowercase_option, threads_option, tokenizer_option
+from wordvec_ca.cli.options import Choice, option, threads_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 from wordvec_ca.model_specs import MODELS
@@ -31,9 +31,9 @@ from wordvec_ca.model_specs import MODELS
 @click.option("--window", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@tokenizer_option
-@lowercase_option
-@field_option
+@option("tokenizer")
+@option("lowercase")
+@option("field")
 @threads_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def command(

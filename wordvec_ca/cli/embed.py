@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import Choice, encoding_option, field_option
+from wordvec_ca.cli.options import Choice, option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -25,8 +25,8 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
-@field_option
-@encoding_option
+@option("field")
+@option("encoding")
 @vectorizer_options
 def command(
     model: str,

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
 
 import click
+
+from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.model_specs import MODEL_ALIASES, MODELS
+from wordvec_ca.option_specs import OPTIONS
 
 
 class Choice(click.Choice[str]):
@@ -57,54 +62,49 @@ class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click ha
         """Return the name; a usage error if there is no such tokenizer."""
         from wordvec_ca.text import check_tokenizer
 
-        try:
-            return check_tokenizer(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        return check_tokenizer(value)
 
 
-TOKENIZERS = "words|whitespace|icu|jieba|MODULE:FUNCTION"
+class ModelChoice(Choice):
+    """The models, also by the other names that people know."""
 
-tokenizer_option = click.option(
-    "--tokenizer",
-    type=TokenizerName(),
-    metavar=TOKENIZERS,
-    default="words",
-    show_default=True,
-    help="Split words, numbers and punctuation; at white space only; or where a segmenter says.",
-)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the canonical name."""
+        return super().convert(MODEL_ALIASES.get(value, value), param, ctx)
 
-tokenizer_of_model_option = click.option(
-    "--tokenizer", type=TokenizerName(), metavar=TOKENIZERS, help="[default: that of MODEL, or words]"
-)
 
-lowercase_option = click.option(
-    "--lowercase/--no-lowercase", default=True, show_default=True, help="Map text to lower case."
-)
-field_option = click.option(
-    "--field",
-    metavar="NAME",
-    multiple=True,
-    callback=_one_or_more,
-    help="The text is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each; a.b is the "
-    "field b of an object a.  May be given several times.  [default: plain text]",
-)
+PARTICULAR: dict[str, dict[str, Any]] = {
+    "tokenizer": {"type": TokenizerName()},
+    "field": {"multiple": True, "callback": _one_or_more},
+    "model": {"type": ModelChoice(MODELS)},
+    "continue_from": {"type": ExistingPath()},
+}
+"""What the types of options do not say."""
 
-encoding_option = click.option(
-    "--encoding", metavar="NAME", help="Of the text: cp1252, gb18030, utf-16 ...  [default: UTF-8]"
-)
-count_memory_option = click.option(
-    "--count-memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Words and counts beyond this go to disk.  [default: 1/4 of free memory, at most 1024]",
-)
+
+def option(name: str, **others: Any) -> Callable[[Any], Any]:
+    """Return an option of training as the option of a command, with what is otherwise in this command."""
+    spec = OPTIONS[name]
+    on, off = spec.switch
+    facts: dict[str, Any] = {"metavar": spec.metavar, "help": spec.help_text()}
+    if spec.is_flag:
+        facts["is_flag"] = True
+    elif spec.kind == "bool":
+        on = f"{on}/{off}"
+    elif spec.choices:
+        facts["type"] = Choice(spec.choices)
+    elif spec.kind in ("int", "float"):
+        facts["type"] = {"int": int, "float": float}[spec.kind]
+    if not spec.is_flag and spec.kind != "tuple":
+        facts |= {"default": spec.default, "show_default": spec.default is not None}
+    return click.option(on, *spec.flags, name, **{**facts, **PARTICULAR.get(name, {}), **others})
+
+
+tokenizer_of_model_option = option("tokenizer", default=None, help="[default: that of MODEL, or words]")
 part_option = click.option(
     "--part", metavar="NAME", help="Only this part of the vectors (cawv train --parts).  [default: all]"
 )
-threads_option = click.option(
-    "--workers", type=click.IntRange(1, 1024), help="Threads.  [default: one per usable CPU]"
-)
+threads_option = option("workers", help="Threads.  [default: one per processor]")
 
 
 def variable(command: str, option: click.Option) -> str:

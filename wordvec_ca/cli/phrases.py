@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.options import (
-    Choice,
-    count_memory_option,
-    encoding_option,
-    field_option,
-    lowercase_option,
-    threads_option,
-    tokenizer_option,
-)
+from wordvec_ca.cli.options import Choice, option, threads_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 
@@ -35,11 +27,11 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
     metavar="FILE",
     help="Join these first, to find longer ones; they are written too.",
 )
-@tokenizer_option
-@lowercase_option
-@field_option
-@encoding_option
-@count_memory_option
+@option("tokenizer")
+@option("lowercase")
+@option("field")
+@option("encoding")
+@option("count_memory")
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")

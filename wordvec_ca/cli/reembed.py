@@ -8,13 +8,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
-from wordvec_ca.cli.options import (
-    Choice,
-    encoding_option,
-    field_option,
-    threads_option,
-    tokenizer_of_model_option,
-)
+from wordvec_ca.cli.options import Choice, option, threads_option, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 
@@ -53,8 +47,8 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 )
 @tokenizer_of_model_option
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
-@field_option
-@encoding_option
+@option("field")
+@option("encoding")
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, encoding_option, field_option
+from wordvec_ca.cli.options import Choice, option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -41,8 +41,8 @@ LINES = 3
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
 @json_option("A JSON object a query.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the result.")
-@field_option
-@encoding_option
+@option("field")
+@option("encoding")
 @vectorizer_options
 def command(
     model: str,

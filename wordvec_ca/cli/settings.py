@@ -12,17 +12,16 @@ The command line has precedence over variables of the environment, and these ove
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wordvec_ca.cli.options import nearest
+from wordvec_ca.cli.options import nearest, option
 from wordvec_ca.cli.paths import INPUT
+from wordvec_ca.option_specs import OPTIONS
 
-NOT_KEPT = {"overwrite", "output", "config", "resume", "accept_changes", "dry_run", "log_json", "save_vocab"}
-"""Options that say what becomes of a run, not what the run is: they are not in the settings of a run."""
-
-NAMES_OF_FILES = ("corpus", "valid", "read_vocab", "phrases", "continue_from", "init_vectors", "cache_dir")
+if TYPE_CHECKING:
+    from wordvec_ca.models import ResolvedConfig
 
 
 def read_settings(path: str, command: click.Command) -> dict[str, Any]:
@@ -77,49 +76,26 @@ def _use(context: click.Context, param: click.Parameter, path: str | None) -> st
     return path
 
 
-config_option = click.option(
-    "--config",
-    type=INPUT,
-    metavar="FILE",
-    is_eager=True,
-    callback=_use,
-    help="Take options, and CORPUS, from this file; a run leaves its own as run.toml in its model "
-    "directory.  [default: none]",
-)
+config_option = option("config", type=INPUT, is_eager=True, callback=_use)
 
 
-def given_settings(context: click.Context, config: Any, foreign: set[str]) -> dict[str, Any]:
-    """Return the settings that repeat a run: what was given, and what depends on the machine.
+def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[str]) -> dict[str, Any]:
+    """Return the settings that repeat a run.
 
     Parameters
     ----------
-    context : click.Context
-        Of ``cawv train``.
-    config : TrainConfig
-        The options of the run, resolved.
-    foreign : set of str
-        Options that the model does not have.
+    corpus : tuple of str
+        The text.
+    config : ResolvedConfig
+        The options of training.
+    given : set of str
+        The options that were given.
     """
-    default = click.core.ParameterSource.DEFAULT
-    settings: dict[str, Any] = {}
-    for param in context.command.params:
-        name = param.name or ""
-        left_out = name in NOT_KEPT | foreign or context.get_parameter_source(name) is default
-        value = getattr(config, name, context.params.get(name))
-        if not left_out and value is not None and name not in ("progress", "quiet"):
-            settings[name] = value
-    settings["workers"] = config.workers
-    for name in NAMES_OF_FILES:
-        if name in settings:
-            settings[name] = _absolute(settings[name])
-    if "-" in settings.get("corpus", ()):
-        del settings["corpus"]
-    return {name.replace("_", "-"): value for name, value in settings.items()}
-
-
-def _absolute(names: Any) -> Any:
     from wordvec_ca.files import absolute_name
 
-    if isinstance(names, str):
-        return absolute_name(names)
-    return [_absolute(name) for name in names]
+    settings: dict[str, Any] = {} if "-" in corpus else {"corpus": [absolute_name(name) for name in corpus]}
+    settings |= config.typed(also=OPTIONS if "continue_from" in given else given)
+    for name, value in click.get_current_context().params.items():
+        if name in given and OPTIONS[name].kept and name not in config.__dataclass_fields__:
+            settings[name] = absolute_name(value) if OPTIONS[name].names_file else value
+    return {name.replace("_", "-"): value for name, value in settings.items()}

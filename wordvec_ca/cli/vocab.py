@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import (
-    count_memory_option,
-    encoding_option,
-    field_option,
-    lowercase_option,
-    threads_option,
-    tokenizer_option,
-)
+from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 from wordvec_ca.quantities import counted
@@ -26,17 +19,17 @@ if TYPE_CHECKING:
 @click.command(name="vocab", cls=JsonCommand)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: word TAB count.")
-@tokenizer_option
-@lowercase_option
+@option("tokenizer")
+@option("lowercase")
 @click.option(
     "--min-count", type=click.IntRange(min=0), default=5, show_default=True, help="Drop rarer words."
 )
 @click.option(
     "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
 )
-@field_option
-@encoding_option
-@count_memory_option
+@option("field")
+@option("encoding")
+@option("count_memory")
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.errors import DataError, Option, OutputExistsError
 
 
 @contextmanager
@@ -61,7 +61,9 @@ def atomic_file(
     if target.is_dir() and not link:
         raise DataError(f"cannot write {target}: it is a folder; give the name of a file")
     if (target.exists() or link) and not overwrite:
-        raise OutputExistsError(f"{target} exists; choose another name, or allow it with overwrite=True")
+        raise OutputExistsError(
+            f"{target} exists; choose another name, or allow it with ", Option("overwrite", True)
+        )
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
     prefix = f".{target.name[:100]}."

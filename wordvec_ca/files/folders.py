@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files.atomic import original_name, sync, take_lock
 
 
@@ -116,7 +116,10 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
     if target.exists():
         if not overwrite:
             raise OutputExistsError(
-                f"{name} exists already: choose another output, or allow it with overwrite=True"
+                f"{name} exists already: choose another ",
+                Option("output"),
+                ", or allow it with ",
+                Option("overwrite", True),
             )
         if not target.is_dir():
             raise DataError(f"{name} exists and is not a model directory: it is not overwritten")

@@ -5,7 +5,7 @@ training loop updates in place, saved to and loaded from a model directory.
 """
 
 from wordvec_ca.models.attention import attention_weights, weights_by_place, weights_by_word
-from wordvec_ca.models.config import TrainConfig, check_type
+from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record
 from wordvec_ca.models.fasttext import fasttext_config, fasttext_vocab, is_fasttext, model_of_fasttext
 from wordvec_ca.models.history import Callback, History, Point, Progress
@@ -27,6 +27,7 @@ __all__ = [
     "History",
     "Point",
     "Progress",
+    "ResolvedConfig",
     "Subwords",
     "TrainConfig",
     "attention_weights",

@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
 from wordvec_ca.model_specs import models_with
-from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.vectors import read_metadata
 
@@ -27,7 +27,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def read_config(folder: Path) -> TrainConfig:
+def read_config(folder: Path) -> ResolvedConfig:
     """Return the resolved configuration of a model directory.
 
     Raises
@@ -36,11 +36,11 @@ def read_config(folder: Path) -> TrainConfig:
         As ``read_record``, or an option is unknown or outside its limits.
     """
     try:
-        return TrainConfig.from_dict(read_record(folder)["config"]).resolved()
+        return ResolvedConfig.of(TrainConfig.from_dict(read_record(folder)["config"]))
     except DataError:
         raise
     except (TypeError, ValueError) as error:
-        raise DataError(f"{str(folder / 'config.json')!r}: {error}") from error
+        raise DataError(f"{folder / 'config.json'} is damaged: {error}") from error
 
 
 def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:

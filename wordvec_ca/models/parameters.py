@@ -24,12 +24,12 @@ from wordvec_ca.files import (
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.model_specs import models_with
-from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record
 from wordvec_ca.models.history import History
 from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.settings_file import settings_file
-from wordvec_ca.models.sizes import logits_of, parameter_shapes, window_of
+from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
 from wordvec_ca.vectors import (
     MODEL_FILES,
@@ -89,7 +89,7 @@ class EmbeddingModel:
     """
 
     def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
-        self.config = config.resolved()
+        self.config = ResolvedConfig.of(config)
         self.vocab = vocab
         self.record: dict[str, Any] = {}
         self.history = History()
@@ -193,8 +193,8 @@ class EmbeddingModel:
         c, hyper = self.config, np.zeros(1, HYPER_DTYPE)
         hyper["composition"] = c.spec.letter
         hyper["width"] = padded(c.vector_size)
-        hyper["bands"] = c.spec.bands(window_of(c))
-        hyper["out_width"] = padded(c.vector_size) * c.spec.widths(window_of(c))
+        hyper["bands"] = c.spec.bands(c.window)
+        hyper["out_width"] = padded(c.vector_size) * c.spec.widths(c.window)
         hyper["window"] = c.window
         hyper["shrink_windows"] = c.shrink_windows
         if c.parts is not None:
@@ -294,7 +294,7 @@ class EmbeddingModel:
         """
         d = self.config.vector_size
         with replacing(Path(directory), overwrite=overwrite, files=MODEL_FILES, mark=mark) as folder:
-            bands = self.config.spec.bands(window_of(self.config))
+            bands = self.config.spec.bands(self.config.window)
             save_npy(folder / "vectors.kv.vectors.npy", self.inputs[:, :d])
             for name, array in self.of_output.items():
                 parts = array.reshape(len(self.vocab), -1, padded(d))
@@ -338,7 +338,7 @@ class EmbeddingModel:
         vocab = Vocab.load(folder / "vocab.tsv")
         vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
         d, n = config.vector_size, len(vocab)
-        bands, widths = config.spec.bands(window_of(config)), config.spec.widths(window_of(config))
+        bands, widths = config.spec.bands(config.window), config.spec.widths(config.window)
         # all arrays must fit before memory is taken for what the configuration promises
         inputs = read_array(folder / "vectors.kv.vectors.npy", (n, d))
         names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs

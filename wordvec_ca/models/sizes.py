@@ -6,18 +6,18 @@ import os
 import shutil
 from pathlib import Path
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import nearest_existing
 from wordvec_ca.kernels import padded
 from wordvec_ca.machine import machine_memory
 from wordvec_ca.model_specs import logit_columns
-from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.config import ResolvedConfig
 
 
-def parameter_shapes(config: TrainConfig, n_words: int) -> dict[str, tuple[int, int]]:
-    """Return the shape of each parameter array of a resolved configuration, padding included."""
+def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:
+    """Return the shape of each parameter array, padding included."""
     width = padded(config.vector_size)
-    parts = config.spec.bands(window_of(config)) * config.spec.widths(window_of(config))
+    parts = config.spec.bands(config.window) * config.spec.widths(config.window)
     slots, columns = logits_of(config)
     stride = padded(columns) if config.attention == "full" else columns
     has_word_logits = config.spec.attends and stride > 0
@@ -34,20 +34,21 @@ ROWS_PER_WORD = 3
 """Rows of words and n-grams for each word, about, where there are ``subwords``; in English 2.4."""
 
 
-def check_room(directory: str | os.PathLike[str], config: TrainConfig, n_words: int) -> None:
+def check_room(directory: str | os.PathLike[str], config: ResolvedConfig, n_words: int) -> None:
     """Raise a DataError if the disk has no room for a model: before training, not after."""
     needed = saved_bytes(config, n_words)
     free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
     if needed > free:
         raise DataError(
             f"no room for the model {os.fspath(directory)!r}: it takes about {needed / 1e6:,.0f} MB and "
-            f"{free / 1e6:,.0f} MB are free there; make room or choose another output"
+            f"{free / 1e6:,.0f} MB are free there; make room or choose another ",
+            Option("output"),
         )
 
 
-def check_memory(config: TrainConfig, n_words: int) -> None:
+def check_memory(config: ResolvedConfig, n_words: int) -> None:
     """Raise a DataError if the parameters of a model cannot fit into this machine's memory."""
-    replicas = min(config.replicas or 1, config.workers or 1)
+    replicas = min(config.replicas or 1, config.threads)
     needed, present = memory_bytes(config, n_words, replicas), machine_memory()
     if needed > present:
         several = f" in {replicas} replicas" if replicas > 1 else ""
@@ -58,12 +59,12 @@ def check_memory(config: TrainConfig, n_words: int) -> None:
         )
 
 
-def memory_bytes(config: TrainConfig, n_words: int, replicas: int = 1) -> int:
-    """Return the bytes of memory that the parameters of a resolved configuration take, padding included.
+def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1) -> int:
+    """Return the bytes of memory that the parameters take, padding included.
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
     n_words : int
         Vocabulary.
     replicas : int, default 1
@@ -73,15 +74,15 @@ def memory_bytes(config: TrainConfig, n_words: int, replicas: int = 1) -> int:
     copies = replicas + (replicas > 1)
     rows = sum(4 * rows * columns for rows, columns in shapes) * copies
     if config.subwords:  # and each further thread composes vectors of its own
-        composed = max(0, (config.workers or 1) - copies)
+        composed = max(0, (config.threads) - copies)
         rows += 4 * (ROWS_PER_WORD * copies + composed) * n_words * shapes[0][1]
     return rows
 
 
-def n_parameters(config: TrainConfig, n_words: int) -> int:
+def n_parameters(config: ResolvedConfig, n_words: int) -> int:
     """Return how many numbers learn in a resolved configuration."""
     slots, columns = logits_of(config)
-    of_output = config.spec.bands(window_of(config)) * config.spec.widths(window_of(config))
+    of_output = config.spec.bands(config.window) * config.spec.widths(config.window)
     parts = ROWS_PER_WORD if config.subwords else 1
     parts += of_output * (bool(config.negative) + config.hs)
     attends = config.spec.attends
@@ -90,20 +91,14 @@ def n_parameters(config: TrainConfig, n_words: int) -> int:
     return n_words * (config.vector_size * parts + columns) + per_place
 
 
-def saved_bytes(config: TrainConfig, n_words: int) -> int:
-    """Return about how many bytes the model directory of a resolved configuration takes."""
+def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
+    """Return about how many bytes the model directory takes."""
     composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
     return 4 * n_parameters(config, n_words) + 60 * n_words + composed  # a word and its count stand twice
 
 
-def logits_of(config: TrainConfig) -> tuple[int, int]:
+def logits_of(config: ResolvedConfig) -> tuple[int, int]:
     """Return how many attention logits a resolved configuration has by place (s), and for each word (K)."""
     parts = config.rings()
     places = sum(len(part.offsets) for part in parts)
     return places, logit_columns(config.attention, places, len(parts))
-
-
-def window_of(config: TrainConfig) -> int:
-    """Return the context words on each side of a resolved configuration."""
-    assert config.window is not None, "the configuration is resolved"
-    return config.window

@@ -20,7 +20,7 @@ from wordvec_ca.vectors import NgramIndex, marked, ngrams_of
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab
-    from wordvec_ca.models.config import TrainConfig
+    from wordvec_ca.models.config import ResolvedConfig
 
 BLOCK_WORDS = 4_096
 """Words composed at a time where all are."""
@@ -31,7 +31,7 @@ class Subwords:
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         With ``subwords``.
     vocab : Vocab
 
@@ -47,7 +47,7 @@ class Subwords:
         Row of each n-gram, for words that are not in the vocabulary.
     """
 
-    def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
+    def __init__(self, config: ResolvedConfig, vocab: Vocab) -> None:
         words, n_words = vocab.words, len(vocab)
         min_n, max_n, self.buckets = config.min_n, config.max_n, config.buckets or 0
         offsets, keys, places, lengths = ngrams_of(words, min_n, max_n, self.buckets)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import fields
 from typing import Any
 
-from wordvec_ca.model_specs import models_with_option
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.errors import Option
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.option_specs import spelled_as_flag
 from wordvec_ca.report.wording import shown
 
 ELSEWHERE = {"config", "command", "format", "raw_tokens", "raw_types", "n_words"}
 """Entries of the record that other sections show."""
 
 
-def reproduction(record: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
+def reproduction(record: dict[str, Any], config: ResolvedConfig) -> dict[str, Any]:
     """Return the command that makes the model again.
 
     Returns
@@ -33,26 +33,16 @@ def reproduction(record: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def _options(config: TrainConfig) -> list[str]:
+def _options(config: ResolvedConfig) -> list[str]:
     """Return the options that differ from the defaults, as on the command line."""
-    usual, options = TrainConfig(model=config.model).resolved(), []
-    for field in fields(TrainConfig):
-        if config.model not in models_with_option(field.name):
-            continue
-        value, option = getattr(config, field.name), "--" + field.name.replace("_", "-")
-        if field.name in ("model", "workers") or value != getattr(usual, field.name):
-            if field.name == "cbow_mean":
-                options.append(option if value else "--cbow-sum")
-            elif isinstance(value, bool):
-                options.append(option if value else option.replace("--", "--no-", 1))
-            elif isinstance(value, tuple):
-                options += [word for entry in value for word in (option, shlex.quote(str(entry)))]
-            elif value is not None:
-                options += [option, shlex.quote(str(value))]
-    return options
+    return [
+        " ".join(map(shlex.quote, spelled_as_flag(Option(name, one)).split(" ", 1)))
+        for name, value in config.typed().items()
+        for one in (value if isinstance(value, tuple) else (value,))
+    ]
 
 
-def details(record: dict[str, Any], config: TrainConfig) -> list[dict[str, Any]]:
+def details(record: dict[str, Any], config: ResolvedConfig) -> list[dict[str, Any]]:
     """Return tables of the configuration and of all other entries of the record.
 
     Returns
@@ -60,8 +50,8 @@ def details(record: dict[str, Any], config: TrainConfig) -> list[dict[str, Any]]
     list of dict
         ``title``, ``note`` and ``rows``: (name, value, whether it differs from the default).
     """
-    usual = TrainConfig(model=config.model).resolved().as_dict()
-    options = [(name, shown(value), value != usual[name]) for name, value in config.as_dict().items()]
+    typed = config.typed().keys() - {"model", "workers"}
+    options = [(name, shown(value), name in typed) for name, value in config.as_dict().items()]
     tables = [_table("Configuration", options, "In bold what differs from the default.")]
     plain = []
     for name, value in record.items():

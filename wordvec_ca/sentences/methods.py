@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
 from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.text import check_tokenizer
 
@@ -59,7 +59,7 @@ def choose(
     ------
     DataError
         Attention weights are wanted, but the vectors have none.
-    ValueError
+    OptionError
         ``method="attention"`` without attention.
 
     Warns
@@ -69,7 +69,14 @@ def choose(
     """
     if attention is False:
         if method == "attention":
-            raise ValueError("method='attention' with attention=False: take method='mean' for a plain mean")
+            raise OptionError(
+                Option("method", "attention"),
+                " with ",
+                Option("attention", False),
+                ": take ",
+                Option("method", "mean"),
+                " for a plain mean",
+            )
         return ("ca-sem" if method == "auto" else method), None
     weights: NDArray[np.float32] | None = getattr(vectors, "attention", None)
     if weights is None:
@@ -81,8 +88,12 @@ def choose(
         return ("ca-sem" if method == "auto" else method), None
     if method == "mean" and attention is None:
         warnings.warn(
-            "the vectors of an attention model are averaged without their attention, so 'the' counts as much "
-            "as any word; method='attention' weighs them as they were trained",
+            OptionWarning(
+                "the vectors of an attention model are averaged without their attention, so 'the' counts as "
+                "much as any word; ",
+                Option("method", "attention"),
+                " weighs them as they were trained",
+            ),
             stacklevel=4,
         )
         return method, None

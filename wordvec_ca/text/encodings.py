@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 
 MOST_UNDECODABLE = 0.01
 """Undecodable sequences per token above which a text is taken to be in another encoding."""
@@ -68,21 +68,23 @@ def check_encoding(encoding: str) -> str:
 
     Raises
     ------
-    ValueError
+    OptionError
         Python has no such encoding of text, or it cannot be decoded piece by piece.
     """
     try:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError, TypeError) as error:
-        raise ValueError(
-            f"encoding {encoding!r} is unknown; give one that Python knows, such as cp1252, koi8_r, gb18030, "
-            "shift_jis or utf-16 (docs.python.org/3/library/codecs.html#standard-encodings)"
+        raise OptionError(
+            Option("encoding"),
+            f" {encoding!r} is unknown; give one that Python knows, such as cp1252, koi8_r, gb18030, "
+            "shift_jis or utf-16 (docs.python.org/3/library/codecs.html#standard-encodings)",
         ) from error
     of_text = getattr(info, "_is_text_encoding", True)
     if not of_text or info.incrementaldecoder is None or info.name in _NOT_OF_TEXT_FILES:
-        raise ValueError(
-            f"encoding {encoding!r} is no encoding of text files; give one such as cp1252, koi8_r, gb18030, "
-            "shift_jis or utf-16"
+        raise OptionError(
+            Option("encoding"),
+            f" {encoding!r} is no encoding of text files; give one such as cp1252, koi8_r, gb18030, "
+            "shift_jis or utf-16",
         )
     return info.name
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.text.encodings import in_utf8
 
 
@@ -16,16 +16,16 @@ def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
     Raises
     ------
-    ValueError
+    OptionError
         A name is empty, no str, or there twice.
     """
     if field is None:
         return None
     names = (field,) if isinstance(field, str) else tuple(field)
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"field must be a name or a list of names; got {field!r}")
+        raise OptionError(Option("field"), f" must be a name or a list of names; got {field!r}")
     if len(set(names)) < len(names):
-        raise ValueError(f"field names the same field twice: {', '.join(map(repr, names))}")
+        raise OptionError(Option("field"), f" names the same field twice: {', '.join(map(repr, names))}")
     return names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.kernels import Lexicon
 from wordvec_ca.text.segmenters import SEGMENTERS, is_segmenter, segment
 
@@ -50,9 +50,10 @@ def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> lis
 def check_tokenizer(tokenizer: str) -> str:
     """Return a tokenizer's name; ValueError if there is none of that name (nothing is loaded yet)."""
     if not isinstance(tokenizer, str) or not (tokenizer in TOKENIZERS or is_segmenter(tokenizer)):
-        raise ValueError(
-            f"tokenizer must be {', '.join(SEGMENTERS)}, MODULE:FUNCTION or one of {', '.join(TOKENIZERS)}; "
-            f"got {tokenizer!r}"
+        raise OptionError(
+            Option("tokenizer"),
+            f" must be {', '.join(SEGMENTERS)}, MODULE:FUNCTION or one of {', '.join(TOKENIZERS)}; "
+            f"got {tokenizer!r}",
         )
     return tokenizer
 

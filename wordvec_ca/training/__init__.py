@@ -29,7 +29,7 @@ from wordvec_ca.training.run import resume, train
 from wordvec_ca.training.run_directory import run_folder
 from wordvec_ca.training.schedule import Schedule
 from wordvec_ca.training.trainer import Trainer
-from wordvec_ca.training.warm_start import continued_config
+from wordvec_ca.training.warm_start import check_together, continued_config
 
 __all__ = [
     "Bar",
@@ -43,6 +43,7 @@ __all__ = [
     "Trainer",
     "TrainingDiverged",
     "check_cluster_address",
+    "check_together",
     "continued_config",
     "describe",
     "describe_cluster_plan",

@@ -15,7 +15,7 @@ import numpy as np
 
 from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import (
     KeyedVectors,
@@ -180,7 +180,7 @@ def changes(
         raise ValueError(
             f"permutations is {permutations} and repeats {repeats}; they must be at least 5 and 1"
         )
-    config = (config or USUAL).resolved()
+    config = ResolvedConfig.of(config or USUAL)
     tell = progress or (lambda line: None)
     slices = Slices(texts, config, least)
     tell(slices.description)
@@ -226,12 +226,12 @@ class Slices:
     Parameters
     ----------
     texts : sequence of corpus
-    config : TrainConfig
+    config : ResolvedConfig
     least : int
         A word must stand so often in each text to be judged.
     """
 
-    def __init__(self, texts: Sequence[Corpus], config: TrainConfig, least: int) -> None:
+    def __init__(self, texts: Sequence[Corpus], config: ResolvedConfig, least: int) -> None:
         self.config = config
         options = config.text_options()
         every_word = dataclasses.replace(options, min_count=1, max_final_vocab=None)

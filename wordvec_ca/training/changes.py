@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import warnings
 from collections.abc import Mapping
@@ -10,22 +9,23 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Vocab
-from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.models import ResolvedConfig, TrainConfig
+from wordvec_ca.option_specs import OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training.checkpoint import State
 from wordvec_ca.training.request import absolute_names
 from wordvec_ca.training.run_directory import UnfinishedRun
 from wordvec_ca.training.texts import NAMES
 
-CHANGEABLE = ("alpha", "attention_alpha", "count_memory", "min_alpha", "workers")
+CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
 """Options that may change when a run is continued: after a divergence, or on another machine."""
 
-OF_THE_MACHINE = ("count_memory", "workers")
+OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is None)
 """Those of them that are not of the model: models of resampled text are to differ by nothing else."""
 
 
-def changed_config(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
+def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:
     """Return a configuration with changes.
 
     Raises
@@ -38,14 +38,15 @@ def changed_config(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConf
         former = getattr(config, name)
         if name not in changeable and value != former:
             raise DataError(
-                f"{name} was {former!r} when the run began and is {value!r} now: that would be another run. "
-                f"Only {', '.join(changeable)} may change; leave it out, or start a new run"
+                Option(name),
+                f" was {former!r} when the run began and is {value!r} now: that would be another run. "
+                f"Only {', '.join(changeable)} may change; leave it out, or start a new run",
             )
     trusted_tokenizer(config.tokenizer, changes.get("tokenizer"), "the run")
-    return dataclasses.replace(config, **changes).resolved()
+    return ResolvedConfig.of(TrainConfig.from_dict({**config.as_dict(), **changes}))
 
 
-def differences(former: State, config: TrainConfig) -> list[dict[str, Any]]:
+def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
     """Return what is recorded of changed options: the fraction of the run, and each with both values."""
     found = {
         name: [former.config[name], getattr(config, name)]
@@ -111,7 +112,7 @@ def check_state(
             "the result may differ in its last bits",
             stacklevel=3,
         )
-    begun = TrainConfig.from_dict(state.config)
+    begun = ResolvedConfig.from_dict(state.config)
     if begun.workers != config.workers and 1 in (begun.workers, config.workers):
         warnings.warn(
             f"the run had {begun.workers} workers and goes on with {config.workers}: "

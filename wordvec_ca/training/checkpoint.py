@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import atomic_file, read_npy_header, write_npy
 
 if TYPE_CHECKING:
@@ -143,9 +143,10 @@ def parse_interval(text: str) -> Interval | None:
         return None
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdkMG])", text.strip())
     if not found or float(found[1]) == 0:
-        raise ValueError(
-            f"checkpoint_every is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
-            "such as 500k, 5M, 1G, or never"
+        raise OptionError(
+            Option("checkpoint_every"),
+            f" is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
+            "such as 500k, 5M, 1G, or never",
         )
     number, unit = float(found[1]), found[2]
     if unit in _SECONDS:

@@ -9,7 +9,7 @@ from typing import Any
 from wordvec_ca import kernels
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import EncodedCorpus
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.trainer import Trainer
 
@@ -96,6 +96,6 @@ class Checkpointing:
         self._checkpoints.write(state, trainer.model, trainer.position)
 
 
-def isa_in_use(config: TrainConfig) -> str | None:
+def isa_in_use(config: ResolvedConfig) -> str | None:
     """Return the instruction set of the compiled loop, or None for the other backend."""
     return kernels.isa() if config.backend == "cython" else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordvec_ca.corpus import LiveTokens, TokenStream
 from wordvec_ca.kernels import padded
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 
 CHUNK_TOKENS = 32_768
 """Tokens handed to a thread at a time: some milliseconds of work, so that none idles at the end."""
@@ -152,13 +152,13 @@ def chunks_of(
     return Chunks(tokens, size, index, start)
 
 
-def chunk_size(n_tokens: int, config: TrainConfig) -> int:
+def chunk_size(n_tokens: int, config: ResolvedConfig) -> int:
     """Return the tokens per chunk: a function of text and configuration, not of the number of workers."""
     affordable = int(CHUNK_WORK / multiplications(config))
     return max(100, min(affordable, max(1_000, min(CHUNK_TOKENS, n_tokens // 64))))
 
 
-def parts(n_tokens: int, config: TrainConfig, size: int | None = None) -> int:
+def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int:
     """Return the parts of a chunk of ``size`` tokens that are read side by side, to share negatives.
 
     On a short text there are fewer, since what little is learnt of rare words suffers
@@ -166,14 +166,12 @@ def parts(n_tokens: int, config: TrainConfig, size: int | None = None) -> int:
     """
     if config.shared_by is not None:
         return config.sharing()
-    assert config.window is not None
     apart = (size or chunk_size(n_tokens, config)) // (2 * config.window + 1)
     return max(1, min(config.sharing(), n_tokens // SHARED_TOKENS, apart))
 
 
-def multiplications(config: TrainConfig) -> int:
+def multiplications(config: ResolvedConfig) -> int:
     """Return about how many multiplications the training loop makes for one token."""
-    assert config.window is not None
     contexts = config.window + 1 if config.shrink_windows else 2 * config.window
     rows_met = (1 + config.negative) * bool(config.negative) + USUAL_PATH * config.hs
     step = 3 * rows_met  # a dot product and two updates for each

@@ -13,7 +13,14 @@ import numpy as np
 
 from wordvec_ca.corpus import Corpus, CorpusStats, ReadingProgress, Vocab, count_corpus
 from wordvec_ca.machine import machine_memory
-from wordvec_ca.models import EmbeddingModel, TrainConfig, check_type, memory_bytes, n_parameters, saved_bytes
+from wordvec_ca.models import (
+    EmbeddingModel,
+    ResolvedConfig,
+    check_type,
+    memory_bytes,
+    n_parameters,
+    saved_bytes,
+)
 from wordvec_ca.quantities import duration, size
 from wordvec_ca.training.chunks import parts
 from wordvec_ca.training.merge_plan import usual_replicas
@@ -30,7 +37,7 @@ class Plan:
 
     Attributes
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved.
     stats : CorpusStats
         The text, counted exactly.
@@ -53,7 +60,7 @@ class Plan:
         Estimate from that.
     """
 
-    config: TrainConfig
+    config: ResolvedConfig
     stats: CorpusStats
     n_words: int
     n_parameters: int
@@ -67,7 +74,7 @@ class Plan:
 
 def plan(
     corpus: Corpus,
-    config: TrainConfig,
+    config: ResolvedConfig,
     *,
     vocab: Vocab | str | os.PathLike[str] | None = None,
     continue_from: str | os.PathLike[str] | None = None,
@@ -79,8 +86,8 @@ def plan(
     Nothing is written. Parameters and errors as in ``train``.
     """
     check_type(config)
-    config = config.resolved()
-    if continue_from is None and (doubt := config.doubt()):
+    config = ResolvedConfig.of(config)
+    if continue_from is None and (doubt := config.alpha_warning()):
         warnings.warn(doubt, stacklevel=2)
     given = vocab is not None or continue_from is not None
     options = config.text_options()
@@ -115,7 +122,7 @@ def plan(
     )
 
 
-def measured_speed(config: TrainConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
+def measured_speed(config: ResolvedConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
     """Return the words per second of the training loop on a text of that length, drawn by frequency."""
     sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
     config = replace(config, negatives="shared" if sharing > 1 else "exact", shared_by=sharing)
@@ -162,7 +169,7 @@ def describe(plan: Plan) -> str:
     if plan.words_per_second is None or plan.training_seconds is None:
         rows.append(("too large", f"this machine has {size(machine_memory())} of memory: it cannot run here"))
     else:
-        speed = f"{plan.words_per_second / 1e6:.2f} M words/s with {config.workers} workers, as just measured"
+        speed = f"{plan.words_per_second / 1e6:.2f} M words/s with {config.threads} workers, as just measured"
         time_needed = f"about {duration(plan.training_seconds)} for {config.epochs} epochs"
         if config.resamples:
             time_needed += f" of each of {config.resamples} models"

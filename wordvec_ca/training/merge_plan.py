@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.machine import machine_memory
-from wordvec_ca.models import TrainConfig, memory_bytes
+from wordvec_ca.models import ResolvedConfig, memory_bytes
 from wordvec_ca.training.chunks import multiplications
 from wordvec_ca.training.merge_rule import Touches, merge_factors
 
@@ -46,13 +46,13 @@ class MergePlan:
 
     @classmethod
     def of(
-        cls, config: TrainConfig, n_tokens: int, replicas: int, given: Mapping[str, Any] | None = None
+        cls, config: ResolvedConfig, n_tokens: int, replicas: int, given: Mapping[str, Any] | None = None
     ) -> MergePlan:
         """Return the plan of a run.
 
         Parameters
         ----------
-        config : TrainConfig
+        config : ResolvedConfig
             Resolved.
         n_tokens : int
             Tokens of an epoch, all replicas together, line ends included.
@@ -110,7 +110,7 @@ SHORT = 5_000
 """Tokens between merges, of one replica, up to which it bears twice the rate."""
 
 
-def usual_rate(config: TrainConfig, replicas: int, tokens: float) -> float:
+def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
     """Return by what replicas multiply the learning rate, as measured (docs/measurements/replicas.md).
 
     A mean of several replicas settles as at a lower rate, the more of them the lower. A replica that is alone
@@ -129,12 +129,12 @@ def usual_rate(config: TrainConfig, replicas: int, tokens: float) -> float:
     return 1.0 if config.hs else 1.5
 
 
-def usual_merges(config: TrainConfig, replicas: int) -> int:
+def usual_merges(config: ResolvedConfig, replicas: int) -> int:
     """Return how often replicas merge in a run; attention needs more frequent merges, if they are many."""
     return 3 * MERGES if config.spec.attends and replicas > 4 else MERGES
 
 
-def merges_of_nodes(config: TrainConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
+def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
     """Return how often the nodes of a cluster merge in a run: less often on a short text.
 
     A merge of nodes takes as long whatever they have trained since the last one, and much longer than in a
@@ -142,7 +142,7 @@ def merges_of_nodes(config: TrainConfig, n_words: int, n_tokens: int, nodes: int
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved.
     n_words : int
         Vocabulary.
@@ -190,14 +190,14 @@ MOST_MEMORY = 0.5
 """Share of the memory that replicas may take, unless told otherwise."""
 
 
-def most_replicas(config: TrainConfig) -> int:
+def most_replicas(config: ResolvedConfig) -> int:
     """Return up to how many replicas the quality of one is kept, as measured."""
     if config.spec.attends:
         return 4
     return 8 if config.spec.knows_places else 16
 
 
-def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
+def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
     """Return what to tell who wants more replicas than `most_replicas`; None if there are no more."""
     most = most_replicas(config)
     if replicas <= most:
@@ -209,7 +209,7 @@ def beyond_measured(config: TrainConfig, replicas: int) -> str | None:
     )
 
 
-def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
+def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
     """Return how many replicas a run has in one process: those with which it is predicted to end first.
 
     More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
@@ -218,14 +218,14 @@ def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved.
     n_words : int
         Vocabulary.
     n_tokens : int
         Tokens of an epoch.
     """
-    workers = config.workers or 1
+    workers = config.threads
     if config.replicas is not None:
         replicas = min(config.replicas, workers)
         if (warning := beyond_measured(config, replicas)) is not None:
@@ -245,9 +245,9 @@ def usual_replicas(config: TrainConfig, n_words: int, n_tokens: int) -> int:
     return best
 
 
-def run_seconds(config: TrainConfig, n_words: int, n_tokens: int, replicas: int) -> float:
+def run_seconds(config: ResolvedConfig, n_words: int, n_tokens: int, replicas: int) -> float:
     """Return about how long a run would take on as many cores as workers, to compare numbers of replicas."""
-    workers = config.workers or 1
+    workers = config.threads
     threads = -(-workers // replicas)
     known = [number for number in WAITING if number <= threads]
     waiting = WAITING[known[-1]] * (threads / known[-1]) * config.vector_size / 100

@@ -97,9 +97,8 @@ class Replica:
         like: Replica | None = None,
     ) -> None:
         config = model.config
-        assert config.workers is not None
         self.model, self.config, self.n_tokens, self.rate = model, config, n_tokens, rate
-        self.threads = threads or config.workers
+        self.threads = threads or config.threads
         self.kernel = kernels.load(config.backend)
         self.schedule: Schedule = Schedule(config, n_tokens) if like is None else like.schedule
         self.keep: np.ndarray = keep_thresholds(model.vocab, config.sample) if like is None else like.keep

@@ -58,17 +58,16 @@ class Replicas:
 
     def __init__(self, model: EmbeddingModel, n_tokens: int, rates: np.ndarray | None = None) -> None:
         config = model.config
-        assert config.workers is not None
         n = 1 if rates is not None else usual_replicas(config, len(model.vocab), n_tokens)
         self.plan = MergePlan.of(config, n_tokens, n)
         self._n_tokens = n_tokens
-        threads = [len(part) for part in np.array_split(np.arange(config.workers), n)]
+        threads = [len(part) for part in np.array_split(np.arange(config.threads), n)]
         first = Replica(
             model,
             n_tokens,
             threads=threads[0],
             rate=self.plan.rate,
-            chunk_tokens=self._chunk_tokens(config.workers),
+            chunk_tokens=self._chunk_tokens(config.threads),
             rates=rates,
         )
         self.all = [first]

@@ -11,8 +11,7 @@ from typing import Any
 
 from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
 from wordvec_ca.files import absolute_name
-from wordvec_ca.model_specs import models_with_option
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
 
 
@@ -25,8 +24,8 @@ class RunRequest:
 
     Parameters
     ----------
-    config : TrainConfig
-        Resolved.
+    config : ResolvedConfig
+        Options of training.
     corpus, valid, output, overwrite, cache_dir, keep_cache, no_cache, checkpoint_every, command, settings
         As in ``train``.
     continue_from, init_vectors
@@ -41,7 +40,7 @@ class RunRequest:
         A random name, which the checkpoints and the model of this run carry, too.
     """
 
-    config: TrainConfig
+    config: ResolvedConfig
     corpus: Corpus | EncodedCorpus | None = None
     valid: Corpus | None = None
     vocab: Vocab | None = None
@@ -85,16 +84,8 @@ class RunRequest:
         They hold what is not the model's default, the number of workers, and the texts that are files. A
         model that is trained further has other defaults, those of its first run: then they hold all options.
         """
-        model = self.config.model
-        default = TrainConfig(model=model).resolved()
-        kept = {
-            name: value
-            for name, value in self.config.as_dict().items()
-            if model in models_with_option(name)
-            and (self.continue_from is not None or value != getattr(default, name))
-        }
-        settings: dict[str, Any] = {"corpus": absolute_names(self.corpus), "model": model, **kept}
-        settings["workers"] = self.config.workers
+        also = () if self.continue_from is None else tuple(self.config.as_dict())
+        settings = {"corpus": absolute_names(self.corpus), **self.config.typed(also=also)}
         settings["valid"] = next(iter(absolute_names(self.valid) or []), None)
         settings["continue_from"] = _absolute(self.continue_from)
         settings["init_vectors"] = _absolute(self.init_vectors)
@@ -109,7 +100,7 @@ class RunRequest:
         ValueError, TypeError, KeyError
             The record is damaged.
         """
-        request = cls(**{**record, "config": TrainConfig.from_dict(record["config"]), "output": output})
+        request = cls(**{**record, "config": ResolvedConfig.from_dict(record["config"]), "output": output})
         parse_interval(request.checkpoint_every)
         if not request.run.isalnum() or len(request.run) > 16:
             raise ValueError(f"its run is {request.run!r}")

@@ -27,7 +27,7 @@ from wordvec_ca.models import (
     EmbeddingModel,
     History,
     Progress,
-    TrainConfig,
+    ResolvedConfig,
     logits_of,
     memory_bytes,
 )
@@ -54,25 +54,24 @@ MORE_MEMORY = 0.25
 """By this share of what one run takes, models that are trained side by side may take more."""
 
 
-def model_config(config: TrainConfig, number: int, workers: int) -> TrainConfig:
+def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedConfig:
     """Return the configuration of one of the models: its own seed, and some of the threads."""
     state = np.random.SeedSequence([config.seed, 0x72657361, number]).generate_state(1, np.uint64)
     return dataclasses.replace(config, resamples=None, seed=int(state[0] >> np.uint64(1)), workers=workers)
 
 
-def side_by_side(config: TrainConfig, n_words: int) -> tuple[int, int]:
+def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
     """Return how many models are trained at a time, and the threads of each.
 
     One after the other they take the least memory, and up to 8 threads train a model nearly as fast as as
     many models. So there are several only where they are small, or there are more threads than that.
     """
-    assert config.workers is not None
     assert config.resamples is not None
     one = memory_bytes(dataclasses.replace(config, workers=1, replicas=None), n_words)
     small = 1 + int(MORE_MEMORY * (OVERHEAD + one) / one)
-    at_once = max(min(small, config.workers), -(-config.workers // THREADS))
+    at_once = max(min(small, config.threads), -(-config.threads // THREADS))
     at_once = max(1, min(at_once, config.resamples, int(0.8 * free_memory() / one)))
-    return at_once, max(1, config.workers // at_once)
+    return at_once, max(1, config.threads // at_once)
 
 
 class ResampledModels:
@@ -82,7 +81,7 @@ class ResampledModels:
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved, with ``resamples``.
     encoded : EncodedCorpus
         The text.
@@ -94,7 +93,7 @@ class ResampledModels:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: ResolvedConfig,
         encoded: EncodedCorpus,
         held_out: EncodedCorpus | None,
         run: UnfinishedRun | None,

@@ -14,9 +14,17 @@ from typing import Any
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import Corpus, EncodedCorpus, ReadingProgress, Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.files import check_output
-from wordvec_ca.models import Callback, EmbeddingModel, TrainConfig, check_memory, check_room, check_type
+from wordvec_ca.models import (
+    Callback,
+    EmbeddingModel,
+    ResolvedConfig,
+    TrainConfig,
+    check_memory,
+    check_room,
+    check_type,
+)
 from wordvec_ca.text import find_files
 from wordvec_ca.training.changes import changed_config, check_state, check_texts, differences
 from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
@@ -33,6 +41,7 @@ from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.training.warm_start import (
     begin_from_model,
     begin_from_vectors,
+    check_together,
     continued_config,
     expanded_vocab,
     first_vectors,
@@ -115,8 +124,8 @@ def train(
     ------
     DataError
         If the corpus cannot be used, the output cannot be written, or training diverged.
-    ValueError
-        If an option is outside its limits.
+    OptionError
+        If an option is outside its limits, or does not go with another.
     OutputExistsError
         If the output, or an unfinished run of that name, exists.
     TypeError
@@ -127,7 +136,7 @@ def train(
     elif continue_from is not None:
         config = continued_config(continue_from, {})
     request = RunRequest(
-        config=(config or TrainConfig()).resolved(),
+        config=ResolvedConfig.of(config or TrainConfig()),
         corpus=corpus,
         valid=valid,
         validates=valid is not None,
@@ -234,7 +243,7 @@ def resume(
         check_texts(run, corpus, valid, vocab)
         former = next(iter(run.newest_states()), None)
         several = request.config.resamples is not None
-        begun = request.config if former is None or several else TrainConfig.from_dict(former.config)
+        begun = request.config if former is None or several else ResolvedConfig.from_dict(former.config)
         config = changed_config(begun, changes or {})
         kernels.load(config.backend)
         if former is not None:
@@ -310,26 +319,24 @@ class Session:
 def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVectors | None]:
     """Check what can be checked before the text is read; return the request with its words, and vectors."""
     config = request.config
-    if request.init_vectors is not None and config.subwords:
-        raise ValueError(
-            "init_vectors gives the vectors of words, which subwords make of n-grams: leave one of them "
-            "out, or continue from a fastText .bin or a model with n-grams"
-        )
-    if config.resamples is not None and (request.continue_from or request.init_vectors) is not None:
-        raise ValueError(
-            "resamples is for models that begin anew: with the same vectors to begin with they have too much "
-            "in common for intervals; leave out resamples, or continue_from and init_vectors"
-        )
-    if request.continue_from is not None:
-        if request.vocab is not None or request.init_vectors is not None:
-            raise ValueError("continue_from brings its own vocabulary and vectors: leave out the others")
-    elif doubt := config.doubt():
+    check_together(
+        config,
+        continue_from=request.continue_from,
+        init_vectors=request.init_vectors,
+        vocab=request.vocab,
+        keep_cache=request.keep_cache,
+        no_cache=request.no_cache,
+    )
+    if request.continue_from is None and (doubt := config.alpha_warning()):
         warnings.warn(doubt, stacklevel=3)
-    assert config.workers is not None
-    if (config.replicas or 1) > config.workers:
+    if (config.replicas or 1) > config.threads:
         warnings.warn(
-            f"replicas is {config.replicas}, but each needs a thread and workers is {config.workers}: "
-            f"there will be {config.workers}",
+            OptionWarning(
+                Option("replicas"),
+                f" is {config.replicas}, but each needs a thread and ",
+                Option("workers"),
+                f" is {config.threads}: there will be {config.threads}",
+            ),
             stacklevel=3,
         )
     kernels.load(config.backend)  # fails at once if it cannot run here
@@ -338,8 +345,6 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         check_output(request.output, overwrite=request.overwrite, files=MODEL_FILES)
     if isinstance(request.valid, str | os.PathLike):
         find_files([request.valid])  # a wrong name must not show only after the corpus was read
-    if request.no_cache and request.keep_cache:
-        raise ValueError("keep_cache and no_cache exclude each other: give one of them")
     if request.continue_from is not None:
         if isinstance(request.corpus, EncodedCorpus):
             raise ValueError("continue_from chooses the words anew: give the corpus as text, not encoded")
@@ -353,7 +358,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
 
 
 def _initialised(
-    request: RunRequest, config: TrainConfig, vocab: Vocab, first: KeyedVectors | None = None
+    request: RunRequest, config: ResolvedConfig, vocab: Vocab, first: KeyedVectors | None = None
 ) -> tuple[EmbeddingModel, list[dict[str, Any]]]:
     """Return a model with the parameters with which it begins, and what is recorded of their origin."""
     check_memory(config, len(vocab))
@@ -371,7 +376,7 @@ def _initialised(
 
 def _resampled(
     request: RunRequest,
-    config: TrainConfig,
+    config: ResolvedConfig,
     session: Session,
     run: UnfinishedRun | None,
     encoded: EncodedCorpus,
@@ -460,7 +465,7 @@ def _save_somewhere(
         ) from error
 
 
-def _nothing_predicted(config: TrainConfig) -> str:
+def _nothing_predicted(config: ResolvedConfig) -> str:
     dropped = f"after sub-sampling (sample is {config.sample:g}) " if config.sample else ""
     return (
         f"not one prediction was made, so the vectors are as they began, random: {dropped}no line had two "

@@ -27,7 +27,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.corpus import (
     Vocab,
 )
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files import clear_scraps, save_json
 from wordvec_ca.models import read_record
 from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, State, parse_interval
@@ -290,7 +290,9 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
                 done = f", {share:.1%} done"
         raise OutputExistsError(
             f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues "
-            "it; overwrite=True drops it and starts anew"
+            "it; ",
+            Option("overwrite", True),
+            " drops it and starts anew",
         )
     with contextlib.suppress(DataError):
         UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()

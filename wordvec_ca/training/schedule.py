@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from wordvec_ca.corpus import Vocab
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 
 RECORD_EVERY = 1.0
 """Seconds between two progress records."""
@@ -33,9 +33,7 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
 class Schedule:
     """Learning rates as a function of the position in the run, hence the same for any timing of threads."""
 
-    def __init__(self, config: TrainConfig, n_tokens: int) -> None:
-        assert config.alpha is not None
-        assert config.attention_alpha is not None
+    def __init__(self, config: ResolvedConfig, n_tokens: int) -> None:
         self._alpha, self._min_alpha = config.alpha, min(config.min_alpha, config.alpha)
         self._total = n_tokens * config.epochs
         self._warmup = config.attention_warmup

@@ -17,8 +17,8 @@ from wordvec_ca.corpus import (
     reopen_corpus,
     stream_corpus,
 )
-from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import State
 from wordvec_ca.training.request import RunRequest
 from wordvec_ca.training.run_directory import UnfinishedRun, shown
@@ -36,7 +36,7 @@ class Texts:
         What the run is to do.
     run : UnfinishedRun or None
         Its folder; None if there is nothing to resume it from.
-    config : TrainConfig
+    config : ResolvedConfig
         How texts are read now; ``count_memory`` and ``workers`` may differ from the request's.
     former : State, optional
         The state that the run continues from: its texts must be those.
@@ -50,7 +50,7 @@ class Texts:
         self,
         request: RunRequest,
         run: UnfinishedRun | None,
-        config: TrainConfig,
+        config: ResolvedConfig,
         *,
         former: State | None = None,
         accept_changes: bool = False,
@@ -144,8 +144,9 @@ class Texts:
             encoded.close()
             raise DataError(
                 f"the {NAMES[which]} has changed since the run began: its words or their order are not the "
-                "same. Put the old text back, or start a new run (overwrite=True); cawv train NEW "
-                "--continue-from MODEL trains a finished model on more text"
+                "same. Put the old text back, or start a new run (",
+                Option("overwrite", True),
+                "); cawv train NEW --continue-from MODEL trains a finished model on more text",
             )
         return encoded
 

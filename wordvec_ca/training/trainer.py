@@ -66,7 +66,6 @@ class Trainer:
         sample: LineSample | None = None,
     ) -> None:
         config = model.config
-        assert config.workers is not None
         self.model, self.config, self.tokens, self.valid = model, config, tokens, valid
         self.sample = sample
         self.replicas = Replicas(model, len(tokens), rates)

@@ -11,22 +11,66 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.models import (
     EmbeddingModel,
+    ResolvedConfig,
     TrainConfig,
     fasttext_config,
     fasttext_vocab,
     is_fasttext,
     model_of_fasttext,
+    read_config,
     read_record,
 )
+from wordvec_ca.option_specs import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training.divergence import LARGEST
 from wordvec_ca.vectors import KeyedVectors
 
 
-def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> TrainConfig:
+def check_together(
+    config: TrainConfig,
+    *,
+    continue_from: Any = None,
+    init_vectors: Any = None,
+    vocab: Any = None,
+    keep_cache: bool = False,
+    no_cache: bool = False,
+) -> None:
+    """Raise an OptionError if options of `train`, which documents the arguments, do not go together."""
+    if continue_from is not None and not (vocab is None and init_vectors is None):
+        raise OptionError(
+            Option("continue_from"),
+            " brings its own words and vectors: leave out ",
+            Option("init_vectors"),
+            " and the vocabulary, ",
+            Option("read_vocab"),
+        )
+    if init_vectors is not None and config.subwords:
+        raise OptionError(
+            Option("init_vectors"),
+            " gives the vectors of words, which ",
+            Option("subwords"),
+            " makes of n-grams: leave one of them out, or take a fastText .bin or a model with n-grams for ",
+            Option("continue_from"),
+        )
+    if config.resamples is not None and (continue_from or init_vectors) is not None:
+        raise OptionError(
+            Option("resamples"),
+            " is for models that begin anew: with the same vectors to begin with they have too much in "
+            "common for intervals; leave it out, or ",
+            Option("continue_from"),
+            " and ",
+            Option("init_vectors"),
+        )
+    if keep_cache and no_cache:
+        raise OptionError(
+            Option("keep_cache"), " and ", Option("no_cache"), " exclude each other: give one of them"
+        )
+
+
+def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
     The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
@@ -45,48 +89,54 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     ------
     DataError
         It is no model or damaged, or an option is changed that gives the parameters their shape or meaning.
-    ValueError
+    OptionError
         An option is outside its limits.
     """
     former = _former_config(directory)
-    fresh = {"attention_warmup": 0.0, "workers": None, "field": None, "count_memory": None, "resamples": None}
-    if changes.get("cbow_update", former.cbow_update) != former.cbow_update:
-        fresh |= {"alpha": None, "attention_alpha": None}
-    if any(
-        changes.get(name, getattr(former, name)) != getattr(former, name) for name in ("model", "negatives")
-    ):
-        fresh |= {"shared_by": None}
+
+    def changed(name: str) -> bool:
+        return changes.get(name, getattr(former, name)) != getattr(former, name)
+
+    renewed: dict[str, Any] = {}
+    for name in TrainConfig.__dataclass_fields__:
+        spec = OPTIONS[name]
+        if spec.continued is not INHERITED:
+            renewed[name] = spec.continued
+        elif any(map(changed, spec.renewed_by)):
+            renewed[name] = spec.default
     trusted_tokenizer(former.tokenizer, changes.get("tokenizer"), repr(os.fspath(directory)))
-    config = dataclasses.replace(former, **{**fresh, **changes})
-    _check_same_shape(former, config, directory)
-    return config.resolved()
+    config = TrainConfig.from_dict({**former.as_dict(), **renewed, **changes})
+    resolved = ResolvedConfig.of(config)
+    _check_same_shape(former, resolved, directory)
+    return resolved
 
 
-def _former_config(directory: str | os.PathLike[str]) -> TrainConfig:
-    if is_fasttext(directory):
-        return fasttext_config(directory)
-    record = read_record(Path(directory))
-    try:
-        return TrainConfig.from_dict(record["config"])
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{Path(directory) / 'config.json'} is damaged: {error}") from error
+def _former_config(directory: str | os.PathLike[str]) -> ResolvedConfig:
+    return (
+        ResolvedConfig.of(fasttext_config(directory))
+        if is_fasttext(directory)
+        else read_config(Path(directory))
+    )
 
 
-def _check_same_shape(former: TrainConfig, config: TrainConfig, directory: str | os.PathLike[str]) -> None:
-    former, config = former.resolved(), config.resolved()
-    fixed = ["model", "vector_size", "lowercase", "tokenizer"]
-    fixed += ["window"] if former.spec.knows_places or former.parts else []
-    fixed += ["attention"] if former.spec.attends else []
-    fixed += ["parts"] if former.spec.averages else []
-    fixed += ["subwords", "min_n", "max_n", "buckets"] if former.subwords or config.subwords else []
-    for name in fixed:
+def _check_same_shape(
+    former: ResolvedConfig, config: ResolvedConfig, directory: str | os.PathLike[str]
+) -> None:
+    applies = {
+        "": False,
+        "always": True,
+        "places": former.spec.knows_places or bool(former.parts),
+        "n-grams": former.subwords or config.subwords,
+    }
+    for name, spec in OPTIONS.items():
+        if not applies[spec.shapes] or former.model not in spec.models:
+            continue
         if getattr(former, name) != getattr(config, name):
             raise DataError(
-                f"{name} is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
+                Option(name),
+                f" is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
                 f"{getattr(config, name)!r} was given: a model is trained further with the same; "
-                "leave it out, or train anew"
+                "leave it out, or train anew",
             )
 
 

@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from wordvec_ca.errors import Option, OptionError
+
 MOST_PARTS = 8
 """As many as ``MOST_RINGS`` in sgns.h."""
 
@@ -76,7 +78,7 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
 
     Raises
     ------
-    ValueError
+    OptionError
         It cannot be read, or does not fit the window or the dimensions.
 
     Examples
@@ -88,27 +90,30 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
         return (Part("", 1, window, 0, vector_size),)
     pieces = [piece.strip() for piece in str(text).split(",")]
     if len(pieces) > MOST_PARTS:
-        raise ValueError(f"parts has {len(pieces)} parts; at most {MOST_PARTS} are allowed")
+        raise OptionError(Option("parts"), f" has {len(pieces)} parts; at most {MOST_PARTS} are allowed")
     rings: list[tuple[str, int, int]] = []
     sizes: list[int | None] = []
     for piece in pieces:
         found = _PART.fullmatch(piece)
         if found is None:
-            raise ValueError(f"parts has {piece!r}: {_HOW}")
+            raise OptionError(Option("parts"), f" has {piece!r}: {_HOW}")
         first = int(found["first"] or (rings[-1][2] + 1 if rings else 1))
         last = int(found["last"] or window)
         if found["places"] and not found["dash"]:
             first, last = 1, first
         if not 1 <= first <= last <= window:
-            raise ValueError(
-                f"parts has {piece!r}, places {first} to {last}: they must rise, and lie between 1 and the "
-                f"window, which is {window}"
+            raise OptionError(
+                Option("parts"),
+                f" has {piece!r}, places {first} to {last}: they must rise, and lie between 1 and the "
+                f"window, which is {window}",
             )
         rings.append((found["name"], first, last))
         sizes.append(int(found["size"]) if found["size"] else None)
     names = [name for name, _, _ in rings]
     if len(set(names)) < len(names):
-        raise ValueError(f"parts has two parts of one name: {', '.join(names)}; give each its own")
+        raise OptionError(
+            Option("parts"), f" has two parts of one name: {', '.join(names)}; give each its own"
+        )
     begin, made = 0, []
     for (name, first, last), size in zip(rings, _shared(sizes, vector_size), strict=True):
         made.append(Part(name, first, last, begin, begin + size))
@@ -122,9 +127,10 @@ def _shared(sizes: Sequence[int | None], vector_size: int) -> list[int]:
     left = vector_size - sum(size or 0 for size in sizes)
     wrong = left < open_ones if open_ones else left != 0
     if wrong or 0 in sizes:
-        raise ValueError(
-            f"parts has the dimensions {', '.join('?' if size is None else str(size) for size in sizes)}; "
-            f"they must be 1 or more each and add up to vector_size, which is {vector_size}"
+        raise OptionError(
+            Option("parts"),
+            f" has the dimensions {', '.join('?' if size is None else str(size) for size in sizes)}; "
+            f"they must be 1 or more each and add up to vector_size, which is {vector_size}",
         )
     portions = iter([left // open_ones + (i < left % open_ones) for i in range(open_ones)])
     return [next(portions) if size is None else size for size in sizes]

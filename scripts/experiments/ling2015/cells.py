@@ -18,6 +18,7 @@ from tuning import Tuning, encoded, first_lines
 
 from wordvec_ca.corpus import EncodedCorpus
 from wordvec_ca.eval import Report, plan, run
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training import train
 from wordvec_ca.vectors import KeyedVectors
 
@@ -97,7 +98,7 @@ def run_cell(
     line = {
         "recipe": recipe.name,
         "seed": seed,
-        "alpha": config.resolved().alpha,
+        "alpha": ResolvedConfig.of(config).alpha,
         "words_per_second": record["timings"].get("words_per_second"),
         "attention_concentration": record.get("attention_concentration"),
         "evaluation_seconds": round(time.monotonic() - started, 1),

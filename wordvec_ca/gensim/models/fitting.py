@@ -23,7 +23,7 @@ from wordvec_ca.gensim.models.vocabulary import (
     states_of,
 )
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.models import EmbeddingModel, Progress, TrainConfig
+from wordvec_ca.models import EmbeddingModel, Progress, ResolvedConfig, TrainConfig
 from wordvec_ca.training import Trainer
 
 logger = logging.getLogger("gensim.models.word2vec")
@@ -104,14 +104,14 @@ def words_expected(
     return int((n_words or 0) * min(1.0, known)), n_sentences
 
 
-def config_of(model: Any) -> TrainConfig:
+def config_of(model: Any) -> ResolvedConfig:
     """Return the options of wordvec_ca that do what those of a model do in gensim."""
     counts = np.asarray(model.wv.expandos["count"], np.int64)
     seed = int(model.seed) & (2**63 - 1)
     if model.train_count:  # else each call would draw the same windows and negatives
         seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
     workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
-    return TrainConfig(
+    config = TrainConfig(
         model="skipgram" if model.sg else "cbow",
         vector_size=model.vector_size,
         window=min(model.window, WIDEST_WINDOW),
@@ -132,7 +132,8 @@ def config_of(model: Any) -> TrainConfig:
         tokenizer="whitespace",
         lowercase=False,
         **ngram_options(model.wv),
-    ).resolved()
+    )
+    return ResolvedConfig.of(config)
 
 
 def engine_of(model: Any) -> Any:

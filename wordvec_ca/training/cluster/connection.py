@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.machine import machine_memory, usable_cpus
 
 LOCAL_STORE = 256 << 20
@@ -22,9 +22,10 @@ def check_cluster_address(cluster: str) -> None:
     if cluster not in ("local", "auto") and not re.fullmatch(
         r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", cluster
     ):
-        raise ValueError(
-            f"cluster is {cluster!r}; it must be local (nodes on this machine, to try it), auto (the cluster "
-            "to which this machine belongs) or HOST:PORT, as in 10.0.0.1:6379"
+        raise OptionError(
+            Option("cluster"),
+            f" is {cluster!r}; it must be local (nodes on this machine, to try it), auto (the cluster "
+            "to which this machine belongs) or HOST:PORT, as in 10.0.0.1:6379",
         )
 
 

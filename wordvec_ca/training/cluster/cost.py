@@ -13,7 +13,7 @@ from typing import Any
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import absolute_name
-from wordvec_ca.models import TrainConfig, memory_bytes
+from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
 from wordvec_ca.quantities import duration, size
 from wordvec_ca.text import find_files
 from wordvec_ca.training.cluster.connection import connected
@@ -77,7 +77,7 @@ class ClusterPlan:
 
     Attributes
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
     stats : CorpusStats
         The text, counted exactly.
     n_words : int
@@ -99,7 +99,7 @@ class ClusterPlan:
     why : str
     """
 
-    config: TrainConfig
+    config: ResolvedConfig
     stats: CorpusStats
     n_words: int
     words_per_second: float
@@ -114,7 +114,7 @@ class ClusterPlan:
 
 
 def costs(
-    config: TrainConfig,
+    config: ResolvedConfig,
     *,
     n_words: int,
     raw_words: int,
@@ -136,7 +136,7 @@ def costs(
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved.
     n_words : int
         Vocabulary.
@@ -216,7 +216,7 @@ def plan_on_cluster(
 
     Nothing is written. Parameters and errors as in ``train_on_cluster``.
     """
-    config = replace(config or TrainConfig(), workers=1).resolved()
+    config = replace(ResolvedConfig.of(config or TrainConfig()), workers=None)
     if (warning := beyond_measured(config, nodes)) is not None:
         notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)

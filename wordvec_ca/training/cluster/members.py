@@ -14,7 +14,7 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.cluster.fitness import (
     Requirements,
     UnfitNode,
@@ -107,10 +107,10 @@ def actor_class(ray: Any) -> Any:
                 return
             self.version = here
             if here == version:
-                from wordvec_ca.models import TrainConfig
+                from wordvec_ca.models import ResolvedConfig
                 from wordvec_ca.training.cluster.node import Node
 
-                self.node = Node(TrainConfig.from_dict(config), *others)
+                self.node = Node(ResolvedConfig.from_dict(config), *others)
 
         def examine(self, *args: Any) -> dict[str, Any]:
             """Return what `misfit` judges by."""
@@ -146,7 +146,7 @@ class Members:
     ----------
     ray : module
         Connected.
-    config : TrainConfig
+    config : ResolvedConfig
         Of the run.
     wanted : int
         Nodes, at most.
@@ -167,7 +167,7 @@ class Members:
     def __init__(
         self,
         ray: Any,
-        config: TrainConfig,
+        config: ResolvedConfig,
         wanted: int,
         *,
         workers: int | None,

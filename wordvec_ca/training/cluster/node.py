@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,7 +33,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, may_pass, seconds_away
 from wordvec_ca.kernels import sum_of_deltas
 from wordvec_ca.machine import free_memory
-from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, memory_bytes
 from wordvec_ca.quantities import size
 from wordvec_ca.text import be_patient
 from wordvec_ca.training.checkpointing import isa_in_use
@@ -83,7 +83,7 @@ class Node:
 
     Parameters
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Of the run; ``workers`` are this node's threads.
     birth : str
         Which life of which node this is.
@@ -94,12 +94,12 @@ class Node:
     """
 
     def __init__(
-        self, config: TrainConfig, birth: str, directory: str | None = None, patience: float | None = None
+        self, config: ResolvedConfig, birth: str, directory: str | None = None, patience: float | None = None
     ) -> None:
         if patience is not None:
             be_patient(patience)
-        self.config, self.birth = config.resolved(), birth
-        self.options = replace(self.config.text_options(), workers=self.config.workers)
+        self.config, self.birth = config, birth
+        self.options = self.config.text_options()
         self.directory = Path(directory or tempfile.gettempdir())
         self.version = -1
         self._stop_at = -1
@@ -266,7 +266,7 @@ class Node:
         self._check_room(len(self._vocab))
         model = EmbeddingModel(self.config, self._vocab)
         model.initialise()
-        self.replica = Replica(model, n_tokens, threads=self.config.workers)
+        self.replica = Replica(model, n_tokens)
         self.replica.mark()
         self._touches = expected_touches(model, self.replica.keep)
         self.version = 0

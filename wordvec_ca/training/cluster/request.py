@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca._version import __version__
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import is_url
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import Interval, parse_interval
 from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.shards import Shard
@@ -32,7 +32,7 @@ class ClusterRequest:
 
     Attributes
     ----------
-    config : TrainConfig
+    config : ResolvedConfig
         Resolved; the number of threads is ``workers`` of this class.
     files, valid : tuple of str
         The text and the held-out text, by names that all nodes know.
@@ -70,7 +70,7 @@ class ClusterRequest:
         Which run.
     """
 
-    config: TrainConfig
+    config: ResolvedConfig
     files: tuple[str, ...]
     valid: tuple[str, ...]
     shards: tuple[Shard, ...]
@@ -112,7 +112,7 @@ class ClusterRequest:
             if record.pop("format") != REQUEST_FORMAT:
                 raise ValueError("it has a format that this version does not know")
             record.pop("version")
-            record["config"] = TrainConfig.from_dict(record["config"])
+            record["config"] = ResolvedConfig.from_dict(record["config"])
             record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
             record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
             return cls(**record)
@@ -176,7 +176,9 @@ def parse_patience(text: str) -> float:
     if interval is None:
         return 0.0
     if interval.seconds is None:
-        raise ValueError(f"storage_patience is {text!r}; it must be a time such as 90s, 30m, 2h, or never")
+        raise OptionError(
+            Option("storage_patience"), f" is {text!r}; it must be a time such as 90s, 30m, 2h, or never"
+        )
     return interval.seconds
 
 

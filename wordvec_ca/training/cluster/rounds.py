@@ -14,7 +14,7 @@ from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.ledger import Ledger, Segment
 from wordvec_ca.training.cluster.members import Member, Members
@@ -76,7 +76,7 @@ class Totals:
 
 
 def plan_of_nodes(
-    config: TrainConfig,
+    config: ResolvedConfig,
     n_words: int,
     n_tokens: int,
     nodes: int,
@@ -129,7 +129,7 @@ class Rounds:
         Which of them has which text.
     ledger : Ledger
         What is done.
-    config : TrainConfig
+    config : ResolvedConfig
         Of the run.
     given : mapping
         What of the plan of merges is set by hand.
@@ -144,7 +144,7 @@ class Rounds:
         members: Members,
         custody: Custody,
         ledger: Ledger,
-        config: TrainConfig,
+        config: ResolvedConfig,
         given: Mapping[str, Any],
         totals: Totals,
         n_words: int,

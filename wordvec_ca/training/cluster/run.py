@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from wordvec_ca.corpus import Vocab
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
 from wordvec_ca.files import absolute_name, check_output
-from wordvec_ca.models import Callback, TrainConfig, check_type
+from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.text import find_files
 from wordvec_ca.training.checkpoint import parse_interval
 from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
@@ -111,10 +111,11 @@ def train_on_cluster(
     """
     if config is not None:
         check_type(config)
-    config = replace(config or TrainConfig(), workers=1).resolved()
+    config = replace(ResolvedConfig.of(config or TrainConfig()), workers=None)
     if config.resamples is not None:
-        raise ValueError(
-            "resamples is for one machine: train without a cluster, or leave resamples out of the options"
+        raise OptionError(
+            Option("resamples"),
+            " is for one machine: train without a cluster, or leave it out of the options",
         )
     check_cluster_address(cluster)
     _check_nodes(nodes)
@@ -280,7 +281,9 @@ def _make_way(request: ClusterRequest) -> None:
         if storage.checkpoints() and not request.overwrite:
             raise OutputExistsError(
                 f"{storage.place!r} holds an unfinished run: cawv train --resume {storage.place} continues "
-                "it; overwrite=True drops it and starts anew"
+                "it; ",
+                Option("overwrite", True),
+                " drops it and starts anew",
             )
     for storage in places:
         storage.clear()

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files import read_checksums, save_npy, sync, withdraw, write_checksums
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
@@ -143,7 +143,7 @@ def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = Fal
     if not is_model_directory(folder):
         raise DataError(f"{folder} is not a model directory; give the output file with -o")
     if (folder / INDEX).exists() and not overwrite:
-        raise OutputExistsError(f"{folder / INDEX} exists; overwrite=True writes it again")
+        raise OutputExistsError(f"{folder / INDEX} exists; ", Option("overwrite", True), " writes it again")
     table = read_model_directory(folder)
     index = write_gensim_index(folder, table.words, table.counts)
     if read_checksums(folder):
@@ -169,7 +169,7 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
             raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
         if existing.exists() and not overwrite:
             raise OutputExistsError(
-                f"{existing} exists; choose another name, or allow it with overwrite=True"
+                f"{existing} exists; choose another name, or allow it with ", Option("overwrite", True)
             )
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")

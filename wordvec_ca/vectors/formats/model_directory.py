@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca._version import __version__
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import CHECKSUMS, check_file, map_npy, read_words
 from wordvec_ca.model_specs import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
@@ -128,7 +128,9 @@ def read_word_attention(
     except FileNotFoundError as error:
         raise DataError(
             f"{path} is an attention model, but {Path(error.filename).name} is missing: the weights of its "
-            "words cannot be known (attention=False does without)"
+            "words cannot be known (",
+            Option("attention", False),
+            " does without)",
         ) from None
     except (KeyError, TypeError) as error:
         raise DataError(f"{path / CONFIG}: {kind!r} is no kind of attention") from error
