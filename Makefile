@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/.installed ## train attention-CBOW on text that every installation has, and look at it
+demo: $(VENV)/.installed ## train attention-CBOW on text that every installation has, and look at it on a map
 	$(BIN)/cawv demo
 
 test: $(VENV)/.installed ## the tests, without the slow ones and those that need PyTorch

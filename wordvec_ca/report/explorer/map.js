@@ -18,6 +18,7 @@ const THEMES = {
 };
 
 const MOST_PIXELS = 4e6; // of a canvas: beyond, it is drawn coarser
+const SLOW = 24; // ms of a frame: beyond, rare words wait until the map rests
 
 function rgb(hex) {
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -50,6 +51,7 @@ class PointMap {
     this.chosen = null; // {rows: those to be joined with the first}
     this.marked = null; // a selection: 1 for each word in it
     this.outline = null; // of the lasso, in units of the map
+    this.most = this.n; // frequent words that are drawn while the map moves
     this.mode = "move";
     this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
     this.onpick = this.onlasso = () => {};
@@ -96,6 +98,12 @@ class PointMap {
     const scale = Math.max(0.6, Math.min(400, view.scale));
     const within = (value) => Math.max(-0.1, Math.min(1.1, value));
     this.view = { x: within(view.x), y: within(view.y), scale };
+    this.moving = true;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.moving = false;
+      if (this.most < this.n) this.redraw();
+    }, 150);
     this.redraw();
   }
 
@@ -202,7 +210,8 @@ class PointMap {
     const [right, top] = this.toMap(this.width, 0);
     const rows = [];
     for (let row = 0; row < this.n; row++) {
-      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      const x = this.places[2 * row];
+      const y = this.places[2 * row + 1];
       if (x >= left && x <= right && y >= bottom && y <= top) rows.push(row);
     }
     return rows;
@@ -218,22 +227,25 @@ class PointMap {
       const began = performance.now();
       this.drawPoints();
       this.drawLabels();
-      this.frames.push(performance.now() - began);
+      const took = performance.now() - began;
+      if (this.moving && took > SLOW) this.most = Math.max(30000, this.most / 2);
+      else if (this.moving && took < SLOW / 4) this.most = Math.min(this.n, this.most * 2);
+      this.frames.push(took);
       if (this.frames.length > 600) this.frames.shift();
     });
   }
 
-  /** The pixels of a point, as [x, y, how much of its colour out of 256]. */
+  /** The pixels of a point: where they are, as numbers of pixels from its middle, and how much of its colour, out of 256. */
   stamp(radius, alpha) {
     const reach = Math.ceil(radius);
     const stamp = [];
     for (let y = -reach; y <= reach; y++) {
       for (let x = -reach; x <= reach; x++) {
         const covered = Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(x, y)));
-        if (covered > 0.05) stamp.push([x, y, Math.round(256 * covered * alpha)]);
+        if (covered > 0.05) stamp.push([y * this.points.width + x, Math.round(256 * covered * alpha)]);
       }
     }
-    return stamp;
+    return { where: Int32Array.from(stamp, ([at]) => at), shares: Int32Array.from(stamp, ([, share]) => share) };
   }
 
   drawPoints() {
@@ -248,22 +260,22 @@ class PointMap {
     // smaller and fainter where many share a pixel
     const crowd = this.n / Math.max(1, unit * unit * 0.35);
     const alpha = Math.min(0.9, Math.max(0.25, this.theme.alpha * (0.05 / crowd) ** 0.25));
-    const radius = this.ratio * Math.max(0.7, Math.min(3, 0.22 / Math.sqrt(crowd)));
+    const radius = this.ratio * Math.max(crowd > 1 ? 0.5 : 0.7, Math.min(3, 0.22 / Math.sqrt(crowd)));
     const stamps = [1, 1.5, 2].map((factor) => this.stamp(Math.max(0.5, radius * factor), alpha));
     const margin = Math.ceil(2 * radius) + 1;
     const [large, larger] = [this.n / 20, this.n / 400];
-    for (let row = this.n - 1; row >= 0; row--) {
+    for (let row = (this.moving ? Math.floor(this.most) : this.n) - 1; row >= 0; row--) {
       const x = (left + places[2 * row] * unit) | 0;
       const y = (top - places[2 * row + 1] * unit) | 0;
       if (x < margin || y < margin || x >= width - margin || y >= height - margin) continue;
       const colour = marked && !marked[row] ? faint : palette[kind[row]];
-      const stamp = stamps[row < larger ? 2 : row < large ? 1 : 0];
-      const [redBlue, green] = [colour & 0xff00ff, colour & 0x00ff00];
+      const { where, shares } = stamps[row < larger ? 2 : row < large ? 1 : 0];
+      const redBlue = colour & 0xff00ff;
+      const green = colour & 0x00ff00;
       const at = y * width + x;
-      for (let k = 0; k < stamp.length; k++) {
-        const part = stamp[k];
-        const i = at + part[1] * width + part[0];
-        const much = part[2];
+      for (let k = 0; k < where.length; k++) {
+        const i = at + where[k];
+        const much = shares[k];
         const old = pixels[i];
         const a = (Math.imul(old & 0xff00ff, 256 - much) + Math.imul(redBlue, much)) >>> 8;
         const b = (Math.imul(old & 0x00ff00, 256 - much) + Math.imul(green, much)) >>> 8;
@@ -378,7 +390,8 @@ class PointMap {
     const style = { font: "12px system-ui, sans-serif", colour: this.theme.soft, size: 12 };
     let [drawn, tried] = [0, 0];
     for (let row = 0; row < this.n && drawn < most && tried < 600; row++) {
-      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      const x = this.places[2 * row];
+      const y = this.places[2 * row + 1];
       if (x < left || x > right || y < bottom || y > top || (this.marked && !this.marked[row])) continue;
       tried++;
       if (this.label(shown(this.data.words[row], 32), ...this.toScreen(x, y), boxes, style)) drawn++;
@@ -473,13 +486,15 @@ class PointMap {
 
   /** Rows of the words within an outline (even-odd rule). */
   within(outline) {
+    const xs = Float64Array.from(outline, ([x]) => x);
+    const ys = Float64Array.from(outline, ([, y]) => y);
     const rows = [];
     for (let row = 0; row < this.n; row++) {
-      const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+      const x = this.places[2 * row];
+      const y = this.places[2 * row + 1];
       let inside = false;
-      for (let i = 0, j = outline.length - 1; i < outline.length; j = i++) {
-        const [[xi, yi], [xj, yj]] = [outline[i], outline[j]];
-        if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) inside = !inside;
+      for (let i = 0, j = xs.length - 1; i < xs.length; j = i++) {
+        if (ys[i] > y !== ys[j] > y && x < ((xs[j] - xs[i]) * (y - ys[i])) / (ys[j] - ys[i]) + xs[i]) inside = !inside;
       }
       if (inside) rows.push(row);
     }
