@@ -15,9 +15,10 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
 from wordvec_ca.models import read_attention, read_config
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, chosen_method, word_map
-from wordvec_ca.report.explorer.neighbour_graph import change, distance_of_neighbourhoods
+from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
+from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
 
 Model = KeyedVectors | str | os.PathLike[str]
@@ -70,7 +71,8 @@ def gather(
     attention = [_attention(one) for one in (model, other) if one is not None]
     rows = _common_rows(tables, words)
     if max_megabytes is not None:
-        fits = int(max_megabytes * 1e6 / _bytes_of_word(tables, attention, rows))
+        once = sum(7 * NEAREST * FIRST * 4 / 3 for table in tables if table.resamples is not None)
+        fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(tables, attention, rows))
         if fits < 2:
             raise DataError(f"a page of {max_megabytes:g} MB holds no words of these vectors")
         rows = [chosen[:fits] for chosen in rows]
@@ -100,12 +102,17 @@ def gather(
         arrays |= {f"upper{number}": upper, f"lower{number}": lower, f"scales{number}": scales}
         arrays[f"places{number}"] = np.rint(made.places * 65_535).astype(np.uint16)
         arrays[f"region{number}"] = region_of_word
+        arrays[f"nearest{number}"] = made.graph.rows[:, 0]
         entry = {
             "name": terminal_text(names[number]),
             "size": table.vector_size,
             "kept": round(made.kept, 4),
             "regions": [[r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size] for r in found_regions],
         }
+        if table.resamples is not None:
+            judged = sureness(table.resamples, chosen, made.graph, tell)
+            entry["resamples"] = len(table.resamples)
+            arrays |= {f"{name}{number}": array for name, array in judged._asdict().items()}
         if (attends := attention[number]) is not None:
             entry["attention"], arrays[f"logits{number}"] = attends(chosen)
         if (weights := _weights(table, chosen)) is not None:
@@ -157,7 +164,7 @@ def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
 
 def _bytes_of_word(tables: list[KeyedVectors], attention: list[Any], rows: list[np.ndarray]) -> float:
     """Return about how many bytes of the page a word needs."""
-    numbers = sum(1.25 * table.vector_size + 13 for table in tables) + 7
+    numbers = sum(1.25 * table.vector_size + 17 for table in tables) + 7
     numbers += sum(2 * attends.columns for attends in attention if attends is not None)
     sample = [tables[0].index_to_key[row] for row in rows[0][:: max(1, len(rows[0]) // 1_000)].tolist()]
     return numbers * 4 / 3 + len(json.dumps(sample)) / max(1, len(sample))

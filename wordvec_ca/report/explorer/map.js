@@ -49,6 +49,7 @@ class PointMap {
     this.kind = new Uint8Array(this.n); // of each point its colour
     this.colours = [THEMES.light.rest];
     this.chosen = null; // {rows: those to be joined with the first}
+    this.sure = new Set(); // of these, what most models of resampled text find
     this.marked = null; // a selection: 1 for each word in it
     this.outline = null; // of the lasso, in units of the map
     this.most = this.n; // frequent words that are drawn while the map moves
@@ -355,7 +356,7 @@ class PointMap {
     places.forEach(([x, y], i) => {
       pen.beginPath();
       pen.arc(x, y, i ? 3 : 5, 0, 7);
-      pen.fillStyle = i ? this.theme.back : this.theme.mark;
+      pen.fillStyle = i && !this.sure.has(this.chosen[i]) ? this.theme.back : this.theme.mark;
       pen.fill();
       pen.strokeStyle = this.theme.mark;
       pen.lineWidth = 2;

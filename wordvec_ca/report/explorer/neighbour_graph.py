@@ -28,7 +28,11 @@ class NeighbourGraph(NamedTuple):
 
 
 def neighbour_graph(
-    directions: np.ndarray, topn: int = NEAREST, tell: Callable[[str], None] | None = None
+    directions: np.ndarray,
+    topn: int = NEAREST,
+    tell: Callable[[str], None] | None = None,
+    *,
+    first: int | None = None,
 ) -> NeighbourGraph:
     """Return the words with the highest cosines with each word, without the word itself.
 
@@ -40,17 +44,19 @@ def neighbour_graph(
         How many of each; at most ``n_words - 1``.
     tell : callable, optional
         Is told the progress, a line at a time.
+    first : int, optional
+        Only of so many words from the front, among all; else of all.
 
     Returns
     -------
     NeighbourGraph
         Of equally near words the one with the lower row comes first.
     """
-    n_words = len(directions)
-    topn = max(0, min(topn, n_words - 1))
+    topn = max(0, min(topn, len(directions) - 1))
+    n_words = len(directions) if first is None else min(first, len(directions))
     rows = np.zeros((n_words, topn), np.int32)
     cosines = np.full((n_words, topn), -np.inf, np.float32)
-    step = max(1, BLOCK_BYTES // (4 * max(1, n_words)))
+    step = max(1, BLOCK_BYTES // (4 * max(1, len(directions))))
     told = 0
     keep = _keep_highest()
     for start in range(0, n_words if topn else 0, step):
@@ -126,12 +132,28 @@ def distance_of_neighbourhoods(
     Hamilton, Leskovec & Jurafsky 2016, Cultural shift or linguistic drift?, eq. 2.
     """
     rows = np.concatenate([one.rows, other.rows], axis=1)
-    found = np.zeros(len(rows), np.float32)
+    a, b = cosines_with(directions, rows), cosines_with(directions_other, rows)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.asarray(1 - (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def cosines_with(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the cosines of words with some others.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_words, vector_size), float32
+        Vectors of length one.
+    rows : ndarray of shape (n_first, topn), int
+        The others, for each of the first words.
+
+    Returns
+    -------
+    ndarray of shape (n_first, topn), float32
+    """
+    found = np.zeros(rows.shape, np.float32)
     step = max(1, BLOCK_BYTES // (4 * max(1, rows.shape[1] * directions.shape[1])))
     for start in range(0, len(rows), step):
-        block = slice(start, start + step)
-        near = rows[block]
-        a, b = (np.einsum("ij,ikj->ik", all_[block], all_[near]) for all_ in (directions, directions_other))
-        lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-        found[block] = 1 - (a * b).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+        block = slice(start, min(start + step, len(rows)))
+        found[block] = np.einsum("ij,ikj->ik", directions[block], directions[rows[block]])
     return found

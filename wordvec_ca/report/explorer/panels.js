@@ -50,14 +50,20 @@ class Panels {
 
   table(caption, found, { common = new Set(), other = false, named = "cosine" } = {}) {
     const top = Math.max(0.0001, found[0]?.score ?? 1);
-    const row = ({ row, score }) =>
-      el("tr", { class: common.has(row) ? "both" : null },
-        el("td", {}, this.word(row, common.has(row) ? "a neighbour in both models" : undefined)),
-        el("td", { class: "bars" }, bar(score / top, other)),
-        el("td", { class: "number" }, score.toFixed(3)));
-    return el("table", {},
+    const judged = found.some(({ again }) => again !== undefined);
+    const sure = ({ low, high, again, resamples }) =>
+      !judged ? [] : [el("td", { class: "interval" }, again === undefined ? "" : `${low.toFixed(2)} – ${high.toFixed(2)}`),
+        el("td", { class: "number" }, again === undefined ? "" : `${again}/${resamples}`)];
+    const row = (one) =>
+      el("tr", { class: common.has(one.row) ? "both" : null },
+        el("td", {}, this.word(one.row, common.has(one.row) ? "a neighbour in both models" : undefined)),
+        el("td", { class: "bars" }, bar(one.score / top, other)),
+        el("td", { class: "number" }, one.score.toFixed(3)),
+        ...sure(one));
+    const heads = [["number", named], ...(judged ? [["interval", "one run"], ["number", "found in"]] : [])];
+    return el("table", { class: judged ? "judged" : null },
       el("caption", {}, ...[caption].flat()),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }), el("th", { scope: "col", class: "number" }, named))),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }), ...heads.map(([kind, text]) => el("th", { scope: "col", class: kind }, text)))),
       el("tbody", {}, ...found.map(row)));
   }
 
@@ -108,7 +114,11 @@ class Panels {
   showWord({ row, found }) {
     const { words, models, about } = this.explorer;
     const head = [el("h2", {}, el("bdi", {}, shown(words[row], 120))), this.facts(row)];
-    if (models.length === 1) return [...head, this.table("Nearest words", found[0])];
+    if (models.length === 1) {
+      const n = found[0][0]?.resamples;
+      const what = n ? [el("p", { class: "soft" }, `“One run”: where the cosine lies, 9 times in 10, in one run on other text. “Found in”: how many of ${n} models of resampled text have the word among the nearest ${NEAREST}.`)] : [];
+      return [...head, this.table("Nearest words", found[0]), ...what];
+    }
     const rows = found.map((one) => new Set(one.map(({ row }) => row)));
     const common = new Set([...rows[0]].filter((one) => rows[1].has(one)));
     const tables = found.map((one, i) =>
@@ -252,12 +262,17 @@ class Panels {
   // ---- Differences
 
   showDifferences() {
-    const { change, about, order } = this.explorer;
-    const frequent = order.filter((row) => row < 5000);
+    const { change, about, models, order, words } = this.explorer;
+    const frequent = order.filter((row) => row < 5000 && /\p{L}/u.test(words[row]));
+    const same = (row) => `${Math.round(NEAREST * (1 - change[row] / 255))} of ${NEAREST}`;
     const table = (caption, rows) =>
-      el("table", {}, el("caption", {}, caption), el("tbody", {}, ...rows.map((row) =>
-        el("tr", {}, el("td", {}, this.word(row)), el("td", { class: "bars" }, bar(change[row] / 255, true)),
-          el("td", { class: "number" }, percent(change[row] / 255))))));
+      el("table", {}, el("caption", {}, caption),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"),
+          ...about.models.map(({ name }) => el("th", { scope: "col" }, "nearest in ", el("bdi", {}, shown(name, 20)))),
+          el("th", { scope: "col", class: "number" }, "in common"))),
+        el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, this.word(row)),
+          ...models.map(({ nearest }) => el("td", {}, el("bdi", {}, shown(words[nearest[row]], 30)))),
+          el("td", { class: "number" }, same(row))))));
     const mean = change.reduce((sum, one) => sum + one, 0) / change.length / 255;
     return [
       el("p", {}, "Of the 20 nearest words of a word, ", el("b", {}, percent(mean)), " differ on average between ",

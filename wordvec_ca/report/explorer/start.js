@@ -36,7 +36,12 @@ class Explorer {
     this.models = this.about.models.map((told, i) => {
       const vectors = new Vectors(this.take(`upper${i}`), this.take(`lower${i}`), this.take(`scales${i}`), told.size);
       const attention = told.attention ? new Attention(told.attention, this.take(`logits${i}`), this.vocabulary) : null;
-      return { name: told.name, vectors, attention, weights: this.take(`weights${i}`) };
+      const model = { name: told.name, vectors, attention, weights: this.take(`weights${i}`), nearest: this.take(`nearest${i}`) };
+      if (told.resamples) {
+        model.resamples = told.resamples;
+        for (const name of ["rows", "low", "high", "again"]) model[name] = this.take(name + i);
+      }
+      return model;
     });
     const named = this.regions[0].filter(([level]) => level === 0).map(([, , , rows]) => rows[0]);
     this.examples = [...new Set(named.length ? named : this.words.slice(0, 8).keys())].slice(0, 10);
@@ -223,8 +228,13 @@ class Explorer {
     const input = document.getElementById("query");
     this.state = asked;
     this.map.chosen = null;
+    this.map.sure = new Set();
     if (asked.kind === "word") {
-      asked.found = this.models.map(({ vectors }) => vectors.neighbours(asked.row, NEAREST));
+      asked.found = this.models.map((model) => {
+        const sure = this.sureness(model, asked.row);
+        return model.vectors.neighbours(asked.row, NEAREST).map((one) => ({ ...one, ...sure.get(one.row) }));
+      });
+      this.map.sure = new Set(asked.found[this.mapOf].filter(({ again, resamples }) => again >= 0.8 * resamples).map(({ row }) => row));
       this.showOnMap([asked.row, ...asked.found[this.mapOf].map(({ row }) => row)]);
       input.value = shown(this.words[asked.row], 200);
       this.say(`${asked.found[0].length} words nearest to ${shown(this.words[asked.row])}`);
@@ -252,6 +262,17 @@ class Explorer {
     this.show(asked.kind === "none" && this.change ? "differences" : "words");
     this.map.redraw();
     performance.measure("answer", "asked");
+  }
+
+  /** How sure the neighbours of a word are, by their rows; empty without models of resampled text. */
+  sureness({ rows, low, high, again, resamples }, row) {
+    const found = new Map();
+    if (!resamples) return found;
+    const per = Math.min(NEAREST, this.n - 1);
+    for (let i = row * per; i < Math.min(rows.length, (row + 1) * per); i++) {
+      found.set(rows[i], { low: low[i] / 100, high: high[i] / 100, again: again[i], resamples });
+    }
+    return found;
   }
 
   showOnMap(rows) {

@@ -1,7 +1,7 @@
 // The data of the page, and the arithmetic of vectors.
 
 const TYPES = {
-  int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array, float32: Float32Array,
+  int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array,
 };
 
 /** Take an array out of the page; its text is not needed any more. */

@@ -1,0 +1,64 @@
+"""How sure neighbours are: their intervals, and in how many models of resampled text they are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph, cosines_with, neighbour_graph
+from wordvec_ca.vectors import Resamples, interval
+
+FIRST = 20_000
+"""Words, the most frequent, of which a page says it: of 100,000 it would take minutes, and 14 MB."""
+
+
+class Sureness(NamedTuple):
+    """Of each of the first words and each of its neighbours.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_first, topn), int32
+        The neighbours.
+    low, high : ndarray of shape (n_first, topn), int8
+        Interval of the cosine in one run on other text, in hundredths.
+    again : ndarray of shape (n_first, topn), uint8
+        In how many models it is among as many neighbours.
+    """
+
+    rows: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    again: np.ndarray
+
+
+def sureness(
+    resamples: Resamples, words: np.ndarray, graph: NeighbourGraph, tell: Callable[[str], None] | None = None
+) -> Sureness:
+    """Judge the neighbours of the most frequent words by models of resampled text.
+
+    Parameters
+    ----------
+    resamples : Resamples
+    words : ndarray of shape (n_words,), int
+        The rows of the words that are in the page.
+    graph : NeighbourGraph
+        Their neighbours in the vectors that are published.
+    tell : callable, optional
+        Is told the progress, a line at a time.
+    """
+    rows = graph.rows[:FIRST]
+    again = np.zeros(rows.shape, np.uint8)
+    cosines = []
+    for number in range(len(resamples)):
+        if tell is not None:
+            tell(f"how sure neighbours are: model {number + 1} of {len(resamples)}")
+        vectors = resamples.vectors(number)[words]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        directions = vectors / np.where(lengths > 0, lengths, 1)
+        cosines.append(cosines_with(directions, rows))
+        found = neighbour_graph(directions, topn=rows.shape[1], first=len(rows)).rows
+        again += (rows[:, :, None] == found[:, None, :]).any(axis=2)
+    low, high = (np.rint(100 * end).astype(np.int8) for end in interval(np.stack(cosines)))
+    return Sureness(rows, low, high, again)
