@@ -21,7 +21,7 @@ from wordvec_ca.report.explorer.neighbour_graph import (
     neighbour_graph,
 )
 from wordvec_ca.report.explorer.quantised import STEPS, whole_numbers
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import EightBit, KeyedVectors, Resamples
 
 
 def directions(n_words: int, seed: int = 1, size: int = 20) -> np.ndarray:
@@ -141,6 +141,26 @@ def test_without_tsne_the_command_says_how_to_install_it(
         main(["explore", str(tmp_path / "v.kv")])
     assert ended.value.code == 2
     assert "-o FILE" in capsys.readouterr().err
+
+
+def test_neighbours_are_as_sure_as_cawv_nn_says() -> None:
+    words = vectors(80)
+    noise = np.random.default_rng(1).normal(size=(4, 80, 20)).astype(np.float32)
+    models = EightBit.empty(4, 80, 20)
+    for number in range(4):
+        models.put(number, 0, words.vectors + 0.2 * noise[number])
+    words.resamples = Resamples(models)
+    page = explore(words, method="pca").html
+    rows, low, high, again = (
+        array(page, f"{name}0", dtype).reshape(80, 20)
+        for name, dtype in (("rows", "<i4"), ("low", "i1"), ("high", "i1"), ("again", "u1"))
+    )
+    for row in (0, 33, 79):
+        expected = words.neighbours(row, 20)
+        assert [words.index_to_key[other] for other in rows[row]] == [one.word for one in expected]
+        assert again[row].tolist() == [one.agreement for one in expected]
+        assert low[row] / 100 == pytest.approx([one.low for one in expected], abs=0.0051)
+        assert high[row] / 100 == pytest.approx([one.high for one in expected], abs=0.0051)
 
 
 def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing() -> None:

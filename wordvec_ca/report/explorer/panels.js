@@ -52,7 +52,7 @@ class Panels {
     const top = Math.max(0.0001, found[0]?.score ?? 1);
     const judged = found.some(({ again }) => again !== undefined);
     const sure = ({ low, high, again, resamples }) =>
-      !judged ? [] : [el("td", { class: "interval" }, again === undefined ? "" : `${low.toFixed(2)} – ${high.toFixed(2)}`),
+      !judged ? [] : [el("td", { class: "interval" }, again === undefined ? "" : `${low.toFixed(2)} – ${high.toFixed(2)}`.replaceAll("-", "−")),
         el("td", { class: "number" }, again === undefined ? "" : `${again}/${resamples}`)];
     const row = (one) =>
       el("tr", { class: common.has(one.row) ? "both" : null },
