@@ -12,6 +12,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.report import Report, aligned
 from wordvec_ca.eval.statistics.paired import paired_difference
+from wordvec_ca.vectors import interval_of_difference
 
 
 @dataclass
@@ -41,6 +42,9 @@ class Difference:
     candidates : int
         Words from which both models chose their answers; 0 where the vocabulary does not set how hard the
         task is.
+    run_low, run_high : float
+        95 % interval of the difference between one run of each on other text, if both are of ``cawv train
+        --resamples``; else NaN. The other interval is over items.
     """
 
     task: str
@@ -59,6 +63,8 @@ class Difference:
     verdict: str
     smallest_p: float = 0.0
     candidates: int = 0
+    run_low: float = math.nan
+    run_high: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects for JSON (NaN becomes None)."""
@@ -193,9 +199,19 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
     common = dict.fromkeys(
         f"* {d.task} {d.dataset}: {d.candidates:,} words that all have" for d in differences if d.candidates
     )
+    of_runs = [
+        f"* {d.task} {d.dataset}: {d.run_low:+.3f} .. {d.run_high:+.3f}"
+        for d in differences
+        if not math.isnan(d.run_low)
+    ]
     undecided = any(d.verdict == "cannot be decided" for d in differences)
     return (
         ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
+        + (
+            "\n".join(["Between one run of each on other text, 95 %:", *of_runs, ""]) + "\n"
+            if of_runs
+            else ""
+        )
         + f"Baseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
         "model minus baseline on the same items. A tie is a difference whose p, adjusted "
         f"by Holm over these {len(differences)} comparisons, is not below .05. "
@@ -252,6 +268,9 @@ def _difference(
         comparisons=comparisons,
         level=level,
     )
+    run_low = run_high = math.nan
+    if min(len(baseline.runs), len(model.runs)) > 1:
+        run_low, run_high = map(float, interval_of_difference(baseline.runs, model.runs, level=0.95))
     return Difference(
         model.task,
         model.dataset,
@@ -269,6 +288,8 @@ def _difference(
         "tie",
         smallest_p=found.smallest_p,
         candidates=model.candidates,
+        run_low=run_low,
+        run_high=run_high,
     )
 
 

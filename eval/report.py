@@ -19,6 +19,7 @@ from wordvec_ca.eval.statistics.paired import interval_by_t
 from wordvec_ca.eval.statistics.resampling import INTERVAL, bootstrap, evaluate_statistic, interval
 from wordvec_ca.eval.statistics.subsamples import OF_TABLES, subsampled
 from wordvec_ca.files import html_table
+from wordvec_ca.vectors import interval as interval_of_runs
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ class Report:
         Words that answers were chosen from, where their number decides how hard the task is; otherwise 0.
     candidates_digest : str
         Of these words, whatever their order.
+    runs : list of float
+        The headline figure of each resampled model of ``cawv train --resamples``; the intervals of metrics
+        are over items, that of ``one_run`` is over runs.
     """
 
     task: str
@@ -102,6 +106,15 @@ class Report:
     digest: str = ""
     candidates: int = 0
     candidates_digest: str = ""
+    runs: list[float] = field(default_factory=list)
+
+    @property
+    def one_run(self) -> tuple[float, float]:
+        """Where the headline figure of one run on other text lies, 95 %; NaN without resampled models."""
+        if len(self.runs) < 2:
+            return math.nan, math.nan
+        low, high = interval_of_runs(np.array(self.runs), level=0.95, cosine=False)
+        return float(low), float(high)
 
     @property
     def headline(self) -> str:
@@ -200,6 +213,9 @@ class Report:
             "candidates": self.candidates,
             "candidates_digest": self.candidates_digest,
         }
+        if self.runs:
+            record["runs"] = _plain(self.runs)
+            record["one_run"] = _plain(list(self.one_run))
         if items:
             record["items"] = {name: _plain(column) for name, column in self.items.items()}
             record["units"] = None if self.units is None else self.units.tolist()
@@ -246,6 +262,7 @@ class Report:
             digest=record.get("digest", ""),
             candidates=record.get("candidates", 0),
             candidates_digest=record.get("candidates_digest", ""),
+            runs=[_number(value) for value in record.get("runs", [])],
         )
 
 
@@ -348,6 +365,10 @@ def report_rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
                     "" if math.isnan(report.seconds) or not first else f"{report.seconds:.1f}",
                 )
             )
+            if first and report.runs:
+                low, high = report.one_run
+                of_runs = _figure(float(np.mean(report.runs))), f"{_figure(low)} .. {_figure(high)}"
+                lines.append(("", "", "one run", *of_runs, f"{len(report.runs)} runs", "", ""))
     return lines
 
 

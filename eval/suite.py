@@ -126,6 +126,7 @@ def run(
     skipped: Callable[[Missing], None] | None = None,
     common: Sequence[str] | None = None,
     method: str | None = None,
+    runs: bool = True,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
 
@@ -148,6 +149,8 @@ def run(
         run among these.
     method : str, optional
         For similarity of sentences: the readout that is the headline, one of ``SENTENCE_METHODS``.
+    runs : bool
+        Whether the headline figure is got for each resampled model too, if the vectors have some.
 
     Raises
     ------
@@ -163,7 +166,14 @@ def run(
             used = with_ngrams(vectors)
             if common is not None and TASKS[job.task].among_common_words:
                 among_common = used = cut_to(vectors, common) if among_common is None else among_common
-            report = TASKS[job.task].evaluate(used, job.data.read(), settings)
+            data = job.data.read()
+            report = TASKS[job.task].evaluate(used, data, settings)
+            for number in range(len(vectors.resamples or ()) if runs else 0):
+                progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}, resampled model {number + 1}")
+                model = vectors.resampled(number)
+                if used is among_common and common is not None:
+                    model = cut_to(model, common)
+                report.runs.append(TASKS[job.task].evaluate(model, data, settings).value)
         except (DataError, OSError, ImportError, MemoryError) as error:
             if skipped is None:
                 raise

@@ -37,7 +37,11 @@ def command(
     overwrite: bool,
     json_to: str | None,
 ) -> None:
-    """Print how much each word of SENTENCE counts when MODEL predicts the target from the others."""
+    """Print how much each word of SENTENCE counts when MODEL predicts the target from the others.
+
+    Of a model of cawv train --resamples, brackets hold where the weight lies, 9 times in 10, in one run on
+    other text of the same size.
+    """
     from wordvec_ca.models import attention_weights, read_config
     from wordvec_ca.text import tokenize, trusted_tokenizer
 
@@ -47,7 +51,11 @@ def command(
     weights = attention_weights(model, tokens, place)
     names = list(dict.fromkeys(w.part for w in weights))
     rows = [
-        {"word": w.word, "offset": w.offset, "weight": w.weight, **({"part": w.part} if w.part else {})}
+        {
+            **{"word": w.word, "offset": w.offset, "weight": w.weight},
+            **({"low": round(w.low, 6), "high": round(w.high, 6)} if w.low == w.low else {}),
+            **({"part": w.part} if w.part else {}),
+        }
         for w in weights
     ]
     with record_writer(json_to, "target") as write:
@@ -70,6 +78,7 @@ def _place(tokens: list[str], target: str, lowercase: bool) -> int:
 
 def _table(weights: Any, target: str) -> str:
     from wordvec_ca.cli.terminal import cell, width
+    from wordvec_ca.vectors import shown_interval
 
     shown = [cell(w.word) for w in weights]
     widest = max(map(width, shown))
@@ -81,7 +90,9 @@ def _table(weights: Any, target: str) -> str:
         if w.weight is None:
             lines.append(f"{'':>4}  {word}       (not in the vocabulary)")
         else:
-            lines.append(f"{w.offset:>+4}  {word}  {w.weight:.3f}  {'#' * round(30 * w.weight / top)}")
+            one_run = f"{shown_interval(w.low, w.high)}  " if w.low == w.low else ""
+            bar = "#" * round(30 * w.weight / top)
+            lines.append(f"{w.offset:>+4}  {word}  {w.weight:.3f}  {one_run}{bar}")
     return "\n".join(lines)
 
 

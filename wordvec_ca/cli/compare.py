@@ -43,6 +43,7 @@ def command(
     tasks: list[str] | None,
     folder: Path | None,
     method: str | None,
+    runs: bool,
     seed: int,
     workers: int,
     json_to: str | None,
@@ -95,7 +96,10 @@ def command(
         if not quiet:
             say(path)
         found = []
-        options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
+        options: dict[str, Any] = {
+            **{"seed": seed, "workers": workers, "progress": tell, "method": method},
+            "runs": runs,
+        }
         vectors = KeyedVectors.load(path)
         for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
             tell("")

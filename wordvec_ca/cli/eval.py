@@ -41,6 +41,7 @@ def command(
     tasks: list[str] | None,
     folder: Path | None,
     method: str | None,
+    runs: bool,
     seed: int,
     workers: int,
     json_to: str | None,
@@ -89,7 +90,10 @@ def command(
             pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
             vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
         name = str(model) if part is None else f"{model} part {part}"
-        options: dict[str, Any] = {"seed": seed, "workers": workers, "progress": tell, "method": method}
+        options: dict[str, Any] = {
+            **{"seed": seed, "workers": workers, "progress": tell, "method": method},
+            "runs": runs,
+        }
         table = Table(
             [
                 Column("task", max(len(job.task) for job in jobs)),
@@ -110,7 +114,7 @@ def command(
             if json_to != "-":
                 if not reports or report.model != reports[-1].model:
                     show_styled((f"\n{cell(report.model)}\n" if reports else "") + table.head())
-                for row in report_rows([report])[: None if details else 1]:
+                for row in report_rows([report])[: None if details else 1 + bool(report.runs)]:
                     show_styled(table.row(row))
             reports.append(report)
 

@@ -55,6 +55,12 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Of sentence vectors in sts and sick, for the headline: attention, attention-usif, sif, "
                 "usif, mean, ca-sem ...  [default: sif]",
             ),
+            click.option(
+                "--runs/--no-runs",
+                default=True,
+                show_default=True,
+                help="Judge each model of cawv train --resamples too: how much one run differs from another.",
+            ),
             click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random."),
             click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Threads."),
             json_option("A JSON record per result, as it comes; on standard output one array."),

@@ -76,6 +76,12 @@ says what --dtype and --max-words cost.
     metavar="JSON",
     help="For the model card: what cawv eval --json wrote.",
 )
+@click.option(
+    "--resample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write the N-th model of cawv train --resamples, in the space of their mean.  [default: the mean]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 def command(
     model: str,
@@ -90,6 +96,7 @@ def command(
     part: str | None,
     fold_attention: bool | None,
     evaluation: Path | None,
+    resample: int | None,
     overwrite: bool,
 ) -> None:
     """Read MODEL and write OUT."""
@@ -115,6 +122,12 @@ def command(
     vectors = KeyedVectors.load(
         model, format=source, errors=errors, duplicates="first" if keep_first else "refuse"
     )
+    if resample is not None:
+        n_models = len(vectors.resamples or ())
+        if resample > n_models:
+            known = f"they are numbered 1 to {n_models}" if n_models else "it was trained without --resamples"
+            raise click.BadParameter(f"{model} has no model {resample}: {known}", param_hint="--resample")
+        vectors = vectors.resampled(resample - 1)
     if part is not None:
         vectors = vectors.part(part)
     if fold_attention is None:

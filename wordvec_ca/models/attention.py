@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +14,11 @@ import numpy as np
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.model_specs import models_with
+from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.directory import read_attention, read_config
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
-from wordvec_ca.vectors import KeyedVectors, Part, logits_by_part
+from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,16 @@ class ContextWeight:
     part : str
         The part of the vector for which this holds; each has shares that add up to 1. ``''`` for a vector in
         one part.
+    low, high : float
+        90 % interval of the weight in one run on other text; nan if the model was not trained with resamples.
     """
 
     word: str
     offset: int
     weight: float | None
     part: str = ""
+    low: float = math.nan
+    high: float = math.nan
 
 
 def attention_weights(
@@ -76,6 +83,31 @@ def attention_weights(
             f"{str(folder)!r}: vocab.tsv has {len(index)} words, but the record says {len(word_logits)}; "
             "the files are not of the same model"
         )
+    found = _weights(word_logits, slot_logits, config, index, sentence, target)
+    resamples = Resamples.load(folder, len(index), config.vector_size)
+    if resamples is None or resamples.attention_slots is None or resamples.attention_words is None:
+        return found
+    runs = [
+        _weights(resamples.attention_words.numbers(k), slots, config, index, sentence, target)
+        for k, slots in enumerate(resamples.attention_slots)
+    ]
+    for place, one in enumerate(found):
+        if one.weight is not None:
+            weights = np.array([run[place].weight for run in runs])
+            low, high = np.clip(interval(weights, cosine=False), 0.0, 1.0).tolist()
+            found[place] = dataclasses.replace(one, low=low, high=high)
+    return found
+
+
+def _weights(
+    word_logits: np.ndarray,
+    slot_logits: np.ndarray,
+    config: TrainConfig,
+    index: Mapping[str, int],
+    sentence: Sequence[str],
+    target: int,
+) -> list[ContextWeight]:
+    """Return what `attention_weights` does, for some logits."""
     known = [i for i, word in enumerate(sentence) if i != target and word in index]
     before = [i for i in known if i < target][::-1]
     after = [i for i in known if i > target]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, Neighbour, Neighbours, shown_interval
 
 NEAREST = 6
 """Neighbours of each word."""
@@ -45,7 +45,8 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)).
+        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)); beside the cosine
+        stand its interval in one run and in how many resampled models the neighbour is, if there are some.
     """
     tables = []
     for name, rows in chosen_words(vectors.index_to_key).items():
@@ -53,10 +54,16 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
         for row in rows:
             word = vectors.index_to_key[row]
             try:
-                nearest = list(vectors.most_similar(word, topn=NEAREST))
+                nearest = vectors.neighbours(word, NEAREST)
             except DataError:  # its vector is zero or not finite
-                nearest = []
+                nearest = Neighbours([], 0)
             count = "" if vectors.counts is None else f"{int(vectors.counts[row]):,}"
-            lines.append((word, count, [(other, f"{score:.2f}") for other, score in nearest]))
+            lines.append((word, count, [(one.word, _shown(one, nearest.models)) for one in nearest]))
         tables.append({"title": f"{name.capitalize()} words", "rows": lines})
     return tables
+
+
+def _shown(one: Neighbour, models: int) -> str:
+    """Return the cosine of a neighbour and, where known, how sure it is."""
+    sure = f" {shown_interval(one.low, one.high)} {one.agreement}/{models}" if models else ""
+    return f"{one.score:.2f}{sure}"

@@ -33,7 +33,14 @@ from wordvec_ca.vectors.formats.product_codes import QuantisedRows
 from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
 from wordvec_ca.vectors.formats.text import read_text
-from wordvec_ca.vectors.intervals import Neighbour, Neighbours, analogies, interval, shown_interval
+from wordvec_ca.vectors.intervals import (
+    Neighbour,
+    Neighbours,
+    analogies,
+    interval,
+    interval_of_difference,
+    shown_interval,
+)
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 from wordvec_ca.vectors.neighbours import Directions, cosine, highest
@@ -78,6 +85,7 @@ __all__ = [
     "gensim_is_installed",
     "highest",
     "interval",
+    "interval_of_difference",
     "keep_first",
     "logits_by_part",
     "map_tensors",

@@ -124,6 +124,26 @@ def interval(
     return (np.tanh(low), np.tanh(high)) if cosine else (low, high)
 
 
+def interval_of_difference(
+    first: Sequence[float], second: Sequence[float], *, level: float = LEVEL
+) -> tuple[float, float]:
+    """Return where the difference of one run of each of two models lies, second minus first.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        What the resampled models of each give, two or more.
+    level : float
+        Probability, above 0 and below 1.
+    """
+    from scipy.special import stdtrit
+
+    spread = np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))
+    half = stdtrit(min(len(first), len(second)) - 1, (1 + level) / 2) * WIDENING * spread
+    middle = float(np.mean(second) - np.mean(first))
+    return middle - float(half), middle + float(half)
+
+
 def judged(
     vectors: KeyedVectors,
     found: Sequence[tuple[str, float]],

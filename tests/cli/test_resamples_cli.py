@@ -1,0 +1,56 @@
+"""What commands say of a model of ``cawv train --resamples``."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def model(command: Command, tmp_path: Path) -> Path:
+    """Return an attention model with three resampled models."""
+    rng = random.Random(1)
+    lines = [
+        " ".join(f"w{(start + 3 * i) % 40}" for i in range(9)) for start in rng.choices(range(40), k=300)
+    ]
+    Path("c.txt").write_text("\n".join(lines) + "\n")
+    Path("pairs.tsv").write_text("".join(f"w{i}\tw{(i * 7) % 40}\t{i % 10}\n" for i in range(30)))
+    options = "--model cbow-attn --resamples 3 --epochs 2 -q --vector-size 16 --window 3 --workers 1 -o m"
+    assert command("train", "c.txt", *options.split()).out == "m\n"
+    return tmp_path / "m"
+
+
+def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> None:
+    record = command("nn", model, "w7", "--json", "-n", 3).json
+    for one in record["neighbours"]:
+        assert one["low"] <= one["high"]
+        assert 0 <= one["agreement"] <= one["models"] == 3
+    assert "one run" in command("nn", model, "w7").out
+    answers = command("analogy", model, "w1", "w2", "w3", "--json").json["answers"]
+    assert sum(one["agreement"] for one in answers) <= 3  # only one is the first of each model
+    context = command("attention", model, "w1 w4 w7 w10 w13", "--target", "w7", "--json").json["context"]
+    assert all(0 <= one["low"] <= one["high"] <= 1 for one in context)
+    [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").json
+    assert len(report["runs"]) == 3
+    assert report["one_run"][0] < report["one_run"][1]
+    assert "one run of each" in command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
+    [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
+    assert "runs" not in alone
+    assert command("report", model).code == 0
+
+
+def test_each_model_can_be_exported(command: Command, model: Path) -> None:
+    assert command("export", model, "--resample", 2, "-o", "second.kv").code == 0
+    written = KeyedVectors.load("second.kv")
+    assert (written.vectors == KeyedVectors.load(model).resampled(1).vectors).all()
+    refused = command("export", model, "--resample", 4, "-o", "x.kv")
+    assert refused.code == 2
+    assert "numbered 1 to 3" in refused.err
