@@ -17,6 +17,7 @@ from wordvec_ca.eval.lookup import UncoveredError, Vectors, with_ngrams
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.shared_words import cut_to
 from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
+from wordvec_ca.vectors import KeyedVectors
 
 __all__ = ["TASKS", "Job", "Missing", "plan", "run", "shipped_with_gensim"]
 
@@ -159,6 +160,8 @@ def run(
     """
     settings = Settings(seed, workers, progress, method)
     among_common: Vectors | None = None
+    resampled = runs and isinstance(vectors, KeyedVectors) and vectors.resamples
+    n_runs = len(resampled) if resampled else 0
     for i, job in enumerate(jobs, 1):
         progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}")
         started = time.perf_counter()
@@ -168,9 +171,10 @@ def run(
                 among_common = used = cut_to(vectors, common) if among_common is None else among_common
             data = job.data.read()
             report = TASKS[job.task].evaluate(used, data, settings)
-            for number in range(len(vectors.resamples or ()) if runs else 0):
+            for number in range(n_runs):
                 progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}, resampled model {number + 1}")
-                model = vectors.resampled(number)
+                assert isinstance(vectors, KeyedVectors)
+                model: Vectors = vectors.resampled(number)
                 if used is among_common and common is not None:
                     model = cut_to(model, common)
                 report.runs.append(TASKS[job.task].evaluate(model, data, settings).value)
