@@ -33,7 +33,7 @@ from study import FOLDER, table, write_section
 
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import CorpusStats
-from wordvec_ca.models import TrainConfig, memory_bytes
+from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
 from wordvec_ca.training.cluster import driver as driver_module
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.node import Trained
@@ -233,7 +233,7 @@ def resident() -> float:
 
 def simulate(nodes: int, n_words: int) -> dict[str, Any]:
     """Run the driver with so many made-up nodes; return what it took."""
-    config = TrainConfig(model="skipgram", vector_size=300, epochs=1, workers=1).resolved()
+    config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=300, epochs=1, workers=1))
     ray = _Ray(nodes, n_words, 304)
     Observed.tally = ray.tally
 
@@ -270,7 +270,7 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
         "fetched": tallies["bytes fetched"] / MERGES,
         "state": ray.tally["bytes of state"],
         "ms": ray.tally["ms of state"],
-        "sent": driver.totals.bytes_moved / MERGES / nodes,
+        "sent": driver.state.totals.bytes_moved / MERGES / nodes,
     }
 
 
@@ -337,7 +337,7 @@ def main() -> None:
         columns = ("nodes", "references", "processor, s", "clock, s", "driver's memory, MB")
         write_section(options.page, title, "ray", table(columns, rows), seconds)
         return
-    config = TrainConfig(model="skipgram", vector_size=300, workers=1).resolved()
+    config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=300, workers=1))
     whole = memory_bytes(config, int(options.words * 1e6))
     rows = [
         (

@@ -22,9 +22,9 @@ import pytest
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.training.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
-from wordvec_ca.training.cluster.custody import Custody
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.cluster.shard_placement import ShardPlacement
 
 actors = pytest.importorskip("node_processes", reason="psutil is not installed").actors
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ class Watched(Driver):
 
     def _save(self, *args: Any) -> Any:
         self._with_parameters()
-        living = [m for m in self.members.living if m.version == self.rounds.version]
+        living = [m for m in self.members.living if m.version == self.state.version]
         self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
         return super()._save(*args)
 
@@ -55,7 +55,7 @@ class Deaths:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, phase: str, nth: int, act: Any) -> None:
         self.done = False
         self._left, self._phase, self._act = nth, phase, act
-        ask, attempt, collect = Members.ask, rounds.Rounds._attempt, Custody.collect
+        ask, attempt, collect = Members.ask, rounds.Rounds._attempt, ShardPlacement.collect
         one_round = rounds.Rounds.round
 
         def asked(members: Members, **options: Any) -> None:
@@ -69,10 +69,10 @@ class Deaths:
             finally:
                 Watched.latest.phase = before
 
-        def collected(custody: Custody, **options: Any) -> None:
+        def collected(placement: ShardPlacement, **options: Any) -> None:
             if Watched.latest.phase == "encoding":
-                self._look(custody._members, "encoding")
-            collect(custody, **options)
+                self._look(placement._members, "encoding")
+            collect(placement, **options)
 
         def rounded(these: rounds.Rounds, *args: Any) -> None:
             self._look(these.members, "round")
@@ -81,7 +81,7 @@ class Deaths:
         monkeypatch.setattr(rounds.Rounds, "round", rounded)
         monkeypatch.setattr(Members, "ask", asked)
         monkeypatch.setattr(rounds.Rounds, "_attempt", attempted)
-        monkeypatch.setattr(Custody, "collect", collected)
+        monkeypatch.setattr(ShardPlacement, "collect", collected)
 
     def _look(self, members: Members, phase: str) -> None:
         if phase != self._phase or self.done:
@@ -120,18 +120,18 @@ def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[
 def check(finished: FinishedRun, n_tokens: int = 9 * 700 * 15) -> EmbeddingModel:
     """Check that all text was merged once, the replicas are equal, the model is good, and nothing is left."""
     driver = Watched.latest
-    assert driver.totals.tallies["words"] == CONFIG.epochs * n_tokens
+    assert driver.state.totals.tallies["words"] == CONFIG.epochs * n_tokens
     assert finished.record["trained_fraction"] == 1.0
     assert len(driver.digests) == 1
-    if driver.sessions == 1:
+    if driver.state.sessions == 1:
         merged = defaultdict(list)
         for epoch, (shard, begin, end) in driver.rounds.entered:
             merged[epoch, shard].append((begin, end))
         for (_, shard), stretches in merged.items():
             ends = [0] + [end for _, end in stretches]
             assert [begin for begin, _ in stretches] == ends[:-1]
-            assert ends[-1] == driver.ledger.tokens[shard]
-        assert len(merged) == CONFIG.epochs * sum(n > 0 for n in driver.ledger.tokens)
+            assert ends[-1] == driver.state.ledger.tokens[shard]
+        assert len(merged) == CONFIG.epochs * sum(n > 0 for n in driver.state.ledger.tokens)
     model = finished.load()
     assert model.vocab.raw_tokens == n_tokens
     rows = model.vectors.vectors / np.linalg.norm(model.vectors.vectors, axis=1, keepdims=True)
@@ -334,9 +334,9 @@ def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeyp
     one_round = rounds.Rounds.round
 
     def waiting(these: rounds.Rounds, *args: Any) -> None:
-        if these.totals.merges == 0 and these.version == 2:
+        if these.state.totals.merges == 0 and these.state.version == 2:
             machines.add()
-        if these.version > 2 and not these.totals.merges:
+        if these.state.version > 2 and not these.state.totals.merges:
             time.sleep(1)  # the other starts meanwhile
         one_round(these, *args)
 
@@ -409,13 +409,13 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
     joined = []
 
     def slowly(these: rounds.Rounds, *args: Any) -> None:
-        if these.version == 2 and not joined:
+        if these.state.version == 2 and not joined:
             joined.append(True)
             for folder in folders:
                 machines.add(folder)
         one_round(these, *args)
         limit = time.monotonic() + 60
-        while these.version == 5 and len(these.members.left_out) < 4 and time.monotonic() < limit:
+        while these.state.version == 5 and len(these.members.left_out) < 4 and time.monotonic() < limit:
             these.ready()
             time.sleep(0.1)
 
@@ -425,7 +425,7 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
     finally:
         machines.have(0)
     driver = Watched.latest
-    assert driver.totals.tallies["words"] == CONFIG.epochs * 9 * 700 * 15
+    assert driver.state.totals.tallies["words"] == CONFIG.epochs * 9 * 700 * 15
     assert len(driver.digests) == 1
     told = sorted(notice.partition(") is left out: ")[2] for notice in notices if "left out" in notice)
     assert len(told) == 4, notices

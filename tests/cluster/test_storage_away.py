@@ -12,26 +12,27 @@ from faulty_s3 import FaultyS3
 
 from wordvec_ca.corpus import count_corpus
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig
+from wordvec_ca.files import Storage
+from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.text import TextFiles
-from wordvec_ca.training.checkpoint import Interval
-from wordvec_ca.training.cluster import checkpointing, checkpoints
+from wordvec_ca.training import checkpoint
+from wordvec_ca.training.cluster import checkpointing
 from wordvec_ca.training.cluster.checkpointing import Checkpointing, StorageAway
-from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
 from wordvec_ca.training.cluster.lease import LeaseLost
 from wordvec_ca.training.cluster.members import Member
 from wordvec_ca.training.cluster.node import Node
 from wordvec_ca.training.cluster.request import parse_patience
 from wordvec_ca.training.cluster.words import Words, text_of
+from wordvec_ca.training.interval import Interval
 
-CONFIG = TrainConfig(workers=1, vector_size=16, epochs=2, min_count=1).resolved()
+CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refuse", "throttle", "cut"])
 @pytest.mark.filterwarnings("ignore:.* does not answer")
 def test_storage_and_text_are_there_again_after_a_while(faulty_s3: FaultyS3, fault: str) -> None:
-    storage = CheckpointStorage(f"s3://bucket/{fault}", 60)
+    storage = Storage(f"s3://bucket/{fault}", 60)
     content = np.random.default_rng(1).bytes(300_000)
     faulty_s3.fail(fault, 3)
     storage.write("a", content)
@@ -51,24 +52,24 @@ def test_storage_and_text_are_there_again_after_a_while(faulty_s3: FaultyS3, fau
 def test_without_patience_it_is_an_error_at_once(faulty_s3: FaultyS3) -> None:
     faulty_s3.fail("refuse", 60)
     with pytest.raises(DataError, match="cannot read 's3://bucket/b/a'"):
-        CheckpointStorage("s3://bucket/b").read("a")
+        Storage("s3://bucket/b").read("a")
     faulty_s3.fail("", 0)
 
 
 def test_a_checkpoint_that_a_merge_overtakes_never_appears(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, storage = Node(CONFIG, "a life"), CheckpointStorage(tmp_path)
+    node, storage = Node(CONFIG), Storage(tmp_path)
     vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
     node.take_vocab(Words.of(vocab), text_of(vocab))
     node.begin(25)
-    write = checkpoints.write_npy
+    write = checkpoint.write_npy
 
     def overtaken(member: Any, array: Any) -> None:
         node.apply(1)
         write(member, array)
 
-    monkeypatch.setattr(checkpoints, "write_npy", overtaken)
+    monkeypatch.setattr(checkpoint, "write_npy", overtaken)
     with pytest.raises(DataError, match=r"'000001.checkpoint' was given up: a merge came"):
         node.write_checkpoint(storage, "000001.checkpoint", {})
     assert storage.names() == []
@@ -102,7 +103,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     monkeypatch.setattr(checkpointing, "STALLED", 0.1)
     monkeypatch.setattr(checkpointing, "FIRST_PAUSE", 0.05)
-    storage = CheckpointStorage(tmp_path)
+    storage = Storage(tmp_path)
     found.storage, found.lease = storage, SimpleNamespace(check=check)
     found.these = Checkpointing(storage, Interval(tokens=10), found.lease, members, 0.6, dict)
     return found

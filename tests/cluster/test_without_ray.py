@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,11 +23,12 @@ import numpy as np
 import pytest
 
 from wordvec_ca._version import __version__
-from wordvec_ca.corpus import count_corpus, least_count
+from wordvec_ca.corpus import Vocab, count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.training import MergePlan
+from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
 from wordvec_ca.training.cluster import (
     check_cluster_address,
     cost,
@@ -36,7 +38,6 @@ from wordvec_ca.training.cluster import (
     train_on_cluster,
 )
 from wordvec_ca.training.cluster import node as node_module
-from wordvec_ca.training.cluster.checkpoints import CheckpointStorage, write_checkpoint
 from wordvec_ca.training.cluster.driver import Driver
 from wordvec_ca.training.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
 from wordvec_ca.training.cluster.lease import Lease
@@ -44,7 +45,8 @@ from wordvec_ca.training.cluster.ledger import Ledger, Segment, end_of_line
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Node
 from wordvec_ca.training.cluster.request import ClusterRequest
-from wordvec_ca.training.cluster.rounds import Rounds, Totals, plan_of_nodes
+from wordvec_ca.training.cluster.rounds import Rounds, plan_of_nodes
+from wordvec_ca.training.cluster.run_state import RunState
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import beyond_measured
@@ -54,7 +56,7 @@ CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_
 
 def nodes_that_have_counted(files: list[str], n: int) -> tuple[list[Node], list[Shard], list[int]]:
     shards = shards_of(files, n, 1)
-    nodes = [Node(CONFIG, f"life {i}") for i in range(n)]
+    nodes = [Node(CONFIG) for i in range(n)]
     owners = assigned(shards, [0] * n, [1] * n)
     for shard, owner in zip(shards, owners, strict=True):
         nodes[owner].count(shard)
@@ -110,16 +112,18 @@ def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n
     assert words == CONFIG.epochs * vocab.total_count
     assert len({node.digest() for node in nodes}) == 1
 
-    storage = CheckpointStorage(tmp_path)
+    storage = Storage(tmp_path)
     nodes[0].write_checkpoint(storage, "000001.checkpoint", {"version": version, "ledger": ledger.as_dict()})
-    fresh = Node(CONFIG, "another")
+    fresh = Node(CONFIG)
     fresh.take_vocab(Words.of(vocab), text_of_words)
     fresh.begin(ledger.total)
-    found = storage.newest()
+    checkpoints = Checkpoints(storage)
+    found = checkpoints.newest(checkpoints.record)
     assert found is not None
-    fresh.read_checkpoint(storage, found[0], found[1]["version"])
+    fresh.read_checkpoint(storage, "000001.checkpoint")
     assert fresh.digest() == nodes[0].digest()
-    assert Ledger.from_dict(found[1]["ledger"]) == ledger
+    assert fresh.version == version
+    assert Ledger.from_dict(found["ledger"]) == ledger
 
 
 def test_stripes_are_the_text_whatever_its_pieces() -> None:
@@ -155,22 +159,25 @@ def test_segments_end_with_lines() -> None:
     assert [end_of_line(tokens, stop) for stop in (0, 1, 3, 4, 6, len(tokens))] == [0, 3, 3, 5, 3006, 3006]
 
 
+def checkpoints_of_versions(folder: Path, versions: Sequence[int]) -> Checkpoints:
+    checkpoints = Checkpoints(Storage(folder))
+    for version in versions:
+        record = {**RunState("a", 2).as_record(), "version": version}
+        write_checkpoint(checkpoints.storage, checkpoints.next_name(), record, {}, Vocab([], []))
+    return checkpoints
+
+
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    storage = CheckpointStorage(tmp_path)
-    node = Node(CONFIG, "a life")
-    vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
-    node.take_vocab(Words.of(vocab), text_of(vocab))
-    node.begin(25)
-    for version in (1, 2):
-        node.write_checkpoint(storage, storage.next_checkpoint(), {"version": version})
+    checkpoints = checkpoints_of_versions(tmp_path, (1, 2))
     path = tmp_path / "000002.checkpoint"
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.warns(UserWarning, match="the one before it is used"):
-        found = storage.newest()
-    assert found == ("000001.checkpoint", {"version": 1})
+        found = checkpoints.newest(checkpoints.record)
+    assert found is not None
+    assert found["version"] == 1
     (tmp_path / "000001.checkpoint").unlink()
     with pytest.raises(DataError, match="no checkpoint can be read"):
-        storage.newest()
+        checkpoints.newest(checkpoints.record)
 
 
 def request_of(tmp_path: Path) -> ClusterRequest:
@@ -193,20 +200,21 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
         ClusterRequest.read(tmp_path / "m")
 
 
-def test_checkpoints_that_nodes_found_damaged_are_passed_over(tmp_path: Path) -> None:
-    storage = CheckpointStorage(tmp_path)
-    for version in (1, 2):
-        write_checkpoint(storage, storage.next_checkpoint(), {"version": version}, {})
-    with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
-        found = storage.newest({"000002.checkpoint": "a bad sum"})
-    assert found == ("000001.checkpoint", {"version": 1})
-    with pytest.raises(DataError, match="no checkpoint can be read: a bad sum; another"):
-        storage.newest({"000002.checkpoint": "a bad sum", "000001.checkpoint": "another"})
+def test_checkpoints_of_earlier_versions_are_used_if_the_bits_stay_the_same(
+    tmp_path: Path,
+) -> None:
+    checkpoints = Checkpoints(Storage(tmp_path))
+    for number, state in enumerate(({"ledger": {}, "format": 1}, {"format": 3}, {"ledger": {}, "format": 3})):
+        write_checkpoint(checkpoints.storage, f"{number:06}.checkpoint", state, {}, Vocab([], []))
+    assert checkpoints.record("000000.checkpoint") == {"ledger": {}}
+    for name in ("000001.checkpoint", "000002.checkpoint"):
+        with pytest.raises(DataError, match="use the version that wrote it"):
+            checkpoints.record(name)
 
 
 def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
     beside = tmp_path / "model.run"
-    write_checkpoint(Storage(beside), "000001.checkpoint", {}, {})
+    write_checkpoint(Storage(beside), "000001.checkpoint", {}, {}, Vocab([], []))
     given = {"output": tmp_path / "model", "checkpoint_dir": str(tmp_path / "other")}
     with pytest.raises(OutputExistsError, match=rf"{beside}' holds an unfinished run"):
         train_on_cluster(text, CONFIG, **given)
@@ -322,7 +330,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
         self.all.append(Member(len(self.all) + 1, node["NodeID"], f"node {len(self.all) + 1}", None, 1))
         return self.all[-1]
 
-    monkeypatch.setattr(Members, "_bear", born)
+    monkeypatch.setattr(Members, "_start_actor", born)
     told: list[str] = []
     members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=told.append)
     for number in range(30):
@@ -330,7 +338,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
         for member in members.present:
             member.fit = True
             member.words = 5.0 * (number == 2)  # one that trained: what came before it does not count
-            members.bury(member, "its process or its node has died")
+            members.mark_dead(member, "its process or its node has died")
     assert len(members.all) == 3 + 4
     assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
 
@@ -367,9 +375,9 @@ def test_ctrl_c_while_nodes_encode_ends_the_run_at_once_and_keeps_the_counts(
 ) -> None:
     def count(self: Driver, vocab: Any, resumed: bool) -> Any:
         self.storage.write("counted.json", b"{}")
-        return [], None
+        return []
 
-    def encode(self: Driver, known: Any) -> None:
+    def encode(self: Driver) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
         pytest.fail("it went on")
@@ -383,25 +391,30 @@ def test_ctrl_c_while_nodes_encode_ends_the_run_at_once_and_keeps_the_counts(
     assert not (tmp_path / "model.run" / "lease.json").exists()
 
 
-def test_a_checkpoint_that_a_node_cannot_read_is_rejected() -> None:
+def test_a_checkpoint_that_a_node_cannot_read_is_rejected(tmp_path: Path) -> None:
     def results(calls: Any) -> Any:
         if calls[member] == "000002.checkpoint":
             raise DataError("a bad sum")
         return {member: None}
 
-    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda storage, name, version: name))
+    reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda storage, name: name))
     member = Member(1, "n", "node 1", reader, 1, version=0)
     members: Any = SimpleNamespace(results=results, notice=lambda text: None)
-    ledger = Ledger(2, [10])
-    these = Rounds(members, SimpleNamespace(), ledger, CONFIG, {}, Totals(), 5)  # type: ignore[arg-type]
-    these.version = 8
-    kept = ["000001.checkpoint", "000002.checkpoint"]
-    these.restore = lambda: (kept[-1], 4 * len(kept), Ledger(2, [10], done=[3]), Totals(merges=4))
-    these.reject = lambda place, why: kept.remove(place)
+    state = RunState("a", 2)
+    checkpoints = Checkpoints(Storage(tmp_path))
+    for version in (4, 8):
+        state.version, state.totals.merges = version, version
+        state.ledger = Ledger(2, [10], done=[version])
+        write_checkpoint(checkpoints.storage, checkpoints.next_name(), state.as_record(), {}, Vocab([], []))
+    these = Rounds(members, SimpleNamespace(), state, CONFIG, {}, checkpoints, 5)  # type: ignore[arg-type]
     assert these._recover(member) is None
     assert member.version == 0
-    assert these._recover(member) is member
-    assert (member.version, these.version, ledger.done, these.totals.merges) == (4, 4, [3], 4)
+    with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
+        assert these._recover(member) is member
+    assert (member.version, state.version, state.ledger.done, state.totals.merges) == (4, 4, [4], 4)
+    checkpoints.rejected["000001.checkpoint"] = "another"
+    with pytest.raises(DataError, match="no checkpoint can be read: a bad sum; another"):
+        these._recover(member)
 
 
 def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
@@ -438,7 +451,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
     tmp_path: Path,
 ) -> None:
     (tmp_path / "text").mkdir()
-    node = Node(CONFIG, "a life")
+    node = Node(CONFIG)
     with pytest.raises(UnreadableText, match=r"there is no file|cannot read"):
         node.count(Shard(0, (str(tmp_path / "gone"),), 1))
     (tmp_path / "odd").write_bytes(b"\x00\x01" * 500)
@@ -477,7 +490,7 @@ def test_what_does_not_fit_is_told() -> None:
 def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     vocab, _ = count_corpus(iter(["a b c d"] * 5), CONFIG.text_options())
     monkeypatch.setattr(node_module, "free_memory", lambda: 1000)
-    node = Node(CONFIG, "a life")
+    node = Node(CONFIG)
     node.take_vocab(Words.of(vocab), text_of(vocab))
     with pytest.raises(UnfitNode, match=r"4 words and their base take .* and 1.0 kB of its memory are free"):
         node.begin(25)

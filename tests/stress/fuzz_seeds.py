@@ -8,6 +8,7 @@ import pickle
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,7 @@ def trainer_of_small_model() -> Any:
 
 
 def seeds_of_checkpoints() -> Iterator[Files]:
+    from wordvec_ca.files import Storage
     from wordvec_ca.kernels import STATS
     from wordvec_ca.training.checkpoint import State, write_checkpoint
 
@@ -151,7 +153,7 @@ def seeds_of_checkpoints() -> Iterator[Files]:
         **{"losses": [2.0], "history": points},
     )
     with tempfile.TemporaryDirectory() as place:
-        write_checkpoint(Path(place) / "v", state, trainer.model)
+        write_checkpoint(Storage(place), "v", asdict(state), trainer.model.learnt, trainer.model.vocab)
         yield files_in(Path(place))
         with zipfile.ZipFile(Path(place) / "v") as archive:
             yield {name: archive.read(name) for name in archive.namelist()}

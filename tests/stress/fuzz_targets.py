@@ -97,7 +97,8 @@ def vocabulary(folder: Path) -> None:
 
 def checkpoint(folder: Path) -> None:
     """Go on from a checkpoint: a file, or one put together of its members so that their sums are right."""
-    from wordvec_ca.training.checkpoint import read_checkpoint
+    from wordvec_ca.files import Storage
+    from wordvec_ca.training.checkpoint import State, read_checkpoint
 
     place = folder / "v"
     members = [path for path in folder.iterdir() if path != place]
@@ -106,7 +107,7 @@ def checkpoint(folder: Path) -> None:
             for path in members:
                 archive.write(path, path.name)
     trainer = trainer_of_small_model()
-    trainer.restore(read_checkpoint(place, trainer.model))
+    trainer.restore(read_checkpoint(Storage(folder), "v", State.from_record, trainer.model.learnt))
 
 
 def dump(folder: Path) -> None:

@@ -114,7 +114,7 @@ class Watched(Driver):
                 pass
 
     def _save(self, *args: Any) -> Any:
-        living = [m for m in self.members.living if m.version == self.rounds.version]
+        living = [m for m in self.members.living if m.version == self.state.version]
         calls = {member: member.actor.digest.remote() for member in living}
         self.digests = set(self.members.results(calls).values())
         found = super()._save(*args)
@@ -147,16 +147,16 @@ def same_topic(model: Any) -> float:
 def faults(driver: Watched, words: int) -> list[str]:
     """Return what is wrong with a run that has ended."""
     wrong = []
-    if driver.totals.tallies["words"] != CONFIG.epochs * words:
-        wrong.append(f"{driver.totals.tallies['words']:,.0f} words were merged")
+    if driver.state.totals.tallies["words"] != CONFIG.epochs * words:
+        wrong.append(f"{driver.state.totals.tallies['words']:,.0f} words were merged")
     merged = defaultdict(list)
     for epoch, (shard, begin, end) in driver.rounds.entered:
         merged[epoch, shard].append((begin, end))
     for (epoch, shard), stretches in merged.items():
         ends = [0, *(end for _, end in stretches)]
-        if [begin for begin, _ in stretches] != ends[:-1] or ends[-1] != driver.ledger.tokens[shard]:
+        if [begin for begin, _ in stretches] != ends[:-1] or ends[-1] != driver.state.ledger.tokens[shard]:
             wrong.append(f"the ledger of shard {shard}, epoch {epoch}")
-    if len(merged) != CONFIG.epochs * len(driver.ledger.tokens):
+    if len(merged) != CONFIG.epochs * len(driver.state.ledger.tokens):
         wrong.append("shards are missing in the ledger")
     if len(driver.digests) != 1:
         wrong.append("the replicas differ")
@@ -236,7 +236,7 @@ def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
                 ", ".join(driver.done) or "none",
                 str(len(driver.members.deaths)),
                 f"{seconds:.0f}",
-                str(driver.totals.merges),
+                str(driver.state.totals.merges),
                 f"{loss:.4f}",
                 share,
                 "; ".join(found) or "nothing",

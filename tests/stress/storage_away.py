@@ -63,7 +63,7 @@ def hook() -> None:
     attempt, write = rounds.Rounds._attempt, checkpointing.Checkpointing._write
 
     def attempted(these: rounds.Rounds, *args: Any) -> bool:
-        if these.version >= 5:
+        if these.state.version >= 5:
             strike("merging")
         return attempt(these, *args)
 

@@ -16,13 +16,15 @@ from small_runs import Killed, same, sentences
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage
 from wordvec_ca.model_specs import MODELS, spec_of
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.training.checkpoint import Checkpoints, Interval, parse_interval, read_checkpoint, read_state
+from wordvec_ca.training.checkpoint import Checkpoints
 from wordvec_ca.training.chunks import Chunks, chunk_size
+from wordvec_ca.training.interval import Interval, parse_interval
 from wordvec_ca.training.replica import Replica
 from wordvec_ca.training.request import RunRequest
 from wordvec_ca.training.run import resume, train
@@ -112,7 +114,7 @@ def test_run_is_continued_from_every_one_of_its_checkpoints(
     def copy(self: Checkpoints, *arguments: Any) -> bool:
         done = write(self, *arguments)
         copies.append(tmp_path / f"copy{len(copies)}.run")
-        shutil.copytree(self.folder, copies[-1])
+        shutil.copytree(self.storage.place, copies[-1])
         return done
 
     monkeypatch.setattr(Checkpoints, "write", copy)
@@ -229,7 +231,7 @@ def test_text_that_is_not_stored_is_read_up_to_the_place(tmp_path: Path, corpus:
     whole = train(corpus, small(epochs=4), valid=corpus)
     cut_short(corpus, small(epochs=4), tmp_path / "m", no_cache=True, valid=corpus)
     for path in sorted(tmp_path.glob("m.run/*.checkpoint"))[-1:]:
-        assert read_state(path).start > 0
+        assert Checkpoints(Storage(path.parent)).state(path.name).start > 0
     assert not list(tmp_path.rglob("tokens.i32"))
     shutil.copytree(tmp_path / "m.run", tmp_path / "n.run")
     assert same(resume(tmp_path / "m"), whole)
@@ -339,12 +341,12 @@ def damaged(content: bytes, how: str) -> bytes:
 def test_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path, corpus: Path, how: str) -> None:
     whole = train(corpus, small(epochs=4))
     cut_short(corpus, small(epochs=4), tmp_path / "m")
-    newest, older = Checkpoints(tmp_path / "m.run", Interval()).paths()
+    newest, older = sorted(tmp_path.glob("m.run/*.checkpoint"), reverse=True)
     newest.write_bytes(damaged(newest.read_bytes(), how))
     with pytest.warns(UserWarning, match=f"{newest.name}' cannot be used.*the one before it is used"):
         assert same(resume(tmp_path / "m"), whole)
     cut_short(corpus, small(epochs=4), tmp_path / "n")
-    for path in Checkpoints(tmp_path / "n.run", Interval()).paths():
+    for path in tmp_path.glob("n.run/*.checkpoint"):
         path.write_bytes(damaged(path.read_bytes(), how))
     with pytest.raises(DataError, match=r"no checkpoint can be read.*\.checkpoint' cannot be used"):
         resume(tmp_path / "n")
@@ -373,26 +375,27 @@ def test_damaged_request(tmp_path: Path, corpus: Path) -> None:
 
 def test_checkpoint_that_is_none_or_of_something_else(tmp_path: Path, corpus: Path) -> None:
     cut_short(corpus, small(epochs=4), tmp_path / "m")
-    path = Checkpoints(tmp_path / "m.run", Interval()).paths()[0]
-    state = read_state(path)
+    checkpoints = Checkpoints(Storage(tmp_path / "m.run"))
+    state = checkpoints.newest_state()
+    assert state is not None
     vocab = Vocab.load(tmp_path / "m.run" / "text" / "vocab.tsv")
     model = EmbeddingModel(TrainConfig.from_dict(state.config), vocab)
-    assert read_checkpoint(path, model) == state
+    assert checkpoints.load(model) == state
     assert np.isfinite(model.inputs).all()
     wider = EmbeddingModel(TrainConfig(vector_size=100, workers=1), vocab)
     with pytest.raises(DataError, match="has shape"):
-        read_checkpoint(path, wider)
+        checkpoints.load(wider)
     np.savez(tmp_path / "other.checkpoint", inputs=np.zeros(3))
     for other in (tmp_path / "other.checkpoint.npz", corpus, tmp_path / "missing"):
         with pytest.raises(DataError, match="cannot be used"):
-            read_state(other)
+            Checkpoints(Storage(other.parent)).state(other.name)
 
 
 # ---- when checkpoints are written -------------------------------------------------------------------------
 
 
 def test_intervals() -> None:
-    assert parse_interval("10m") == Interval(seconds=600)
+    assert parse_interval("10m") == Interval(seconds=600, stretch=True)
     assert parse_interval("1.5h") == Interval(seconds=5400)
     assert parse_interval("5M") == Interval(tokens=5_000_000)
     assert parse_interval("2k") == Interval(tokens=2000)
@@ -411,7 +414,7 @@ def test_checkpoints_by_tokens_are_where_they_should_be_and_two_are_kept(
     def spy(self: Checkpoints, state: Any, model: Any, position: int) -> bool:
         positions.append(position)
         done = write(self, state, model, position)
-        assert len(self.paths()) == min(2, len(positions))
+        assert len(self.names()) == min(2, len(positions))
         return done
 
     monkeypatch.setattr(Checkpoints, "write", spy)
@@ -444,14 +447,12 @@ def test_checkpoints_by_time(tmp_path: Path, corpus: Path, monkeypatch: pytest.M
 
 
 def test_time_between_checkpoints_of_a_large_model_grows(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, Interval(seconds=10, stretch=True))
+    checkpoints = Checkpoints(Storage(tmp_path), Interval(seconds=10, stretch=True))
     checkpoints.begin(0)
     left = checkpoints.seconds_left()
-    assert left is not None
     assert 9 < left <= 10
     checkpoints._cost = 3.0
     left = checkpoints.seconds_left()
-    assert left is not None
     assert 149 < left <= 150
 
 
@@ -471,10 +472,10 @@ def test_disk_full_for_a_checkpoint_does_not_end_the_run(
     whole = train(corpus, small())
 
     def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
+        raise DataError("cannot write '000001.checkpoint': No space left on device")
 
     monkeypatch.setattr("wordvec_ca.training.checkpoint.write_checkpoint", full)
-    with pytest.warns(UserWarning, match=r"no checkpoint could be written .*No space left.*the run goes on"):
+    with pytest.warns(UserWarning, match=r"no checkpoint could be written: .*No space left.*the run goes on"):
         assert same(train(corpus, small(), output=tmp_path / "m", checkpoint_every="2k"), whole)
 
 

@@ -6,7 +6,7 @@ mapped from ``.npy``, compressed streams, words escaped to one line, text made s
 knows what a word vector is.
 """
 
-from wordvec_ca.files.atomic import atomic_file, save_json, sync, withdraw
+from wordvec_ca.files.atomic import atomic_file, save_json, sync, take_lock, withdraw
 from wordvec_ca.files.bzip2 import bzip2_pieces
 from wordvec_ca.files.checksums import CHECKSUMS, changed_files, check_file, read_checksums, write_checksums
 from wordvec_ca.files.compression import (
@@ -60,6 +60,7 @@ __all__ = [
     "seconds_away",
     "signature_of",
     "sync",
+    "take_lock",
     "terminal_text",
     "unescape",
     "unescape_lines",

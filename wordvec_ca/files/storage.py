@@ -7,7 +7,9 @@ each of its file systems has errors of its own.
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 from collections.abc import Callable
 from typing import IO, TypeVar
 
@@ -143,6 +145,13 @@ class Storage:
             self._attempt("remove", name, remove)
         except FileNotFoundError:
             pass
+
+    def free_bytes(self) -> float:
+        """Return how many bytes are free there; infinity where nobody says."""
+        try:
+            return math.inf if self.is_remote else shutil.disk_usage(self.place).free
+        except OSError:
+            return math.inf
 
     def remove_folder(self) -> None:
         """Remove the folder itself, if nothing is in it; an object store has none."""

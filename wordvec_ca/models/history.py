@@ -215,6 +215,18 @@ class Progress:
     valid_loss: float | None = None
     attention_concentration: float | None = None
 
+    @classmethod
+    def now(cls, *, words: float, seconds: float, fraction: float, **others: Any) -> Progress:
+        """Return a record whose speed and remaining time follow from what is done; others as in the class."""
+        return cls(
+            words=int(words),
+            words_per_second=words / seconds if seconds > 0 else 0.0,
+            seconds=seconds,
+            fraction=fraction,
+            eta=seconds * (1 - fraction) / fraction if fraction > 0 else math.nan,
+            **others,
+        )
+
 
 Callback = Callable[[Progress], Any]
 """Receives each record; a true result stops the run after the chunks under way."""

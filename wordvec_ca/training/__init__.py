@@ -4,7 +4,6 @@ Comes in: a corpus and a `TrainConfig`. Goes out: a trained model, in memory and
 reads from top to bottom: prepare, encode, fit, save. The package `cluster` does the same on many machines.
 """
 
-from wordvec_ca.training.checkpoint import parse_interval
 from wordvec_ca.training.checkpointing import isa_in_use
 from wordvec_ca.training.cluster import (
     FinishedRun,
@@ -21,6 +20,7 @@ from wordvec_ca.training.divergence import divergence as sign_of_divergence
 from wordvec_ca.training.estimate import describe, measured_speed, plan
 from wordvec_ca.training.held_out import held_out_loss
 from wordvec_ca.training.interrupts import ended_by_signals
+from wordvec_ca.training.interval import parse_interval
 from wordvec_ca.training.likelihood import log_likelihoods
 from wordvec_ca.training.merge_plan import MergePlan
 from wordvec_ca.training.merge_rule import expected_touches

@@ -1,6 +1,6 @@
 """Checkpoints: all that a run needs to go on from between two chunks, in one file that is whole or not there.
 
-A checkpoint is an uncompressed zip archive, as NumPy's .npz::
+A checkpoint is an uncompressed zip archive, as NumPy's .npz, of a run on one machine and on a cluster alike::
 
     state.json   where the run stands, its options, and what it must be continued with
     vocab.tsv    word TAB count, as in a model directory
@@ -12,30 +12,34 @@ and an older one goes only when a newer one is on the disk.
 
 from __future__ import annotations
 
+import errno
+import io
 import json
-import os
 import re
-import shutil
 import time
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option, OptionError
-from wordvec_ca.files import atomic_file, read_npy_header, write_npy
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage, read_npy_header, write_npy
+from wordvec_ca.training.interval import Interval
 
 if TYPE_CHECKING:
+    from wordvec_ca.corpus import Vocab
     from wordvec_ca.models import EmbeddingModel
 
 CHECKPOINT_FORMAT = 4
 """Raised whenever another program could not go on as this one would: 2 has another order of negatives, 3 sums
 the contexts of a block in another order, 4 reads several parts of a chunk side by side."""
+
+CLUSTER_FORMAT = 1
+"""Of checkpoints of clusters by earlier versions, which are the same but for this number."""
 
 LARGEST_STATE = 1 << 28
 """Bytes of state.json above which a file is no checkpoint of ours."""
@@ -46,10 +50,12 @@ BLOCK_BYTES = 1 << 24
 MOST_COST = 0.02
 """Share of the time that checkpoints may take, unless the interval was asked for."""
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands between two chunks.
+    """Where a run on one machine stands between two chunks.
 
     Learning rate and generators are not here: they are functions of the chunk (docs/decisions/).
 
@@ -107,256 +113,22 @@ class State:
     changes: list[dict[str, Any]] = field(default_factory=list)
     valid_fingerprint: str | None = None
 
-
-@dataclass(frozen=True)
-class Interval:
-    """How often a checkpoint is written: every so many seconds, or tokens of text.
-
-    Attributes
-    ----------
-    seconds : float or None
-    tokens : int or None
-    stretch : bool
-        Whether the time between two may grow so that they take no more than ``MOST_COST`` of it.
-    """
-
-    seconds: float | None = None
-    tokens: int | None = None
-    stretch: bool = False
-
-
-DEFAULT_INTERVAL = "10m"
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9}
-
-
-def parse_interval(text: str) -> Interval | None:
-    """Return the interval that ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) names; None for ``never``.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
-    if text in ("never", "0"):
-        return None
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdkMG])", text.strip())
-    if not found or float(found[1]) == 0:
-        raise OptionError(
-            Option("checkpoint_every"),
-            f" is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
-            "such as 500k, 5M, 1G, or never",
-        )
-    number, unit = float(found[1]), found[2]
-    if unit in _SECONDS:
-        return Interval(seconds=number * _SECONDS[unit])
-    return Interval(tokens=max(1, round(number * _TOKENS[unit])))
-
-
-class Checkpoints:
-    """The checkpoints of one run: ``000001.checkpoint``, ``000002.checkpoint``, ... in its folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they are.
-    interval : Interval
-        How often one is written.
-    """
-
-    def __init__(self, folder: Path, interval: Interval) -> None:
-        self.folder, self.interval = folder, interval
-        self._last_time = time.monotonic()
-        self._last_position = 0
-        self._cost = 0.0
-
-    def paths(self) -> list[Path]:
-        """Return the files, newest first."""
-        found = [p for p in self.folder.glob("*.checkpoint") if re.fullmatch(r"\d{6,9}", p.stem)]
-        return sorted(found, key=lambda path: int(path.stem), reverse=True)
-
-    def begin(self, position: int) -> None:
-        """Start the clock, at a token counted through all epochs."""
-        self._last_time, self._last_position = time.monotonic(), position
-
-    def seconds_left(self) -> float | None:
-        """Return in how many seconds the next one is due; None if tokens decide."""
-        if self.interval.seconds is None:
-            return None
-        wanted = self.interval.seconds
-        if self.interval.stretch:
-            wanted = max(wanted, self._cost / MOST_COST)
-        return self._last_time + wanted - time.monotonic()
-
-    def next_position(self) -> int | None:
-        """Return the token, counted through all epochs, at which the next is due; None if time decides."""
-        return None if self.interval.tokens is None else self._last_position + self.interval.tokens
-
-    def write(self, state: State, model: EmbeddingModel, position: int) -> bool:
-        """Write a checkpoint and then drop all but the last two; return whether it was written.
-
-        If the disk refuses, a warning says so, the older ones stay and the run can go on.
-        """
-        started = time.monotonic()
-        before = self.paths()
-        try:
-            if len(before) > 1 and shutil.disk_usage(self.folder).free < 1.1 * model.n_bytes + (1 << 20):
-                for path in before[1:]:
-                    path.unlink(missing_ok=True)
-            number = int(before[0].stem) + 1 if before else 1
-            write_checkpoint(self.folder / f"{number:06}.checkpoint", state, model)
-            for path in before[1:]:
-                path.unlink(missing_ok=True)
-        except (OSError, DataError) as error:
-            kept = "the one before is kept" if before else "there is none yet"
-            reason = getattr(error, "strerror", None) or error
-            warnings.warn(
-                f"no checkpoint could be written to {str(self.folder)!r}: {reason}; {kept}, "
-                "and the run goes on",
-                stacklevel=2,
-            )
-            return False
-        finally:
-            self._cost = time.monotonic() - started
-            self.begin(position)
-        return True
-
-    def newest_state(self) -> State | None:
-        """Return the state of the newest checkpoint whose state can be read, None if there is no file at all.
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> State:
+        """Return the state in a checkpoint.
 
         Raises
         ------
-        DataError
-            There are files and none can be read.
+        ValueError
+            It is damaged.
         """
-        reasons = []
-        for path in self.paths():
-            try:
-                return read_state(path)
-            except DataError as error:
-                reasons.append(str(error))
-        if reasons:
-            raise DataError(f"no checkpoint can be read: {'; '.join(reasons)}")
-        return None
-
-    def load(self, model: EmbeddingModel) -> State:
-        """Read the newest checkpoint that is whole into a model; a damaged newer one is said and passed over.
-
-        Raises
-        ------
-        DataError
-            None is whole.
-        """
-        reasons = []
-        for path in self.paths():
-            try:
-                state = read_checkpoint(path, model)
-            except DataError as error:
-                reasons.append(str(error))
-                continue
-            for reason in reasons:
-                warnings.warn(f"{reason}; the one before it is used", stacklevel=2)
-            return state
-        raise DataError(f"no checkpoint can be read: {'; '.join(reasons) or 'there is none'}")
-
-
-def write_checkpoint(path: Path, state: State, model: EmbeddingModel) -> None:
-    """Write a checkpoint; it appears whole, and on the disk, or not at all.
-
-    Raises
-    ------
-    OSError
-        The disk refuses.
-    """
-    record = {"format": CHECKPOINT_FORMAT, **asdict(state)}
-    with (
-        atomic_file(path, follow_links=False) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
-    ):
-        archive.writestr("state.json", json.dumps(record, indent=1))
-        with archive.open("vocab.tsv", "w", force_zip64=True) as member:
-            for piece in model.vocab.lines():
-                member.write(piece)
-        for name, array in model.learnt.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                write_npy(member, array)
-
-
-def read_state(path: str | os.PathLike[str]) -> State:
-    """Read where a run stood.
-
-    Raises
-    ------
-    DataError
-        The file is no checkpoint, is damaged or of another version.
-    """
-    with _opened(path) as archive:
-        return _state(path, archive)
-
-
-def read_checkpoint(path: str | os.PathLike[str], model: EmbeddingModel) -> State:
-    """Read where a run stood, and its parameters into a model of the same vocabulary and shape.
-
-    Raises
-    ------
-    DataError
-        As in ``read_state``, or the parameters do not fit the model. They may then be overwritten in part.
-    """
-    with _opened(path) as archive:
-        state = _state(path, archive)
-        for name, array in model.learnt.items():
-            with _member(archive, f"{name}.npy") as member:
-                _read_into(member, array, name)
-    model.compose()
-    return state
-
-
-class _opened:
-    """An archive whose every kind of damage becomes a DataError that names the file."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
-
-    def __enter__(self) -> zipfile.ZipFile:
-        try:
-            self._archive = zipfile.ZipFile(self._path)
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
-            raise self._damaged(error) from error
-        return self._archive
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._archive.close()
-        damage = (OSError, zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError)
-        if isinstance(error, (*damage, NotImplementedError, RuntimeError, OverflowError)):
-            raise self._damaged(error) from error
-
-    def _damaged(self, error: BaseException) -> DataError:
-        return DataError(f"the checkpoint {self._path!r} cannot be used: {error}")
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    info = archive.getinfo(name)
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-        raise ValueError(f"{name} is compressed, which no checkpoint of ours is")
-    return archive.open(info)
-
-
-def _state(path: str | os.PathLike[str], archive: zipfile.ZipFile) -> State:
-    with _member(archive, "state.json") as member:
-        text = member.read(LARGEST_STATE + 1)
-    if len(text) > LARGEST_STATE:
-        raise ValueError("its state.json is far too long")
-    record = json.loads(text)
-    if not isinstance(record, dict) or record.pop("format", None) != CHECKPOINT_FORMAT:
-        raise ValueError("it has a format that this version does not know; use the version that wrote it")
-    kinds = {f.name: f.type for f in fields(State)}
-    if set(record) != set(kinds):
-        raise ValueError("its state.json does not hold what it should")
-    for name, kind in kinds.items():
-        if not isinstance(record[name], _KINDS[str(kind).partition("[")[0]]):
-            raise ValueError(f"{name} in its state.json is {record[name]!r:.80}")
-    return State(**record)
+        kinds = {f.name: f.type for f in fields(cls)}
+        if set(record) != set(kinds):
+            raise ValueError("its state.json does not hold what it should")
+        for name, kind in kinds.items():
+            if not isinstance(record[name], _KINDS[str(kind).partition("[")[0]]):
+                raise ValueError(f"{name} in its state.json is {record[name]!r:.80}")
+        return cls(**record)
 
 
 _KINDS: dict[str, Any] = {
@@ -367,6 +139,307 @@ _KINDS: dict[str, Any] = {
     "list": list,
     "str | None": (str, type(None)),
 }
+
+
+class Checkpoints:
+    """The checkpoints of one run: ``000001.checkpoint``, ``000002.checkpoint``, ... in its storage.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where they are.
+    interval : Interval, optional
+        How often one is written; by default never.
+    """
+
+    def __init__(self, storage: Storage, interval: Interval | None = None) -> None:
+        self.storage, self.interval = storage, interval or Interval()
+        self.rejected: dict[str, str] = {}
+        self._last_time = time.monotonic()
+        self._last_position = 0
+        self._cost = 0.0
+
+    def names(self) -> list[str]:
+        """Return the names of the files, newest first."""
+        found = [name for name in self.storage.names() if re.fullmatch(r"\d{6,9}\.checkpoint", name)]
+        return sorted(found, key=lambda name: int(name.partition(".")[0]), reverse=True)
+
+    def next_name(self) -> str:
+        """Return the name of the next one."""
+        newest = next(iter(self.names()), "0.")
+        return f"{int(newest.partition('.')[0]) + 1:06}.checkpoint"
+
+    def drop_old(self, kept: int = 2) -> None:
+        """Remove all but the newest."""
+        for name in self.names()[kept:]:
+            self.storage.remove(name)
+
+    # ---- when one is due -----------------------------------------------------------------------------------
+
+    def begin(self, position: int) -> None:
+        """Start the clock, at a token counted through all epochs."""
+        self._last_time, self._last_position = time.monotonic(), position
+
+    def seconds_left(self) -> float:
+        """Return in how many seconds the next one is due; infinity if tokens decide."""
+        wanted = self.interval.seconds
+        if self.interval.stretch:
+            wanted = max(wanted, self._cost / MOST_COST)
+        return self._last_time + wanted - time.monotonic()
+
+    def next_position(self) -> float:
+        """Return the token, counted through all epochs, at which the next is due; infinity for none."""
+        return self._last_position + self.interval.tokens
+
+    def are_due(self, position: int) -> bool:
+        """Return whether one is due at a token, counted through all epochs."""
+        return self.seconds_left() <= 0 or position >= self.next_position()
+
+    # ---- writing and reading -------------------------------------------------------------------------------
+
+    def write(self, state: State, model: EmbeddingModel, position: int) -> bool:
+        """Write a checkpoint and then drop all but the last two; return whether it was written.
+
+        If the disk refuses, a warning says so, the older ones stay and the run can go on.
+        """
+        started = time.monotonic()
+        try:
+            if self.storage.free_bytes() < 1.1 * model.n_bytes + (1 << 20):
+                self.drop_old(kept=1)
+            write_checkpoint(self.storage, self.next_name(), asdict(state), model.learnt, model.vocab)
+            self.drop_old()
+        except DataError as error:
+            kept = "the one before is kept" if self.names() else "there is none yet"
+            warnings.warn(
+                f"no checkpoint could be written: {error}; {kept}, and the run goes on", stacklevel=2
+            )
+            return False
+        finally:
+            self._cost = time.monotonic() - started
+            self.begin(position)
+        return True
+
+    def newest(self, use: Callable[[str], T], *, quiet: bool = False) -> T | None:
+        """Return what is made of the newest checkpoint that is whole; None if there is no file at all.
+
+        A damaged newer one is said and passed over.
+
+        Parameters
+        ----------
+        use : callable
+            Reads a checkpoint of a name; a DataError says that it is damaged.
+        quiet : bool, default False
+            Say nothing.
+
+        Raises
+        ------
+        DataError
+            There are files and none can be read.
+        """
+        reasons = []
+        for name in self.names():
+            try:
+                if name in self.rejected:
+                    raise DataError(self.rejected[name])
+                found = use(name)
+            except DataError as error:
+                reasons.append(str(error))
+                continue
+            for reason in () if quiet else reasons:
+                warnings.warn(f"{reason}; the one before it is used", stacklevel=2)
+            return found
+        if reasons:
+            raise DataError(f"no checkpoint can be read: {'; '.join(reasons)}")
+        return None
+
+    def newest_state(self) -> State | None:
+        """Return the state of the newest checkpoint whose state can be read, as `newest` does."""
+        return self.newest(self.state, quiet=True)
+
+    def state(self, name: str) -> State:
+        """Return the state in a checkpoint."""
+        return read_checkpoint(self.storage, name, State.from_record)
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Return the state in a checkpoint of a cluster, as what JSON can hold."""
+        return read_checkpoint(self.storage, name, dict)
+
+    def load(self, model: EmbeddingModel) -> State:
+        """Read the newest checkpoint that is whole into a model of the same vocabulary and shape.
+
+        Raises
+        ------
+        DataError
+            None is whole.
+        """
+        state = self.newest(lambda name: read_checkpoint(self.storage, name, State.from_record, model.learnt))
+        if state is None:
+            raise DataError("no checkpoint can be read: there is none")
+        model.compose()
+        return state
+
+
+def write_checkpoint(
+    storage: Storage,
+    name: str,
+    state: Mapping[str, Any],
+    parameters: Mapping[str, np.ndarray],
+    vocab: Vocab,
+    written: Callable[[int], None] = lambda n_bytes: None,
+) -> None:
+    """Write a checkpoint; it appears whole, and on the disk, or not at all.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where to.
+    name : str
+        Of the file.
+    state : mapping
+        Where the run stands; what JSON can hold.
+    parameters : mapping of str to ndarray
+        What learns.
+    vocab : Vocab
+        The words.
+    written : callable, optional
+        Is told of bytes when they are written, and at the end of 0; what it raises ends the writing.
+
+    Raises
+    ------
+    DataError
+        The storage refuses.
+    """
+
+    def put(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(Counted(file, written), "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("state.json", json.dumps({"format": CHECKPOINT_FORMAT, **state}, indent=1))
+            with archive.open("vocab.tsv", "w", force_zip64=True) as member:
+                for piece in vocab.lines():
+                    member.write(piece)
+            for key, array in parameters.items():
+                with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                    write_npy(member, array)
+        written(0)
+
+    storage.write(name, put)
+
+
+class Counted(io.RawIOBase):
+    """A stream to write to that tells of each piece.
+
+    Parameters
+    ----------
+    file : binary file
+    written : callable
+        Is told of the bytes.
+    """
+
+    def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:
+        super().__init__()
+        self._file, self._written = file, written
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        for start in range(0, len(view := memoryview(data).cast("B")), BLOCK_BYTES):
+            part = view[start : start + BLOCK_BYTES]
+            self._file.write(part)
+            self._written(len(part))
+        return len(view)
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return self._file.tell()
+
+    def flush(self) -> None:
+        """Do nothing: whoever opened the file closes it."""
+
+
+def read_checkpoint(
+    storage: Storage,
+    name: str,
+    state: Callable[[dict[str, Any]], T],
+    parameters: Mapping[str, np.ndarray] | None = None,
+) -> T:
+    """Read where a run stood, and its parameters.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where from.
+    name : str
+        Of the file.
+    state : callable
+        Makes of the record what is returned; a ValueError, KeyError or TypeError says that it is damaged.
+    parameters : mapping of str to ndarray, optional
+        Arrays to read them into, float32, C order. If that fails they may be overwritten in part.
+
+    Raises
+    ------
+    DataError
+        There is no such file, it is no checkpoint, is damaged or of another version, or the parameters do not
+        fit.
+    """
+
+    def read(file: IO[bytes]) -> T:
+        with zipfile.ZipFile(file) as archive:
+            found = state(_record(archive))
+            for key, array in (parameters or {}).items():
+                with _member(archive, f"{key}.npy") as member:
+                    _read_into(member, array, key)
+        return found
+
+    def checked(file: IO[bytes]) -> T:
+        try:
+            return read(file)
+        except DataError:
+            raise
+        except (*_DAMAGE, OSError) as error:
+            if (
+                isinstance(error, OSError) and error.errno != errno.EINVAL
+            ):  # that is of a place before the file
+                raise
+            raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
+
+    try:
+        return storage.read_with(name, checked)
+    except FileNotFoundError as error:
+        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: there is none") from error
+
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    TypeError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    info = archive.getinfo(name)
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+        raise ValueError(f"{name} is compressed, which no checkpoint of ours is")
+    return archive.open(info)
+
+
+def _record(archive: zipfile.ZipFile) -> dict[str, Any]:
+    with _member(archive, "state.json") as member:
+        text = member.read(LARGEST_STATE + 1)
+    if len(text) > LARGEST_STATE:
+        raise ValueError("its state.json is far too long")
+    record = json.loads(text)
+    found = record.pop("format", None) if isinstance(record, dict) else None
+    if found != CHECKPOINT_FORMAT and not (found == CLUSTER_FORMAT and "ledger" in record):
+        raise ValueError("it has a format that this version does not know; use the version that wrote it")
+    return record
 
 
 def _read_into(member: IO[bytes], array: np.ndarray, name: str) -> None:

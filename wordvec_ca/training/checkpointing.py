@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,14 +52,12 @@ class Checkpointing:
 
     def seconds_left(self) -> float:
         """Return in how many seconds the next checkpoint is due; infinity if tokens decide."""
-        left = self._checkpoints.seconds_left()
-        return math.inf if left is None else left
+        return self._checkpoints.seconds_left()
 
     def limit(self, trainer: Trainer) -> int:
         """Return the token of this epoch before which the threads are to pause for a checkpoint."""
-        position = self._checkpoints.next_position()
         n = len(trainer.tokens)
-        return n if position is None else position - (trainer.epoch - 1) * n
+        return int(min(n, self._checkpoints.next_position() - (trainer.epoch - 1) * n))
 
     def write(self, trainer: Trainer) -> None:
         """Write a checkpoint, between two chunks.

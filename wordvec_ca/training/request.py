@@ -2,58 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
-from wordvec_ca.files import absolute_name
-from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage, absolute_name
+from wordvec_ca.models import ResolvedConfig, read_record
+from wordvec_ca.training.interval import DEFAULT_INTERVAL, parse_interval
+
+REQUEST_FORMAT = 1
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """What a run is to do; `train` documents the fields that are its parameters.
-
-    A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
-    names, or None if they were not given as files, and ``vocab`` lies in the run's folder.
+class Request:
+    """What every run is asked to do, on one machine or on a cluster; `train` documents the options.
 
     Parameters
     ----------
     config : ResolvedConfig
         Options of training.
-    corpus, valid, output, overwrite, cache_dir, keep_cache, no_cache, checkpoint_every, command, settings
+    output, overwrite, cache_dir, checkpoint_every, command, settings
         As in ``train``.
-    continue_from, init_vectors
-        As in ``train``.
-    vocab : Vocab, optional
-        The words, if they are given.
-    vocab_raw : sequence of int, optional
-        ``raw_tokens`` and ``raw_types`` of these words.
-    validates : bool
-        Whether there is held-out text.
     run : str
         A random name, which the checkpoints and the model of this run carry, too.
     """
 
     config: ResolvedConfig
-    corpus: Corpus | EncodedCorpus | None = None
-    valid: Corpus | None = None
-    vocab: Vocab | None = None
-    vocab_raw: Sequence[int] | None = None
-    validates: bool = False
     output: str | os.PathLike[str] | None = None
     overwrite: bool = False
     cache_dir: str | os.PathLike[str] | None = None
-    keep_cache: bool = False
-    no_cache: bool = False
     checkpoint_every: str = DEFAULT_INTERVAL
-    continue_from: str | os.PathLike[str] | None = None
-    init_vectors: str | os.PathLike[str] | None = None
     command: str | None = None
     settings: Mapping[str, Any] | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -63,17 +51,98 @@ class RunRequest:
         return {
             "run": self.run,
             "config": self.config.as_dict(),
-            "corpus": absolute_names(self.corpus),
-            "valid": absolute_names(self.valid),
-            "validates": self.validates,
-            "vocab_raw": None if self.vocab is None else [self.vocab.raw_tokens, self.vocab.raw_types],
             "cache_dir": _absolute(self.cache_dir),
-            "keep_cache": self.keep_cache,
-            "no_cache": self.no_cache,
             "overwrite": self.overwrite,
             "checkpoint_every": self.checkpoint_every,
             "command": self.command,
             "settings": None if self.settings is None else dict(self.settings),
+        }
+
+    def as_file(self) -> bytes:
+        """Return the record as a file, which `request_in` reads."""
+        record = {"format": REQUEST_FORMAT, "version": __version__, **self.as_record()}
+        return json.dumps(record, indent=1).encode() + b"\n"
+
+    def saved_record(self) -> dict[str, Any]:
+        """Return the record of the model at the output, if this run has saved it; empty if it has not."""
+        with contextlib.suppress(DataError):
+            if self.output is not None and (record := read_record(Path(self.output))).get("run") == self.run:
+                return record
+        return {}
+
+    def is_saved(self) -> bool:
+        """Return whether the finished model of this very run is in place."""
+        return self.saved_record().get("interrupted") is False
+
+
+def request_in(storage: Storage, name: str, made: Callable[[dict[str, Any]], R]) -> R | None:
+    """Return the request in a file; None if there is no such file.
+
+    Parameters
+    ----------
+    storage : Storage
+    name : str
+        Of the file.
+    made : callable
+        Makes the request of its record.
+
+    Raises
+    ------
+    DataError
+        It is damaged, or of another format.
+    """
+    data = storage.read(name)
+    if data is None:
+        return None
+    try:
+        record = json.loads(data)
+        if record.pop("format") != REQUEST_FORMAT:
+            raise ValueError("it has a format that this version does not know")
+        record.pop("version")
+        return made(record)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run anew") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(Request):
+    """What a run is to do; `train` documents the fields that are its parameters.
+
+    A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
+    names, or None if they were not given as files, and ``vocab`` lies in the run's folder.
+
+    Parameters
+    ----------
+    corpus, valid, keep_cache, no_cache, continue_from, init_vectors
+        As in ``train``.
+    vocab : Vocab, optional
+        The words, if they are given.
+    vocab_raw : sequence of int, optional
+        ``raw_tokens`` and ``raw_types`` of these words.
+    validates : bool
+        Whether there is held-out text.
+    """
+
+    corpus: Corpus | EncodedCorpus | None = None
+    valid: Corpus | None = None
+    vocab: Vocab | None = None
+    vocab_raw: Sequence[int] | None = None
+    validates: bool = False
+    keep_cache: bool = False
+    no_cache: bool = False
+    continue_from: str | os.PathLike[str] | None = None
+    init_vectors: str | os.PathLike[str] | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        return {
+            **super().as_record(),
+            "corpus": absolute_names(self.corpus),
+            "valid": absolute_names(self.valid),
+            "validates": self.validates,
+            "vocab_raw": None if self.vocab is None else [self.vocab.raw_tokens, self.vocab.raw_types],
+            "keep_cache": self.keep_cache,
+            "no_cache": self.no_cache,
             "continue_from": _absolute(self.continue_from),
             "init_vectors": _absolute(self.init_vectors),
         }

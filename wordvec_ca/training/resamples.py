@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import EncodedCorpus
+from wordvec_ca.files import Storage
 from wordvec_ca.kernels import STATS, padded
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import (
@@ -31,10 +32,11 @@ from wordvec_ca.models import (
     logits_of,
     memory_bytes,
 )
-from wordvec_ca.training.checkpoint import Checkpoints, Interval, State
+from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.checkpointing import Checkpointing
 from wordvec_ca.training.collapse import CollapseWatch
 from wordvec_ca.training.estimate import OVERHEAD
+from wordvec_ca.training.interval import Interval
 from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.run_directory import UnfinishedRun, folder_of_model
 from wordvec_ca.training.run_record import run_record
@@ -105,7 +107,7 @@ class ResampledModels:
         self._at_once, self._threads = side_by_side(config, len(encoded.vocab))
         self._temporary = Path(tempfile.mkdtemp(prefix="cawv-")) if run is None else None
         self._folder = self._temporary or run.folder  # type: ignore[union-attr]
-        self._interval = Interval(seconds=math.inf) if run is None else run.checkpoints.interval
+        self._interval = Interval() if run is None else run.checkpoints.interval
         self._mark = "" if run is None else run.request.run
         self._lock = threading.Lock()
         self._at_work: dict[int, Trainer] = {}
@@ -147,7 +149,7 @@ class ResampledModels:
             trainer.interrupt()
 
     def _checkpoints(self, number: int) -> Checkpoints:
-        return Checkpoints(folder_of_model(self._folder, number), self._interval)
+        return Checkpoints(Storage(folder_of_model(self._folder, number)), self._interval)
 
     def train(self, callbacks: Sequence[Callback] = ()) -> None:
         """Train the models that are left.
@@ -197,7 +199,6 @@ class ResampledModels:
         """Train one model, or what is left of it, and write it down."""
         config = model_config(self.config, number, self._threads)
         checkpoints = self._checkpoints(number)
-        checkpoints.folder.mkdir(parents=True, exist_ok=True)
         model, former = EmbeddingModel(config, self._encoded.vocab), self._states[number]
         if former is None:
             model.initialise()
@@ -221,8 +222,7 @@ class ResampledModels:
         trainer.run([tell, CollapseWatch(trainer)], writing)
         if trainer.finished:
             writing.write(trainer)
-            for older in checkpoints.paths()[1:]:
-                older.unlink(missing_ok=True)
+            checkpoints.drop_old(kept=1)
         self._states[number] = checkpoints.newest_state()
         del self._at_work[number]
         self._last = trainer

@@ -27,11 +27,11 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.text import find_files
 from wordvec_ca.training.changes import changed_config, check_state, check_texts, differences
-from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, parse_interval
 from wordvec_ca.training.checkpointing import Checkpointing, isa_in_use
 from wordvec_ca.training.collapse import CollapseWatch
 from wordvec_ca.training.displays import progress_display, style_for_python
 from wordvec_ca.training.interrupts import ended_by_signals
+from wordvec_ca.training.interval import DEFAULT_INTERVAL, parse_interval
 from wordvec_ca.training.request import RunRequest
 from wordvec_ca.training.resamples import ResampledModels
 from wordvec_ca.training.run_directory import UnfinishedRun
@@ -236,7 +236,7 @@ def resume(
         cleanup.enter_context(session.shown(progress))
         run = cleanup.enter_context(UnfinishedRun.open(directory))
         request = run.request
-        if run.is_saved():  # and the process was killed before it could tidy up
+        if request.is_saved():  # and the process was killed before it could tidy up
             model = EmbeddingModel.load(run.output)
             run.remove()
             return model

@@ -15,26 +15,21 @@ When the model is saved the folder goes.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
 import os
 import shutil
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from wordvec_ca._version import __version__
-from wordvec_ca.corpus import (
-    Vocab,
-)
+from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import clear_scraps, save_json
-from wordvec_ca.models import read_record
-from wordvec_ca.training.checkpoint import DEFAULT_INTERVAL, Checkpoints, Interval, State, parse_interval
+from wordvec_ca.files import Storage, clear_scraps, take_lock
+from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.divergence import TrainingDiverged
-from wordvec_ca.training.request import RunRequest
+from wordvec_ca.training.interval import Interval, parse_interval
+from wordvec_ca.training.request import RunRequest, request_in
 
-RUN_FORMAT = 1
 OURS = {"run.json", "vocab.tsv", "text", "valid", "resamples", "lock"}
 
 
@@ -57,7 +52,7 @@ class UnfinishedRun:
     def __init__(self, output: Path, request: RunRequest, lock: IO[bytes] | None) -> None:
         self.output, self.request, self._lock = output, request, lock
         self.folder = run_folder(output)
-        self.checkpoints = Checkpoints(self.folder, _interval(request.checkpoint_every))
+        self.checkpoints = Checkpoints(Storage(self.folder), parse_interval(request.checkpoint_every))
         self.finished = False
         self.begun_before = False
 
@@ -76,28 +71,23 @@ class UnfinishedRun:
         target = Path(os.path.abspath(output))
         folder = run_folder(target)
         made = not folder.exists()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = _lock(folder, os.fspath(output))
-        except OSError as error:
-            raise DataError(
-                f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
-            ) from error
-        try:
-            if not made:
-                _clear_old_run(folder, target, overwrite)
-            if vocab is not None:
-                vocab.save(folder / "vocab.tsv")
-            record = {"format": RUN_FORMAT, "version": __version__, **request.as_record()}
-            save_json(folder / "run.json", record)
-        except OSError as error:
-            _release(lock)
-            if made:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
-        except BaseException:
-            _release(lock)
-            raise
+        with ExitStack() as undo:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                if made:
+                    undo.callback(shutil.rmtree, folder, ignore_errors=True)
+                lock = _lock(folder, os.fspath(output))
+                undo.callback(_release, lock)
+                if not made:
+                    _clear_old_run(folder, target, overwrite)
+                if vocab is not None:
+                    vocab.save(folder / "vocab.tsv")
+            except OSError as error:
+                raise DataError(
+                    f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
+                ) from error
+            Storage(folder).write("run.json", request.as_file())
+            undo.pop_all()
         return cls(target, request, lock)
 
     @classmethod
@@ -119,13 +109,12 @@ class UnfinishedRun:
             lock = _lock(folder, os.fspath(directory))
         except OSError as error:
             raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
-        try:
+        with ExitStack() as undo:
+            undo.callback(_release, lock)
             run = cls(target, _read_request(folder, target), lock)
-            run.begun_before = True
-            return run
-        except BaseException:
-            _release(lock)
-            raise
+            undo.pop_all()
+        run.begun_before = True
+        return run
 
     def __enter__(self) -> UnfinishedRun:
         return self
@@ -142,7 +131,7 @@ class UnfinishedRun:
 
     def checkpoint_every(self, interval: str) -> None:
         """Change how often a checkpoint is written (see ``parse_interval``)."""
-        self.checkpoints.interval = _interval(interval)
+        self.checkpoints.interval = parse_interval(interval) or Interval()
 
     def say_how_to_go_on(self, *, diverged: bool = False) -> None:
         """Warn that the run is not finished, and say what continues it."""
@@ -165,7 +154,7 @@ class UnfinishedRun:
             There are checkpoints of a model, and none can be read.
         """
         folders = [folder_of_model(self.folder, k) for k in range(self.request.config.resamples or 0)]
-        found = [Checkpoints(place, Interval()).newest_state() for place in folders or [self.folder]]
+        found = [Checkpoints(Storage(place)).newest_state() for place in folders or [self.folder]]
         return [state for state in found if state is not None]
 
     def remove(self) -> None:
@@ -205,24 +194,9 @@ class UnfinishedRun:
         vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
         return vocab
 
-    def is_saved(self) -> bool:
-        """Return whether the finished model of this very run is in place."""
-        record = self._saved_record()
-        return record.get("run") == self.request.run and record.get("interrupted") is False
-
     def may_overwrite(self) -> bool:
         """Return whether a model in the output's place may be replaced, as an earlier part of this run."""
-        return self.request.overwrite or self._saved_record().get("run") == self.request.run
-
-    def _saved_record(self) -> dict[str, Any]:
-        with contextlib.suppress(DataError):
-            return read_record(self.output)
-        return {}
-
-
-def _interval(text: str) -> Interval:
-    interval = parse_interval(text) or Interval(seconds=float("inf"))  # none but when the run is interrupted
-    return dataclasses.replace(interval, stretch=text == DEFAULT_INTERVAL)
+        return self.request.overwrite or bool(self.request.saved_record())
 
 
 def run_folder(output: str | os.PathLike[str]) -> Path:
@@ -258,16 +232,10 @@ def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
 
 
 def _read_request(folder: Path, output: Path) -> RunRequest:
-    path = folder / "run.json"
-    try:
-        record = json.loads(path.read_bytes())
-        if record.pop("format") != RUN_FORMAT:
-            raise ValueError("it has a format that this version does not know")
-        record.pop("version")
-        request = RunRequest.from_record(record, output)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{str(path)!r} cannot be used: {error}; start the run anew") from error
-    return request
+    found = request_in(Storage(folder), "run.json", lambda record: RunRequest.from_record(record, output))
+    if found is None:
+        raise DataError(f"there is no {str(folder / 'run.json')!r}")
+    return found
 
 
 def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
@@ -317,18 +285,12 @@ def _remove(folder: Path) -> None:
 
 def _lock(folder: Path, given: str) -> IO[bytes] | None:
     """Take the run for this process; the system gives it back however the process ends."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if os.name == "nt":  # which has no such locks, and removes no open file
         return None
     file = open(folder / "lock", "ab")  # noqa: SIM115
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if take_lock(file.fileno()) is False:
         file.close()
-        raise DataError(f"another process is training {given!r}; wait for it, or end it first") from None
-    except OSError:  # some network file systems have no locks
-        pass
+        raise DataError(f"another process is training {given!r}; wait for it, or end it first")
     return file
 
 

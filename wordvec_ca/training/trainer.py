@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,21 +23,8 @@ from wordvec_ca.training.replica import Worker
 from wordvec_ca.training.replicas import Replicas
 from wordvec_ca.training.schedule import Clock
 
-
-class Pauses(Protocol):
-    """When threads pause for a checkpoint; ``Checkpointing`` is one."""
-
-    def begin(self, trainer: Trainer) -> None:
-        """Start the clock."""
-
-    def seconds_left(self) -> float:
-        """Return in how many seconds the next pause is due; infinity if tokens decide."""
-
-    def limit(self, trainer: Trainer) -> int:
-        """Return the token of this epoch before which the threads are to pause."""
-
-    def write(self, trainer: Trainer) -> None:
-        """Write a checkpoint, between two chunks."""
+if TYPE_CHECKING:
+    from wordvec_ca.training.checkpointing import Checkpointing
 
 
 class Trainer:
@@ -83,7 +70,7 @@ class Trainer:
         self.before_epoch = np.zeros(len(STATS))
         self.reached = 0
 
-    def run(self, callbacks: Sequence[Callback] = (), checkpoint: Pauses | None = None) -> None:
+    def run(self, callbacks: Sequence[Callback] = (), checkpoint: Checkpointing | None = None) -> None:
         """Train all epochs, or those that are left.
 
         The run ends early, with what was trained in place, if a callback returns true or after
@@ -93,7 +80,7 @@ class Trainer:
         ----------
         callbacks : sequence of callable
             Each receives every ``Progress`` record.
-        checkpoint : Pauses, optional
+        checkpoint : Checkpointing, optional
             When to write checkpoints, and how.
 
         Raises
@@ -121,7 +108,9 @@ class Trainer:
         """Whether an interruption ended the run before its last epoch was done."""
         return self.interrupted and not self.finished
 
-    def _train_epoch(self, clock: Clock, callbacks: Sequence[Callback], checkpoint: Pauses | None) -> None:
+    def _train_epoch(
+        self, clock: Clock, callbacks: Sequence[Callback], checkpoint: Checkpointing | None
+    ) -> None:
         """Train what is left of an epoch, with pauses for checkpoints."""
         chunks = chunks_of(self.tokens, self.chunk_tokens, self.index, self.start)
         last = self.totals()
@@ -162,7 +151,7 @@ class Trainer:
         last: np.ndarray,
         clock: Clock,
         callbacks: Sequence[Callback],
-        checkpoint: Pauses | None,
+        checkpoint: Checkpointing | None,
     ) -> np.ndarray:
         """Train in threads until the chunks end or pause; return the last tallies that were reported."""
         threads = [
@@ -301,16 +290,13 @@ class Trainer:
         concentration = None
         if self.config.spec.attends:
             concentration = mean(now - last, "concentration", "weighed")
-        words = int(now[STATS.index("words")])
-        record = Progress(
+        record = Progress.now(
             epoch=epoch,
             epochs=self.config.epochs,
             epoch_ended=ended,
             fraction=fraction,
-            words=words,
-            words_per_second=words / seconds if seconds > 0 else 0.0,
+            words=now[STATS.index("words")],
             seconds=seconds,
-            eta=seconds * (1 - fraction) / fraction if fraction > 0 else math.nan,
             alpha=self.schedule.alpha(self.reached),
             loss=loss,
             epoch_loss=mean(now - before_epoch, "loss", "examples"),

@@ -7,19 +7,18 @@ does it end, to be resumed.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import seconds_away
+from wordvec_ca.files import Storage, seconds_away
 from wordvec_ca.quantities import duration
-from wordvec_ca.training.checkpoint import Interval
-from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
+from wordvec_ca.training.checkpoint import Checkpoints
 from wordvec_ca.training.cluster.lease import Lease, LeaseLost
 from wordvec_ca.training.cluster.members import Member, Members
+from wordvec_ca.training.interval import Interval
 
 STALLED = 15.0
 """Seconds without a byte written after which a checkpoint is given up, for the next merge to go on."""
@@ -68,7 +67,7 @@ class Checkpointing:
 
     Parameters
     ----------
-    storage : CheckpointStorage
+    storage : Storage
         Where to.
     interval : Interval or None
         How often; None for never.
@@ -84,16 +83,16 @@ class Checkpointing:
 
     def __init__(
         self,
-        storage: CheckpointStorage,
+        storage: Storage,
         interval: Interval | None,
         lease: Lease,
         members: Members,
         patience: float,
         state: Callable[[], dict[str, Any]],
     ) -> None:
-        self._storage, self._interval, self._lease = CheckpointStorage(storage.place), interval, lease
+        self._storage, self._interval, self._lease = Storage(storage.place), interval, lease
+        self._checkpoints = Checkpoints(self._storage, interval)
         self._members, self._patience, self._state = members, patience, state
-        self._last_time, self._last_position = time.monotonic(), 0
         self._next_try, self._pause = 0.0, FIRST_PAUSE
         self._away_since: float | None = None
         self._named: Beside | None = None
@@ -104,7 +103,7 @@ class Checkpointing:
 
     def begin(self, position: int) -> None:
         """Start the clock."""
-        self._last_time, self._last_position = time.monotonic(), position
+        self._checkpoints.begin(position)
 
     def forget(self) -> None:
         """Leave what is being written to itself: the run goes back to an earlier checkpoint."""
@@ -147,22 +146,17 @@ class Checkpointing:
             self._fail(error)
             return
         self._write(self._named.value, version)
-        self._last_time, self._last_position = time.monotonic(), position
+        self._checkpoints.begin(position)
 
     def _is_due(self, position: int) -> bool:
-        assert self._interval is not None
         if time.monotonic() < self._next_try:
             return False
-        if self._away_since is not None:
-            return True
-        if self._interval.tokens is not None:
-            return position - self._last_position >= self._interval.tokens
-        return time.monotonic() - self._last_time >= (self._interval.seconds or math.inf)
+        return self._away_since is not None or self._checkpoints.are_due(position)
 
     def _name(self) -> str:
         """Return the name of the next checkpoint, if the run is still this driver's."""
         self._lease.check(now=True)
-        return self._storage.next_checkpoint()
+        return self._checkpoints.next_name()
 
     def _write(self, name: str, version: int) -> None:
         self._named = None
@@ -205,7 +199,7 @@ class Checkpointing:
             self._members.notice(f"a checkpoint is written again, after {duration(self.away())}")
         self._away_since, self._pause = None, FIRST_PAUSE
         self._failed_at.clear()
-        self._cleaning = Beside(self._storage.drop_old)  # what cannot be removed now is so the next time
+        self._cleaning = Beside(self._checkpoints.drop_old)  # what cannot be removed now is so the next time
 
     def _fail(self, error: DataError) -> None:
         if isinstance(error, LeaseLost):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from wordvec_ca.corpus import CorpusStats, TextOptions, least_count
@@ -34,15 +34,8 @@ class Counting:
         self._counted: dict[int, tuple[Member, list[int], CorpusStats]] = {}
         self._at_work: dict[Member, tuple[Shard, Any]] = {}
 
-    def run(
-        self, tick: Callable[[int, int], None] = lambda done, total: None
-    ) -> tuple[SharedWords, CorpusStats]:
+    def run(self) -> tuple[SharedWords, CorpusStats]:
         """Count; return the words and what was found in the text.
-
-        Parameters
-        ----------
-        tick : callable
-            Called with the shards counted, and how many there are.
 
         Raises
         ------
@@ -50,14 +43,14 @@ class Counting:
             A file cannot be read, no word is left, or no node.
         """
         while True:
-            self._count_all(tick)
+            self._count_all()
             words = self._reduce()
             if words is not None:
                 break
         stats = CorpusStats.total(self._counted[shard.number][2] for shard in self._shards)
         return words, stats
 
-    def _count_all(self, tick: Callable[[int, int], None]) -> None:
+    def _count_all(self) -> None:
         ray, members = self._members.ray, self._members
         while True:
             members.look()
@@ -65,7 +58,6 @@ class Counting:
                 raise DataError("all nodes are lost, and there is none to go on with")
             self._counted = {n: found for n, found in self._counted.items() if found[0].alive}
             self._at_work = {m: work for m, work in self._at_work.items() if m.alive}
-            tick(len(self._counted), len(self._shards))
             under_way = {shard.number for shard, _ in self._at_work.values()}
             missing = [s for s in self._shards if s.number not in self._counted and s.number not in under_way]
             for member in members.living:

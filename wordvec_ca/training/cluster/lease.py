@@ -1,9 +1,10 @@
 """The lease of a run on shared storage: who works on it, so that two drivers never do.
 
-A file names the host, process and time of the driver, who renews it while it works. One whose process on this
-host is dead, or that is not renewed while another driver watches it, is stale and taken over; clocks of hosts
-need not agree. Object stores have no locks: a driver reads its lease again after it was written and each time
-before it is renewed, and one that finds another's name there stops.
+Neither Ray nor fsspec has one that fits: the two drivers may be in different clusters, and object stores
+know no locks. A file names the host, process and time of the driver, who renews it while it works. One
+whose process on this host is dead, or that is not renewed while another driver watches it, is stale and
+taken over; clocks of hosts need not agree. A driver reads its lease again after it was written and each
+time before it is renewed, and one that finds another's name there stops.
 """
 
 from __future__ import annotations
@@ -76,11 +77,11 @@ class Lease:
 
     def _watch(self, other: dict[str, Any]) -> None:
         """Return when a lease proves to be stale."""
-        refusal = f"{self.storage.place!r}: {told(other)} works on this run; wait for it, or end it first"
+        refusal = f"{self.storage.place!r}: {holder(other)} works on this run; wait for it, or end it first"
         if other.get("host") == socket.gethostname():
             raise LeaseLost(refusal)
         self.notice(
-            f"{told(other)} may be at work on this run; waiting {STALE_AFTER:.0f} s for a sign of life"
+            f"{holder(other)} may be at work on this run; waiting {STALE_AFTER:.0f} s for a sign of life"
         )
         limit = time.monotonic() + STALE_AFTER
         while time.monotonic() < limit:
@@ -108,7 +109,7 @@ class Lease:
             Look into the storage, not only at what the last renewal found.
         """
         if now and self._lost is None and (other := self._other()) is not None:
-            self._lost = told(other)
+            self._lost = holder(other)
         if self._lost is not None:
             raise LeaseLost(f"{self.storage.place!r}: {self._lost} has taken over this run; this one ends")
 
@@ -117,7 +118,7 @@ class Lease:
             try:
                 other = self._other()
                 if other is not None:
-                    self._lost = told(other)
+                    self._lost = holder(other)
                     return
                 self._write()
             except DataError:  # the storage does not answer at the moment
@@ -166,7 +167,7 @@ def is_stale(record: dict[str, Any]) -> bool:
     return False
 
 
-def told(record: dict[str, Any]) -> str:
+def holder(record: dict[str, Any]) -> str:
     """Return who holds a lease, for people."""
     since = datetime.datetime.fromtimestamp(float(record.get("since") or 0), datetime.UTC)
     return (

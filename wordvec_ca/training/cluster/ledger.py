@@ -1,9 +1,13 @@
-"""The ledger: which tokens of which shard have been merged in this epoch, each exactly once."""
+"""The ledger: which tokens of which shard have been merged in this epoch, each exactly once.
+
+Ray remembers which tasks have ended, not what became of their results; tried again by Ray, a call would train
+twice. Only the merge decides whether what a node has trained counts, so the run keeps the books itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,13 +111,7 @@ class Ledger:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            "epochs": self.epochs,
-            "tokens": self.tokens,
-            "epoch": self.epoch,
-            "done": self.done,
-            "segments": self.segments,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Ledger:

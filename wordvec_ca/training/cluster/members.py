@@ -1,4 +1,4 @@
-"""The members of a run: one actor on each node, its births and deaths, calls and what becomes of them.
+"""The members of a run: one actor on each node, its starts and deaths, calls and what becomes of them.
 
 Nothing is restarted or tried again by Ray itself: a call that was made twice would train twice. The driver
 looks after that; it sees each death here.
@@ -6,7 +6,6 @@ looks after that; it sees each death here.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from wordvec_ca.training.cluster.node import Node
 PATIENCE = 60.0
 """Seconds after which a member that answers nothing at all is given up."""
 
-PATIENCE_AT_BIRTH = 300.0
+PATIENCE_AT_START = 300.0
 """The same while its process starts, which loads all libraries."""
 
 TIDYING = 10.0
@@ -155,7 +154,7 @@ class Members:
     directory : str or None
         See `Node`.
     notice : callable
-        Is told of births and deaths.
+        Is told of starts and deaths.
     patience : float
         See ``PATIENCE``.
     required : Requirements
@@ -224,7 +223,7 @@ class Members:
             self.notice(f"{len(self.living)} of {self.wanted} nodes are there; the others may come later")
 
     def look(self) -> None:
-        """Bury members whose node is gone, start one on each node that is new, and take up those that fit."""
+        """Mark members dead whose node is gone, start one on each new node, and take up those that fit."""
         nodes = {
             node["NodeID"]: node
             for node in self.ray.nodes()
@@ -232,14 +231,14 @@ class Members:
         }
         for member in self.present:
             if member.node not in nodes:
-                self.bury(member, "its node is gone")
+                self.mark_dead(member, "its node is gone")
         self._examine()
         taken = {member.node for member in self.present} | set(self.left_out)
         for name, node in sorted(nodes.items(), key=lambda item: (item[1]["NodeManagerAddress"], item[0])):
             if len(self.present) >= self.wanted:
                 break
             if name not in taken and self._died_early(name) < TRIES:
-                self._bear(node)
+                self._start_actor(node)
 
     def _examine(self) -> None:
         """Take up those who have answered that they fit, and leave out those who do not."""
@@ -254,8 +253,8 @@ class Members:
                     self._examined.pop(member)
                 continue
             if not self.ray.wait([ref], timeout=0)[0]:
-                if time.time() - since > max(self.patience, PATIENCE_AT_BIRTH):
-                    self.bury(member, "it has not answered since it was started")
+                if time.time() - since > max(self.patience, PATIENCE_AT_START):
+                    self.mark_dead(member, "it has not answered since it was started")
                 continue
             answer = self._answer(member, ref)
             if answer is None:
@@ -318,7 +317,7 @@ class Members:
             deaths += 1
         return deaths
 
-    def _bear(self, node: Mapping[str, Any]) -> Member:
+    def _start_actor(self, node: Mapping[str, Any]) -> Member:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         number = len(self.all) + 1
@@ -332,7 +331,6 @@ class Members:
         ).remote(
             __version__,
             replace(self.config, workers=workers).as_dict(),
-            secrets.token_hex(4),
             self.directory,
             self.storage_patience,
         )
@@ -341,7 +339,7 @@ class Members:
         self.all.append(member)
         return member
 
-    def bury(self, member: Member, why: str) -> None:
+    def mark_dead(self, member: Member, why: str) -> None:
         """Take a member for dead, and see to it that it is."""
         if not member.alive:
             return
@@ -400,7 +398,7 @@ class Members:
         return {member: answers[member] for member in calls if member in answers}
 
     def _answer(self, member: Member, ref: Any) -> tuple[Any] | None:
-        """Return the answer of a call in a tuple, or None if it failed; bury a member that is dead."""
+        """Return the answer of a call in a tuple, or None if it failed; mark a member dead if it is."""
         errors = self.ray.exceptions
         try:
             return (self.ray.get(ref, timeout=self.patience),)
@@ -421,9 +419,10 @@ class Members:
         except errors.RayActorError as error:
             if isinstance(error, getattr(errors, "ActorUnavailableError", ())):
                 return None
-            born = "creation task" not in str(error)
+            started = "creation task" not in str(error)
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            self.bury(member, "its process or its node has died" if born else f"it cannot start: {lines[-1]}")
+            why = "its process or its node has died" if started else f"it cannot start: {lines[-1]}"
+            self.mark_dead(member, why)
         except errors.RayError:
             pass
         return None
@@ -437,7 +436,7 @@ class Members:
             self.leave_out(member, str(fault))
 
     def ask(self, *, now: bool = False) -> None:
-        """Ask the living how far they are, once a second, and bury those who have not answered for long."""
+        """Ask the living how far they are, once a second; those who have not answered for long are dead."""
         asked = [ref for ref, _ in self._asked.values()]
         answered = set(self.ray.wait(asked, num_returns=len(asked), timeout=0)[0]) if asked else set()
         for member, (ref, since) in list(self._asked.items()):
@@ -447,9 +446,9 @@ class Members:
                 if found is not None:
                     member.status = found[0]
                 continue
-            patience = self.patience if member.status else max(self.patience, PATIENCE_AT_BIRTH)
+            patience = self.patience if member.status else max(self.patience, PATIENCE_AT_START)
             if time.monotonic() - since > patience:
-                self.bury(member, f"it has not answered for {patience:.0f} s")
+                self.mark_dead(member, f"it has not answered for {patience:.0f} s")
         if now or time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
             for member in self.living:

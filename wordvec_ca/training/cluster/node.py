@@ -36,8 +36,8 @@ from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, memory_bytes
 from wordvec_ca.quantities import size
 from wordvec_ca.text import be_patient
+from wordvec_ca.training.checkpoint import read_checkpoint, write_checkpoint
 from wordvec_ca.training.checkpointing import isa_in_use
-from wordvec_ca.training.cluster.checkpoints import read_parameters, write_checkpoint
 from wordvec_ca.training.cluster.fitness import (
     SECONDS_TO_OPEN,
     UnfitNode,
@@ -55,6 +55,7 @@ from wordvec_ca.training.held_out import held_out_loss
 from wordvec_ca.training.merge_plan import MergePlan
 from wordvec_ca.training.merge_rule import expected_touches
 from wordvec_ca.training.replica import Replica, TokenRange
+from wordvec_ca.training.run_record import loop_settings
 
 PIECE_CHUNKS = 8
 """Chunks for each thread between two looks at whether to stop: about a second at most."""
@@ -85,8 +86,6 @@ class Node:
     ----------
     config : ResolvedConfig
         Of the run; ``workers`` are this node's threads.
-    birth : str
-        Which life of which node this is.
     directory : str or None
         Where encoded text and counts go; by default the system's directory for temporary files.
     patience : float, optional
@@ -94,11 +93,11 @@ class Node:
     """
 
     def __init__(
-        self, config: ResolvedConfig, birth: str, directory: str | None = None, patience: float | None = None
+        self, config: ResolvedConfig, directory: str | None = None, patience: float | None = None
     ) -> None:
         if patience is not None:
             be_patient(patience)
-        self.config, self.birth = config, birth
+        self.config = config
         self.options = self.config.text_options()
         self.directory = Path(directory or tempfile.gettempdir())
         self.version = -1
@@ -115,9 +114,8 @@ class Node:
     # ---- what is asked at any time -------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
-        """Return which life of the node this is, what it does and how far it is."""
+        """Return what the node does and how far it is."""
         return {
-            "birth": self.birth,
             "pid": os.getpid(),
             "version": self.version,
             "activity": self._activity,
@@ -224,8 +222,8 @@ class Node:
         self._texts[shard.number] = encoded.tokens
         return Encoded(len(encoded.tokens), encoded.stats, encoded.fingerprint)
 
-    def encode_valid(self, files: Sequence[str]) -> str:
-        """Encode the held-out text; return its fingerprint."""
+    def encode_valid(self, files: Sequence[str]) -> bool:
+        """Encode the held-out text; return True, as any node that lives."""
         try:
             encoded = encode_corpus(list(files), self.options, vocab=self._vocab, cache_dir=self.directory)
         except (DataError, OSError, MemoryError) as error:
@@ -234,7 +232,7 @@ class Node:
             raise as_fault_of_node(told) from error
         assert isinstance(encoded.tokens, np.ndarray)
         self._valid = encoded.tokens
-        return encoded.fingerprint
+        return True
 
     def drop(self, shard: int) -> None:
         """Let go of a shard that another node has now."""
@@ -270,8 +268,7 @@ class Node:
         self.replica.mark()
         self._touches = expected_touches(model, self.replica.keep)
         self.version = 0
-        names = ("drawn", "shared_by", "n_private", "merge_every")
-        return {"isa": isa_in_use(self.config), **{name: int(self.replica.hyper[name][0]) for name in names}}
+        return loop_settings(self.config, self.replica.hyper)
 
     def _check_room(self, n_words: int) -> None:
         """Raise an UnfitNode if the parameters of so many words and their base do not fit into memory."""
@@ -444,8 +441,8 @@ class Node:
 
     # ---- what is kept --------------------------------------------------------------------------------------
 
-    def write_checkpoint(self, storage: Storage, name: str, state: dict[str, Any]) -> int:
-        """Write a checkpoint of the parameters after the last merge to shared storage; return its bytes.
+    def write_checkpoint(self, storage: Storage, name: str, state: dict[str, Any]) -> None:
+        """Write a checkpoint of the parameters after the last merge to shared storage.
 
         Raises
         ------
@@ -459,14 +456,14 @@ class Node:
             if self._changes_of_base != before:
                 raise DataError(f"the checkpoint {name!r} was given up: a merge came before it was whole")
 
-        return write_checkpoint(storage, name, state, self.replica.base, written)
+        write_checkpoint(storage, name, state, self.replica.base, self._vocab, written)
 
-    def read_checkpoint(self, storage: Storage, name: str, version: int) -> None:
+    def read_checkpoint(self, storage: Storage, name: str) -> None:
         """Go on from a checkpoint."""
         self._changes_of_base += 1
-        read_parameters(storage, name, self.replica.base)
+        state = read_checkpoint(storage, name, dict, self.replica.base)
         self.back()
-        self._made(version)
+        self._made(int(state["version"]))
 
     def held_out(self) -> float:
         """Return the loss on the held-out text."""

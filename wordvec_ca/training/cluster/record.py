@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
-import math
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from wordvec_ca.corpus import CorpusStats
 from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds
 from wordvec_ca.training.cluster.words import Words
+from wordvec_ca.training.run_record import recorded
 
 
 def cluster_record(
@@ -24,10 +19,6 @@ def cluster_record(
     vocabulary: Words,
     *,
     started: float,
-    seconds: float,
-    sessions: int,
-    losses: Sequence[float],
-    valid_losses: Sequence[float],
 ) -> dict[str, Any]:
     """Return what ``config.json`` says of a run: as of one on one machine, and ``cluster``.
 
@@ -39,53 +30,37 @@ def cluster_record(
         What was done.
     vocabulary : Words
         How many there are.
-    started, seconds : float
-        When the run began (seconds since 1970), and how long it trained.
-    sessions : int
-        How often it was started or resumed.
-    losses, valid_losses : sequence of float
-        Of the epochs.
+    started : float
+        When the run began, in seconds since 1970.
     """
-    totals, members, config = rounds.totals, rounds.members, request.config
-    tallies = totals.tallies
-    found = [rounds.custody.known[shard.number] for shard in request.shards]
+    state, members, totals = rounds.state, rounds.members, rounds.state.totals
+    found = [state.encoded[shard.number] for shard in request.shards]
     stats = replace(
         CorpusStats.total(each.stats for each in found),
         raw_types=vocabulary.raw_types,
         files=len(request.files),
     )
     fingerprint = hashlib.blake2b("".join(each.fingerprint for each in found).encode(), digest_size=16)
-    reading = totals.seconds.get("counting", 0.0) + totals.seconds.get("encoding", 0.0)
-    words, weighed = tallies.get("words", 0.0), tallies.get("weighed", 0.0)
-    loop = dict(rounds.loop)
-    isa = loop.pop("isa", None)
     return {
         "command": request.command,
         "settings": None if request.settings is None else dict(request.settings),
         "changes": [],
-        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
-        "interrupted": not rounds.ledger.finished,
-        "trained_fraction": rounds.fraction,
-        "corpus": {"fingerprint": fingerprint.hexdigest(), **stats.as_dict()},
-        "kernel": {
-            "backend": config.backend,
-            "isa": isa,
-            **loop,
-            "block_tokens": None,
-            "merge_every": loop.get("merge_every") if loop.get("n_private") else None,
-        },
-        "loss_by_epoch": [None if math.isnan(loss) else loss for loss in losses],
-        "valid_loss_by_epoch": [None if math.isnan(loss) else loss for loss in valid_losses],
-        "predictions": int(tallies.get("examples", 0)),
-        "timings": {
-            "encoding_seconds": round(reading, 3),
-            "training_seconds": round(seconds, 3),
-            "words_per_second": round(words / seconds) if seconds else None,
-        },
-        "attention_concentration": tallies["concentration"] / weighed if weighed else None,
-        "platform": {"python": sys.version.split()[0], "numpy": np.__version__, "system": sys.platform},
+        **recorded(
+            request.config,
+            fingerprint=fingerprint.hexdigest(),
+            stats=stats,
+            loop=rounds.loop,
+            tallies=totals.tallies,
+            losses=state.losses,
+            valid_losses=state.valid_losses,
+            started=started,
+            seconds=state.seconds,
+            reading=totals.seconds.get("counting", 0.0) + totals.seconds.get("encoding", 0.0),
+            fraction=state.fraction,
+            interrupted=not state.ledger.finished,
+        ),
         "run": request.run,
-        "sessions": sessions,
+        "sessions": state.sessions,
         "cluster": {
             "nodes": [
                 {
@@ -102,7 +77,7 @@ def cluster_record(
             "left_out": list(members.left_out.values()),
             "merging": rounds.plan(request.nodes).as_record(),
             "merges": totals.merges,
-            "segments": rounds.ledger.segments,
+            "segments": state.ledger.segments,
             "shards": len(request.shards),
             "bytes_moved": totals.bytes_moved,
             "seconds": {name: round(value, 3) for name, value in totals.seconds.items()},

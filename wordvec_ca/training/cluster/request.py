@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError, Option, OptionError
-from wordvec_ca.files import is_url
+from wordvec_ca.files import Storage, is_url
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training.checkpoint import Interval, parse_interval
-from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
+from wordvec_ca.training.checkpoint import Checkpoints
 from wordvec_ca.training.cluster.shards import Shard
+from wordvec_ca.training.interval import Interval, parse_interval
+from wordvec_ca.training.request import Request, request_in
 from wordvec_ca.training.run_directory import run_folder
 
 STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be away."""
 
-REQUEST_FORMAT = 1
 REQUEST_FILE = "cluster.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterRequest:
+class ClusterRequest(Request):
     """What a run on a cluster is asked to do.
 
     Attributes
     ----------
-    config : ResolvedConfig
-        Resolved; the number of threads is ``workers`` of this class.
     files, valid : tuple of str
         The text and the held-out text, by names that all nodes know.
     shards : tuple of Shard
         How the text is divided.
-    output : str
-        The model directory to be.
     storage : str
         Where checkpoints go: a folder that all nodes see, or a URL.
     cluster : str
@@ -48,12 +42,6 @@ class ClusterRequest:
         How many, at most.
     workers : int or None
         Threads of each node; by default its processors.
-    overwrite : bool
-        Whether the output may be replaced.
-    cache_dir : str or None
-        Where nodes put their encoded text.
-    checkpoint_every : str
-        See ``parse_interval``.
     given_vocab : bool
         Whether the words were given, not counted.
     merging : dict
@@ -62,68 +50,46 @@ class ClusterRequest:
         Seconds after which a node that answers nothing is given up.
     storage_patience : float
         Seconds for which storage may be away.
-    command : str or None
-        What to type to do this again.
-    settings : dict or None
-        The same as settings.
-    run : str
-        Which run.
     """
 
-    config: ResolvedConfig
+    output: str
     files: tuple[str, ...]
     valid: tuple[str, ...]
     shards: tuple[Shard, ...]
-    output: str
     storage: str
     cluster: str
     nodes: int
     workers: int | None
-    overwrite: bool
-    cache_dir: str | None
-    checkpoint_every: str
     given_vocab: bool
     merging: Mapping[str, Any]
     patience: float
     storage_patience: float = STORAGE_PATIENCE
-    command: str | None = None
-    settings: Mapping[str, Any] | None = None
-    run: str = field(default_factory=lambda: secrets.token_hex(4))
+    cache_dir: str | None = None
 
     def as_record(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        record["config"] = self.config.as_dict()
-        record["shards"] = [shard.as_dict() for shard in self.shards]
-        record["merging"] = dict(self.merging)
-        record["settings"] = None if self.settings is None else dict(self.settings)
-        return {"format": REQUEST_FORMAT, "version": __version__, **record}
+        shards = [shard.as_dict() for shard in self.shards]
+        return {**record, **super().as_record(), "shards": shards, "merging": dict(self.merging)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
-        """Return a request from ``as_record``'s result.
-
-        Raises
-        ------
-        DataError
-            The record is damaged.
-        """
-        try:
-            if record.pop("format") != REQUEST_FORMAT:
-                raise ValueError("it has a format that this version does not know")
-            record.pop("version")
-            record["config"] = ResolvedConfig.from_dict(record["config"])
-            record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
-            record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
-            return cls(**record)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{REQUEST_FILE} cannot be used: {error}; start the run anew") from error
+        """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
+        record["config"] = ResolvedConfig.from_dict(record["config"])
+        record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
+        record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
+        return cls(**record)
 
     def write(self) -> None:
         """Write the record to the storage and beside the output, so that either finds the run again."""
-        data = json.dumps(self.as_record(), indent=1).encode()
-        for place in {self.storage, os.fspath(run_folder(self.output))}:
-            CheckpointStorage(place, self.storage_patience).write(REQUEST_FILE, data)
+        for storage in self.places():
+            storage.write(REQUEST_FILE, self.as_file())
+
+    def places(self) -> list[Storage]:
+        """Return where the run leaves something: where its checkpoints go, and beside its output."""
+        storage = Storage(self.storage, self.storage_patience)
+        beside = Storage(run_folder(self.output), self.storage_patience)
+        return [storage] if storage.place == beside.place else [storage, beside]
 
     @classmethod
     def read(cls, place: str | os.PathLike[str]) -> ClusterRequest:
@@ -142,14 +108,8 @@ class ClusterRequest:
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
         for folder in places:
-            data = CheckpointStorage(folder).read(REQUEST_FILE)
-            if data is None:
-                continue
-            try:
-                record = json.loads(data)
-            except ValueError as error:
-                raise DataError(f"{folder}/{REQUEST_FILE} cannot be used: {error}") from error
-            return cls.from_record(record)
+            if (request := request_in(Storage(folder), REQUEST_FILE, cls.from_record)) is not None:
+                return request
         raise DataError(
             f"there is no run on a cluster to resume in {given!r}: give the --output of the run, its folder "
             "OUTPUT.run, or the place of its checkpoints"
@@ -157,8 +117,15 @@ class ClusterRequest:
 
     def clear(self) -> None:
         """Remove what the run has put into the storage and beside the output."""
-        for place in {self.storage, os.fspath(run_folder(self.output))}:
-            CheckpointStorage(place, self.storage_patience).clear()
+        for storage in self.places():
+            clear(storage)
+
+
+def clear(storage: Storage) -> None:
+    """Remove all that a run has put there, and the folder if nothing else is in it."""
+    for name in [*Checkpoints(storage).names(), "vocab.tsv", "counted.json", REQUEST_FILE]:
+        storage.remove(name)
+    storage.remove_folder()
 
 
 def parse_patience(text: str) -> float:
@@ -172,10 +139,10 @@ def parse_patience(text: str) -> float:
     try:
         interval = parse_interval(text)
     except ValueError:
-        interval = Interval(tokens=1)
+        interval = Interval()
     if interval is None:
         return 0.0
-    if interval.seconds is None:
+    if math.isinf(interval.seconds):
         raise OptionError(
             Option("storage_patience"), f" is {text!r}; it must be a time such as 90s, 30m, 2h, or never"
         )

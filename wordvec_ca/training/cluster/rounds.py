@@ -6,19 +6,18 @@ node has trained in this round, which others train again; from then on it costs 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training.cluster.custody import Custody
-from wordvec_ca.training.cluster.ledger import Ledger, Segment
+from wordvec_ca.training.checkpoint import Checkpoints
+from wordvec_ca.training.cluster.ledger import Segment
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Trained
+from wordvec_ca.training.cluster.run_state import RunState
+from wordvec_ca.training.cluster.shard_placement import ShardPlacement
 from wordvec_ca.training.merge_plan import MergePlan, merges_of_nodes
 from wordvec_ca.training.schedule import Schedule
 
@@ -30,49 +29,6 @@ SLOW_SECONDS = 10.0
 
 COPY_BYTES = 64 << 20
 """Bytes of parameters that a node copies from another at a time."""
-
-
-@dataclass
-class Totals:
-    """What a run has counted and taken so far.
-
-    Attributes
-    ----------
-    tallies : dict of str to float
-        As the training loop counts.
-    before_epoch : dict of str to float
-        The same when this epoch began.
-    merges : int
-        Committed.
-    bytes_moved : int
-        Parameters that went from one node to another.
-    seconds : dict of str to float
-        Wall-clock time of each phase.
-    waiting : float
-        Seconds that nodes were idle while others still trained, on average.
-    """
-
-    tallies: dict[str, float] = field(default_factory=dict)
-    before_epoch: dict[str, float] = field(default_factory=dict)
-    merges: int = 0
-    bytes_moved: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-    waiting: float = 0.0
-
-    def add(self, trained: Mapping[str, float]) -> None:
-        """Add tallies."""
-        for name, value in trained.items():
-            self.tallies[name] = self.tallies.get(name, 0.0) + value
-
-    def took(self, phase: str, since: float) -> None:
-        """Add the time since a moment to a phase."""
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - since
-
-    def mean(self, total: str, number: str, before: Mapping[str, float] | None = None) -> float:
-        """Return one tally divided by another, of what came after ``before``; nan for nothing."""
-        before = before or {}
-        n = self.tallies.get(number, 0.0) - before.get(number, 0.0)
-        return (self.tallies.get(total, 0.0) - before.get(total, 0.0)) / n if n else math.nan
 
 
 def plan_of_nodes(
@@ -125,16 +81,16 @@ class Rounds:
     ----------
     members : Members
         The nodes.
-    custody : Custody
+    placement : ShardPlacement
         Which of them has which text.
-    ledger : Ledger
-        What is done.
+    state : RunState
+        Where the run stands.
     config : ResolvedConfig
         Of the run.
     given : mapping
         What of the plan of merges is set by hand.
-    totals : Totals
-        What was counted so far.
+    checkpoints : Checkpoints
+        What the run goes back to if all nodes are lost.
     n_words : int
         Vocabulary.
     """
@@ -142,22 +98,19 @@ class Rounds:
     def __init__(
         self,
         members: Members,
-        custody: Custody,
-        ledger: Ledger,
+        placement: ShardPlacement,
+        state: RunState,
         config: ResolvedConfig,
         given: Mapping[str, Any],
-        totals: Totals,
+        checkpoints: Checkpoints,
         n_words: int,
     ) -> None:
-        self.members, self.custody, self.ledger = members, custody, ledger
-        self.config, self.given, self.totals, self.n_words = config, given, totals, n_words
-        self.schedule = Schedule(config, ledger.total)
-        self.version = 0
+        self.members, self.placement, self.state = members, placement, state
+        self.config, self.given, self.checkpoints, self.n_words = config, given, checkpoints, n_words
+        self.schedule = Schedule(config, state.ledger.total)
         self.loop: dict[str, Any] = {}
-        self.storage: Storage | None = None
-        self.restore: Callable[[], tuple[str, int, Ledger, Totals] | None] = lambda: None
-        self.reject: Callable[[str, str], None] = lambda name, why: None
         self.before_merge: Callable[[], None] = lambda: None
+        self.before_going_back: Callable[[], None] = lambda: None
         self._begun: dict[Member, Any] = {}
         self._shapes: dict[str, tuple[int, int]] = {}
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
@@ -167,7 +120,7 @@ class Rounds:
         return plan_of_nodes(
             self.config,
             self.n_words,
-            self.ledger.total,
+            self.state.ledger.total,
             nodes,
             max((member.workers for member in self.members.all), default=1),
             self.given,
@@ -177,11 +130,11 @@ class Rounds:
         """Return the nodes that can train now, having admitted those that came since the last merge."""
         while True:
             self.members.look()
-            self.custody.repair(lambda shard: self._to_do(shard))
-            self.custody.collect()
+            self.placement.repair(lambda shard: self._to_do(shard))
+            self.placement.collect()
             self._admit()
-            ready = [member for member in self.members.living if member.version == self.version]
-            if ready and (self.ledger.epoch_ended or self.ledger.left(self._held(ready))):
+            ready = [member for member in self.members.living if member.version == self.state.version]
+            if ready and (self.state.ledger.epoch_ended or self.state.ledger.left(self._held(ready))):
                 return ready
             if not self.members.present:
                 self._wait_for_nodes()
@@ -201,72 +154,70 @@ class Rounds:
             time.sleep(0.2)
 
     def _to_do(self, shard: int) -> int:
-        tokens = self.ledger.tokens[shard]
-        return tokens * (self.ledger.epochs - self.ledger.epoch + 1) - self.ledger.done[shard]
+        ledger = self.state.ledger
+        return ledger.tokens[shard] * (ledger.epochs - ledger.epoch + 1) - ledger.done[shard]
 
     def _held(self, members: list[Member]) -> list[int]:
-        return [shard for member in members for shard in self.custody.of(member)]
+        return [shard for member in members for shard in self.placement.of(member)]
 
     def _admit(self) -> None:
         """Let nodes begin, and take the parameters of a peer, or of a checkpoint if there is none."""
         living = self.members.living
         for member in living:
             if member not in self._begun:
-                self._begun[member] = member.actor.begin.remote(self.ledger.total, self.custody.tell(member))
+                self._begun[member] = member.actor.begin.remote(
+                    self.state.ledger.total, self.placement.tell(member)
+                )
         fresh = [m for m in living if m.version < 0]
         if fresh:
             ready, _ = self.members.ray.wait(
                 [self._begun[m] for m in fresh],
                 num_returns=len(fresh),
-                timeout=self.members.patience if self.version == 0 and len(fresh) == len(living) else 0,
+                timeout=self.members.patience if self.state.version == 0 and len(fresh) == len(living) else 0,
             )
             arrived = {m: self._begun[m] for m in fresh if self._begun[m] in ready}
             for member, loop in self.members.results(arrived).items():
                 member.version, self.loop = 0, loop
-        stale = [m for m in self.members.living if 0 <= m.version != self.version]
+        stale = [m for m in self.members.living if 0 <= m.version != self.state.version]
         if not stale:
             return
-        peer = next((m for m in self.members.living if m.version == self.version), None)
+        peer = next((m for m in self.members.living if m.version == self.state.version), None)
         if peer is None:
             peer = self._recover(stale[0])
             stale = stale[1:]
         for member in stale:
-            if peer is not None and member.version != self.version and not self._copy(peer, member):
+            if peer is not None and member.version != self.state.version and not self._copy(peer, member):
                 return
 
     def _recover(self, member: Member) -> Member | None:
         """Go back to the last checkpoint, or the beginning: every node that had the parameters is gone."""
-        found = self.restore()
+        self.before_going_back()
+        found = self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name)))
         if found is None:
-            self.version = 0
-            self.ledger.epoch, self.ledger.segments = 1, 0
-            self.ledger.done = [0] * len(self.ledger.tokens)
-            self.totals.tallies, self.totals.before_epoch = {}, {}
+            self.state.begin_anew()
             member.version = -1
             self.entered.clear()
             self._begun.pop(member)
             self.members.notice("no node has the parameters any more, and there is no checkpoint: begun anew")
             return None
-        name, version, ledger, totals = found
+        name, record = found
         try:
-            read = self.members.results(
-                {member: member.actor.read_checkpoint.remote(self.storage, name, version)}
-            )
+            call = member.actor.read_checkpoint.remote(self.checkpoints.storage, name)
+            read = self.members.results({member: call})
         except DataError as error:  # its parameters are damaged, which only who reads them sees
-            self.reject(name, str(error))
+            self.checkpoints.rejected[name] = str(error)
             return None
-        if read:
-            self.version = member.version = version
-            self.ledger.__dict__.update(ledger.__dict__)
-            self.totals.__dict__.update(totals.__dict__)
-            self.entered = [
-                (epoch, segment)
-                for epoch, segment in self.entered
-                if (epoch, segment.end) <= (ledger.epoch, ledger.done[segment.shard])
-            ]
-            self.members.notice(f"begun again from the checkpoint at {self.fraction:.1%}")
-            return member
-        return None
+        if not read:
+            return None
+        self.state.go_back(record)
+        member.version, ledger = self.state.version, self.state.ledger
+        self.entered = [
+            (epoch, segment)
+            for epoch, segment in self.entered
+            if (epoch, segment.end) <= (ledger.epoch, ledger.done[segment.shard])
+        ]
+        self.members.notice(f"begun again from the checkpoint at {self.state.fraction:.1%}")
+        return member
 
     def _copy(self, peer: Member, member: Member) -> bool:
         """Give a node the parameters of a peer; return whether it has them."""
@@ -279,16 +230,12 @@ class Rounds:
                 taken = self.members.results({member: member.actor.take_rows.remote(name, begin, rows)})
                 if member not in taken:
                     return False
-                self.totals.bytes_moved += 4 * width * (min(begin + step, n_rows) - begin)
-        if not self._shapes or not self.members.results({member: member.actor.taken.remote(self.version)}):
+                self.state.totals.bytes_moved += 4 * width * (min(begin + step, n_rows) - begin)
+        version = self.state.version
+        if not self._shapes or not self.members.results({member: member.actor.taken.remote(version)}):
             return False
-        member.version = self.version
+        member.version = version
         return True
-
-    @property
-    def fraction(self) -> float:
-        """Share of the run that is done."""
-        return self.ledger.position / max(1, self.ledger.total * self.ledger.epochs)
 
     # ---- one round -----------------------------------------------------------------------------------------
 
@@ -304,15 +251,15 @@ class Rounds:
         """
         plan = self.plan(len(ready))
         every = plan.merges_per_epoch or self.plan(2).merges_per_epoch
-        left = self.ledger.left(self._held(ready))
-        rounds = max(1, round(left * every / max(1, self.ledger.total)))
+        left = self.state.ledger.left(self._held(ready))
+        rounds = max(1, round(left * every / max(1, self.state.ledger.total)))
         began = time.monotonic()
         calls = {}
         for member in ready:
-            mine = self.custody.of(member)
-            segments = self.ledger.plan(mine, -(-self.ledger.left(mine) // rounds))
+            mine = self.placement.of(member)
+            segments = self.state.ledger.plan(mine, -(-self.state.ledger.left(mine) // rounds))
             calls[member] = member.actor.train.remote(
-                self.version, segments, self.ledger.position, self.ledger.epoch, plan.rate
+                self.state.version, segments, self.state.ledger.position, self.state.ledger.epoch, plan.rate
             )
         stopped: set[Member] = set()
 
@@ -322,21 +269,21 @@ class Rounds:
                     stopping() or self._is_slow(member, calls, waiting, began, ended)
                 ):
                     stopped.add(member)
-                    member.actor.stop.remote(self.version)
+                    member.actor.stop.remote(self.state.version)
             for member in calls:
                 if member not in waiting:
                     ended.setdefault(member, time.monotonic())
 
         ended: dict[Member, float] = {}
         trained: dict[Member, Trained] = self.members.results(calls, watch)
-        self.totals.took("training", began)
+        self.state.totals.took("training", began)
         seconds = [found.seconds for found in trained.values()]
-        self.totals.waiting += max(seconds, default=0.0) - sum(seconds) / max(1, len(seconds))
+        self.state.totals.waiting += max(seconds, default=0.0) - sum(seconds) / max(1, len(seconds))
         self._judge(trained)
         self.before_merge()
         began = time.monotonic()
         self._merge(trained)
-        self.totals.took("merging", began)
+        self.state.totals.took("merging", began)
 
     def _is_slow(
         self,
@@ -382,20 +329,20 @@ class Rounds:
             self.members.notice("a merge failed and is made again by those who are left")
             time.sleep(0.2)
         for member in group:
-            self.ledger.commit(trained[member].segments)
-            self.totals.add(trained[member].tallies)
-            self.entered += [(self.ledger.epoch, segment) for segment in trained[member].segments]
-        self.version += 1
-        self.totals.merges += len(group) > 1
+            self.state.ledger.commit(trained[member].segments)
+            self.state.totals.add(trained[member].tallies)
+            self.entered += [(self.state.ledger.epoch, segment) for segment in trained[member].segments]
+        self.state.version += 1
+        self.state.totals.merges += len(group) > 1
 
     def _attempt(self, group: list[Member], tokens: int) -> bool:
         """Let a group merge; return whether any living node has the new version."""
-        version, n = self.version + 1, len(group)
+        version, n = self.state.version + 1, len(group)
         if n == 1:
             calls = {group[0]: group[0].actor.apply.remote(version)}
         else:
             plan = self.plan(n)
-            alpha = plan.rate * self.schedule.alpha(self.ledger.position)
+            alpha = plan.rate * self.schedule.alpha(self.state.ledger.position)
             calls = ask_to_merge(group, plan, tokens / n, alpha, version)
         answers = self.members.results(calls)
         if len(answers) < n:
@@ -404,7 +351,7 @@ class Rounds:
         for member in answers:
             member.version = version
         if answers and n > 1:
-            self.totals.bytes_moved += self._bytes_of_merge(n)
+            self.state.totals.bytes_moved += self._bytes_of_merge(n)
         return bool(answers)
 
     def _bytes_of_merge(self, n: int) -> int:

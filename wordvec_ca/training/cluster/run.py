@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,17 +11,17 @@ from typing import Any
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
-from wordvec_ca.files import absolute_name, check_output
+from wordvec_ca.files import Storage, absolute_name, check_output
 from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.text import find_files
-from wordvec_ca.training.checkpoint import parse_interval
-from wordvec_ca.training.cluster.checkpoints import CheckpointStorage
+from wordvec_ca.training.checkpoint import Checkpoints
 from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.driver import Driver, FinishedRun
 from wordvec_ca.training.cluster.lease import Lease, LeaseLost
 from wordvec_ca.training.cluster.members import PATIENCE
-from wordvec_ca.training.cluster.request import ClusterRequest, parse_patience
+from wordvec_ca.training.cluster.request import ClusterRequest, clear, parse_patience
 from wordvec_ca.training.cluster.shards import shards_of
+from wordvec_ca.training.interval import parse_interval
 from wordvec_ca.training.run_directory import run_folder
 from wordvec_ca.vectors import MODEL_FILES
 
@@ -132,7 +131,7 @@ def train_on_cluster(
         valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
         shards=tuple(shards_of(files, nodes, config.seed)),
         output=target,
-        storage=CheckpointStorage(checkpoint_dir or os.fspath(run_folder(target))).place,
+        storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
         cluster=cluster,
         nodes=nodes,
         workers=workers,
@@ -148,7 +147,7 @@ def train_on_cluster(
     )
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
     with _leased(request, notice) as lease:
-        _make_way(request)
+        _clear_old_run(request)
         try:
             return Driver(request, callbacks, lease, notice).run(words)
         except LeaseLost:  # what is there now belongs to the other
@@ -207,7 +206,7 @@ def resume_on_cluster(
     if changes.get("output", request.output) != request.output:
         changes["overwrite"] = False  # what was allowed is to replace the other one
     request = replace(request, **{name: value for name, value in changes.items() if value is not None})
-    overwrite = overwrite or request.overwrite or _saved(request) is not None
+    overwrite = overwrite or request.overwrite or bool(request.saved_record())
     check_output(request.output, overwrite=overwrite, files=MODEL_FILES)
     request = replace(request, overwrite=overwrite)
     with _leased(request, notice) as lease:
@@ -223,46 +222,29 @@ def _check_nodes(nodes: int) -> None:
         raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
 
 
-def _places(request: ClusterRequest) -> list[CheckpointStorage]:
-    """Return where the run leaves something: where its checkpoints go, and beside its output."""
-    beside = CheckpointStorage(os.fspath(run_folder(request.output)))
-    storage = CheckpointStorage(request.storage, request.storage_patience)
-    return [storage] if storage.place == beside.place else [storage, beside]
-
-
 @contextmanager
 def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> Iterator[Lease]:
     """Hold the leases of both places of a run; another's may have the same output and other checkpoints."""
     with ExitStack() as stack:
         leases = [
-            stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in _places(request)
+            stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in request.places()
         ]
         yield leases[0]
 
 
-def _saved(request: ClusterRequest) -> dict[str, Any] | None:
-    """Return the record of the model at the output, if this run has saved it."""
-    try:
-        with open(os.path.join(request.output, "config.json"), "rb") as file:
-            record = json.load(file)
-        return dict(record) if record["run"] == request.run else None
-    except (OSError, KeyError, TypeError, ValueError):
-        return None
-
-
 def _finished(request: ClusterRequest) -> FinishedRun | None:
     """Return the run if its model is there: the driver died while it removed what the run needed."""
-    record = _saved(request)
-    if record is None or record.get("interrupted", True):
+    if not request.is_saved():
         return None
+    record = request.saved_record()
     return FinishedRun(request.output, record)
 
 
 def _leave(request: ClusterRequest) -> None:
     """Clear what a run that failed has begun, unless there is work in it: then say how to go on."""
-    storage = CheckpointStorage(request.storage)
+    storage = Storage(request.storage)
     try:
-        if storage.checkpoints() or "counted.json" in storage.names():
+        if Checkpoints(storage).names() or "counted.json" in storage.names():
             warnings.warn(
                 f"what was done is kept in {storage.place!r}: cawv train --resume {storage.place} "
                 "continues it",
@@ -274,11 +256,11 @@ def _leave(request: ClusterRequest) -> None:
         pass
 
 
-def _make_way(request: ClusterRequest) -> None:
+def _clear_old_run(request: ClusterRequest) -> None:
     """Clear the storage of an earlier run, unless that would lose work."""
-    places = _places(request)
+    places = request.places()
     for storage in places:
-        if storage.checkpoints() and not request.overwrite:
+        if Checkpoints(storage).names() and not request.overwrite:
             raise OutputExistsError(
                 f"{storage.place!r} holds an unfinished run: cawv train --resume {storage.place} continues "
                 "it; ",
@@ -286,4 +268,4 @@ def _make_way(request: ClusterRequest) -> None:
                 " drops it and starts anew",
             )
     for storage in places:
-        storage.clear()
+        clear(storage)

@@ -1,4 +1,9 @@
-"""Custody: which node has which shard encoded on its disk, and which is about to."""
+"""Placement of shards: which node has which shard encoded on its disk, and which is about to.
+
+Ray places actors and tasks, and moves objects; encoded text is neither: it lies on a node's disk, outlives no
+process, and is read by the training loop as a mapped file. Ray's placement groups fix where actors run, not
+which of them has which file, and Ray Data would hold the text in memory and hand it out in blocks of its own.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ EVEN = 1.25
 """Load of a node, relative to the mean, from which a shard of its goes to another."""
 
 
-class Custody:
+class ShardPlacement:
     """Has every shard encoded on a living node, whoever dies or comes.
 
     Parameters
@@ -27,7 +32,7 @@ class Custody:
     words : SharedWords
         The words of the run.
     known : dict of int to Encoded
-        What shards were found to hold before: they must not have changed.
+        What shards were found to hold before, and must still hold; what is found now is entered there.
     """
 
     def __init__(
@@ -35,10 +40,10 @@ class Custody:
         members: Members,
         shards: Sequence[Shard],
         words: SharedWords,
-        known: dict[int, Encoded] | None = None,
+        known: dict[int, Encoded],
     ) -> None:
         self._members, self._shards, self._words = members, list(shards), words
-        self.known = dict(known or {})
+        self.known = known
         self.owners: dict[int, Member] = {}
         self._moving: dict[int, tuple[Member, Any]] = {}
         self._told: dict[Member, Any] = {}
@@ -46,11 +51,6 @@ class Custody:
     def of(self, member: Member) -> list[int]:
         """Return the shards that a member has."""
         return sorted(shard for shard, owner in self.owners.items() if owner is member)
-
-    @property
-    def moving(self) -> bool:
-        """Whether a shard is being encoded."""
-        return bool(self._moving)
 
     @property
     def complete(self) -> bool:
@@ -143,7 +143,7 @@ class Custody:
             self.owners[number] = member
         self._members.ask()
 
-    def wait_for_all(self, tick: Callable[[], None] | None = None) -> None:
+    def wait_for_all(self) -> None:
         """Wait until every shard is encoded."""
         while not self.complete:
             self._members.look()
@@ -151,5 +151,3 @@ class Custody:
             if not self._members.present:
                 raise DataError("all nodes are lost, and there is none to go on with")
             self.collect(wait=True)
-            if tick is not None:
-                tick()

@@ -1,0 +1,54 @@
+"""How often a checkpoint is written: every so many seconds, or tokens of text."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from wordvec_ca.errors import Option, OptionError
+
+DEFAULT_INTERVAL = "10m"
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """How often a checkpoint is written.
+
+    Attributes
+    ----------
+    seconds, tokens : float
+        Whichever comes first; infinity for never.
+    stretch : bool
+        Whether the time between two may grow, so that they take but a small share of it.
+    """
+
+    seconds: float = math.inf
+    tokens: float = math.inf
+    stretch: bool = False
+
+
+def parse_interval(text: str) -> Interval | None:
+    """Return the interval that ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) names; None for ``never``.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if text in ("never", "0"):
+        return None
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdkMG])", text.strip())
+    if not found or float(found[1]) == 0:
+        raise OptionError(
+            Option("checkpoint_every"),
+            f" is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
+            "such as 500k, 5M, 1G, or never",
+        )
+    number, unit = float(found[1]), found[2]
+    if unit in _SECONDS:
+        return Interval(seconds=number * _SECONDS[unit], stretch=text == DEFAULT_INTERVAL)
+    return Interval(tokens=max(1, round(number * _TOKENS[unit])))
