@@ -107,7 +107,7 @@ def pairwise(p: Any) -> bool:
 @njit(nogil=True, cache=True)
 def neighbours(p: Any) -> int:
     """Return how many examples of a part are in a batch."""
-    return GROUP if p.composition == MEAN or p.composition == ATTENTION else 1
+    return 1 if p.composition == PAIR or p.composition == SIDE_BY_SIDE else GROUP
 
 
 @njit(nogil=True, cache=True)
