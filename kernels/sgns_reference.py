@@ -417,7 +417,7 @@ def train_batch(
     a time. All x are made of W, K and s as they are before the batch, and these learn after it.
     """
     drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
-    examples = np.flatnonzero(batch.n)
+    examples: Any = np.flatnonzero(batch.n)
     for b in examples:
         compose(p, b, batch, params, stats)
     batch.grad[:] = 0.0
