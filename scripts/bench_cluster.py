@@ -50,7 +50,7 @@ def cut(corpus: Path, folder: Path, files: int, words: int | None) -> list[str]:
 
 def run(names: list[str], nodes: int, given: argparse.Namespace) -> dict[str, Any]:
     """Train once; return the record."""
-    config = TrainConfig(model=given.model, vector_size=given.size, epochs=given.epochs)
+    config = TrainConfig(model=given.model, vector_size=given.size, epochs=given.epochs, workers=1)
     finished = train_on_cluster(
         names,
         config,
@@ -58,7 +58,6 @@ def run(names: list[str], nodes: int, given: argparse.Namespace) -> dict[str, An
         overwrite=True,
         cluster="local",
         nodes=nodes,
-        workers=1,
         valid=given.valid,
         checkpoint_every="never",
         notice=lambda text: print(text, file=sys.stderr),

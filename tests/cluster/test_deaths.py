@@ -29,7 +29,7 @@ from wordvec_ca.training.cluster.shard_placement import ShardPlacement
 actors = pytest.importorskip("node_processes", reason="psutil is not installed").actors
 pytestmark = pytest.mark.slow
 
-CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1)
+CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1, workers=1)
 
 
 class Watched(Driver):
@@ -108,7 +108,6 @@ def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[
         "output": tmp_path / "model",
         "cluster": "auto",
         "nodes": 3,
-        "workers": 1,
         "notice": notices.append,
         "merging": {"merges_per_epoch": 10},
         "checkpoint_every": "never",

@@ -183,7 +183,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
 def request_of(tmp_path: Path) -> ClusterRequest:
     return ClusterRequest(
         config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
-        output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2, workers=1,
+        output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2,
         overwrite=False, cache_dir=None, checkpoint_every="10m", given_vocab=False,
         merging={"rate": 2.0}, patience=60,
     )  # fmt: skip
@@ -332,7 +332,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Members, "_start_actor", born)
     told: list[str] = []
-    members = Members(ray, CONFIG, 1, workers=1, directory=None, notice=told.append)
+    members = Members(ray, CONFIG, 1, directory=None, notice=told.append)
     for number in range(30):
         members.look()
         for member in members.present:
@@ -436,7 +436,7 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
         exceptions=SimpleNamespace(RayTaskError=TaskError, RayActorError=nothing, RayError=nothing),
     )
     told: list[str] = []
-    members = Members(ray, CONFIG, 2, workers=1, directory=None, notice=told.append)
+    members = Members(ray, CONFIG, 2, directory=None, notice=told.append)
     members.all += [Member(i, f"n{i}", f"node {i} (10.0.0.7)", None, 1, fit=True) for i in (1, 2)]
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert members._answer(members.all[0], full) is None
@@ -463,7 +463,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
         remote=lambda **options: lambda thing: thing,
         kill=lambda actor, **options: None,
     )
-    members = Members(ray, CONFIG, 3, workers=1, directory=None, notice=lambda text: None)
+    members = Members(ray, CONFIG, 3, directory=None, notice=lambda text: None)
     members.all += [Member(i, f"n{i}", f"node {i}", None, 1, fit=True) for i in (1, 2, 3)]
     members._refuse(members.all[0], UnreadableText("no file x"))
     members._refuse(members.all[1], UnfitNode("its memory is full"))

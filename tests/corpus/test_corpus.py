@@ -304,7 +304,7 @@ def test_bzip2_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worke
     # Zero bytes between two parts end what the threads read; the rest must not get lost.
     packed = bz2.compress(texts[0]) + bz2.compress(texts[1]) + bytes(40) + bz2.compress(texts[2]) + bytes(7)
     path.write_bytes(packed)
-    files = reader_module.TextFiles([str(path)], workers=workers)
+    files = reader_module.TextFiles([str(path)], helpers=workers)
     assert b"".join(files.pieces()) == b"".join(texts)
     assert files.bytes_read == len(packed)
 

@@ -38,7 +38,7 @@ from wordvec_ca.training.cluster import train_on_cluster
 from wordvec_ca.training.cluster.driver import Driver
 
 LINES = 16_000
-CONFIG = TrainConfig(vector_size=32, epochs=3, min_count=1, alpha=0.1)
+CONFIG = TrainConfig(vector_size=32, epochs=3, min_count=1, alpha=0.1, workers=1)
 NICENESS = "RAY_worker_niceness"
 
 SPAN = 8.0
@@ -210,7 +210,6 @@ def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
                     output=Path(folder) / f"model-{number}",
                     cluster="auto",
                     nodes=given.nodes,
-                    workers=1,
                     checkpoint_every="50k",
                     merging={"merges_per_epoch": 25},
                     notice=lambda text: None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shlex
 import sys
@@ -60,7 +59,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
             run.continue_from, {name: options[name] for name in _given() & set(options)}
         )
     else:
-        config = ResolvedConfig.of(TrainConfig(**options))
+        config = ResolvedConfig.of(TrainConfig(**options), on_cluster=bool(run.cluster))
     if run.valid == "-" and "-" in corpus:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if run.output == "":
@@ -75,7 +74,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     )
     _check_of_use(config, run)
     if run.cluster:
-        _train_on_cluster(corpus, dataclasses.replace(config, workers=options["workers"]), run)
+        _train_on_cluster(corpus, config, run)
     elif run.dry_run:
         _print_plan(corpus, config, run)
     else:
@@ -155,7 +154,6 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
             config,
             cluster=run.cluster,
             nodes=run.nodes,
-            workers=config.workers,
             vocab=_loaded_vocab(run),
             cache_dir=run.cache_dir,
             notice=say,
@@ -172,7 +170,6 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
             output=output,
             cluster=run.cluster,
             nodes=run.nodes,
-            workers=config.workers,
             overwrite=run.overwrite,
             callbacks=callbacks,
             notice=(lambda text: None) if run.quiet else say,

@@ -94,7 +94,7 @@ class Reading:
         self.options = options
         self.vocab = vocab
         self.progress = progress
-        self.workers = workers = options.threads
+        self.threads = options.threads
         self.phrases = phrases = options.loaded_phrases()
         self.stats = CorpusStats()
         self.segments = is_segmenter(options.tokenizer)
@@ -108,7 +108,7 @@ class Reading:
             if phrases is not None:
                 self.lexicons[0].look_up_parts(phrases.table)
         else:
-            self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else workers)]
+            self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else self.threads)]
         self._numbers = list(
             range(len(self.lexicons))
         )  # of the lexicon in each place; each gets one for good
@@ -162,7 +162,7 @@ class Reading:
             return int(types[kept].sum())
 
     def _read_all(self) -> None:
-        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+        with ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for _ in self._read(pool):
                 pass
 
@@ -172,7 +172,7 @@ class Reading:
     def encode(self, spill: IO[bytes], out: IO[bytes]) -> Encoding:
         """Read everything and write the final ids to ``out``."""
         blocks: list[tuple[int, int]] = []  # lexicon, number of ids
-        with closing(self._spilled), ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+        with closing(self._spilled), ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for lexicon, ids in self._read(pool):
                 spill.write(ids.data)
                 blocks.append((lexicon, len(ids)))
@@ -189,7 +189,7 @@ class Reading:
                 return renumber(ids, final, sentence_file.MAX_SENTENCE)
 
             read_back = ((ids, final_of(lexicon)) for lexicon, ids in _provisional(spill, blocks))
-            for ids, found in in_order(pool, work, read_back, 2 * self.workers):
+            for ids, found in in_order(pool, work, read_back, 2 * self.threads):
                 written.write(ids, found)
             out.flush()
         self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
@@ -203,7 +203,7 @@ class Reading:
         digest = self._digest(vocab)
         ready = ReadyIds()
         written = SentenceFile(ready, digest)
-        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+        with ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for _, ids in self._read(pool):
                 written.write(*renumber(ids, final, sentence_file.MAX_SENTENCE))
                 if ready.parts:
@@ -213,7 +213,7 @@ class Reading:
 
     def provisional(self) -> Iterator[NDArray[np.int32]]:
         """Read everything; yield the ids of the given vocabulary as they are, ABSENT among them."""
-        with ThreadPoolExecutor(self.workers) as pool, prompt_exit(pool):
+        with ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for _, ids in self._read(pool):
                 yield ids
 
@@ -256,7 +256,7 @@ class Reading:
             if not self.segments:
                 pieces = watched(pieces, self.options.tokenizer)
             free: SimpleQueue[int] = SimpleQueue()
-            for worker in range(self.workers):
+            for worker in range(self.threads):
                 free.put(worker % len(self.lexicons))
 
             def read(text: bytes) -> tuple[int, bytes, NDArray[np.int32], TextStats]:
@@ -275,7 +275,7 @@ class Reading:
 
             blocks = cut_into_blocks(pieces, self.options.block_bytes, whole_lines=self.whole_lines)
             with self._segmenting() as segmenting:
-                for number, text, ids, found in in_order(pool, read, blocks, 2 * self.workers):
+                for number, text, ids, found in in_order(pool, read, blocks, 2 * self.threads):
                     self._add(text, found)
                     yield number, ids
                     self._report()
@@ -297,7 +297,7 @@ class Reading:
     def _segmenting(self) -> AbstractContextManager[SegmentingProcesses | None]:
         if not self.segments:
             return nullcontext()
-        return SegmentingProcesses(self.options.tokenizer, self.workers)
+        return SegmentingProcesses(self.options.tokenizer, self.threads)
 
     def _ids(
         self, text: bytes, lexicon: Lexicon, segmenting: SegmentingProcesses | None
@@ -451,7 +451,7 @@ class Reading:
         target[order] = np.arange(len(order), dtype=np.int32)
         self.stats = replace(self.stats, raw_types=raw_types)
 
-        @lru_cache(2 * self.workers)
+        @lru_cache(2 * self.threads)
         def final_of(number: int) -> NDArray[np.int32]:
             return target[self._spilled.ids(number)]
 

@@ -24,22 +24,20 @@ class Source:
         As in ``encode_corpus``.
     options : TextOptions
         How it is read.
-    workers : int, optional
-        Threads or processes for what is slow to read; by default those of the options.
     """
 
-    def __init__(self, corpus: Corpus, options: TextOptions, workers: int | None = None) -> None:
+    def __init__(self, corpus: Corpus, options: TextOptions) -> None:
         field = options.field
-        workers = options.threads if workers is None else workers
+        helpers = options.threads
         self.records: Counter[str] = Counter()
         self.files: TextFiles | None = None
         self.lines: Iterable[Any] | None = None
         self.pieces: Iterator[bytes] | None = None
         self.token_lists: Iterable[Any] | None = None
         if isinstance(corpus, str | os.PathLike):
-            self.files = TextFiles(find_files([corpus]), field, workers, options.encoding)
+            self.files = TextFiles(find_files([corpus]), field, helpers, options.encoding)
         elif is_stream(corpus):
-            self.files = TextFiles([corpus], field, workers, options.encoding)  # type: ignore[list-item]
+            self.files = TextFiles([corpus], field, helpers, options.encoding)  # type: ignore[list-item]
         elif isinstance(corpus, bytes | bytearray):
             raise DataError(
                 "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
@@ -49,7 +47,7 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
-            self.files = TextFiles(find_files(corpus), field, workers, options.encoding)
+            self.files = TextFiles(find_files(corpus), field, helpers, options.encoding)
         else:
             try:
                 items = iter(corpus)  # type: ignore[arg-type]

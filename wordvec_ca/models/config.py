@@ -115,7 +115,7 @@ class TrainConfig(TrainFields):
 class ResolvedConfig(TrainConfig):
     """A configuration in which every default that depends on the model or the machine is filled in.
 
-    Made by ``of``; ``workers`` is None for a run on a cluster, each node of which has its own.
+    Made by ``of``. On a cluster ``workers`` is None if each node has as many threads as processors.
     """
 
     window: int
@@ -125,8 +125,8 @@ class ResolvedConfig(TrainConfig):
     negatives: str
 
     @classmethod
-    def of(cls, config: TrainConfig) -> ResolvedConfig:
-        """Return a configuration with its defaults filled in."""
+    def of(cls, config: TrainConfig, *, on_cluster: bool = False) -> ResolvedConfig:
+        """Return a configuration with its defaults filled in; on a cluster each node fills in ``workers``."""
         if isinstance(config, ResolvedConfig):
             return config
         given = {name: value for name, value in config.as_dict().items() if value is not None}
@@ -136,7 +136,7 @@ class ResolvedConfig(TrainConfig):
             "shrink_windows": not config.spec.knows_places and config.parts is None,
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
-            "workers": usable_cpus(),
+            "workers": None if on_cluster else usable_cpus(),
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})

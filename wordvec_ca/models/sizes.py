@@ -59,7 +59,7 @@ def check_memory(config: ResolvedConfig, n_words: int) -> None:
         )
 
 
-def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1) -> int:
+def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, threads: int | None = None) -> int:
     """Return the bytes of memory that the parameters take, padding included.
 
     Parameters
@@ -69,12 +69,14 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1) -> int
         Vocabulary.
     replicas : int, default 1
         Copies of the parameters; several have their common base besides.
+    threads : int, optional
+        By default those of the configuration.
     """
     shapes = list(parameter_shapes(config, n_words).values())
     copies = replicas + (replicas > 1)
     rows = sum(4 * rows * columns for rows, columns in shapes) * copies
     if config.subwords:  # and each further thread composes vectors of its own
-        composed = max(0, (config.threads) - copies)
+        composed = max(0, (threads or config.threads) - copies)
         rows += 4 * (ROWS_PER_WORD * copies + composed) * n_words * shapes[0][1]
     return rows
 

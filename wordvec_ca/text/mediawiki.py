@@ -42,7 +42,7 @@ class Page(NamedTuple):
 
 
 def article_texts(
-    pieces: Iterable[bytes], name: str, workers: int, records: Counter[str]
+    pieces: Iterable[bytes], name: str, processes: int, records: Counter[str]
 ) -> Generator[bytes]:
     r"""Yield the text of each article of a dump, one paragraph a line, in order.
 
@@ -52,7 +52,7 @@ def article_texts(
         The XML, cut anywhere.
     name : str
         The file, for messages.
-    workers : int
+    processes : int
         Processes that remove the markup.
     records : Counter
         What is counted: "articles", "redirects", "pages outside the main namespace", "pages that are not
@@ -75,7 +75,7 @@ def article_texts(
     if first is None:
         return
     settings = (PAGE_SECONDS, sorted(pages.hidden))
-    removers = AnsweringProcesses("wordvec_ca.text.wikitext", workers, settings, quiet=True)
+    removers = AnsweringProcesses("wordvec_ca.text.wikitext", processes, settings, quiet=True)
 
     def work(page: Page) -> tuple[str, bytes | None]:
         try:
@@ -88,8 +88,8 @@ def article_texts(
         yield first
         yield from stream
 
-    with removers, ThreadPoolExecutor(workers) as pool, prompt_exit(pool):
-        for title, text in in_order(pool, work, everything(), 8 * workers):
+    with removers, ThreadPoolExecutor(processes) as pool, prompt_exit(pool):
+        for title, text in in_order(pool, work, everything(), 8 * processes):
             if text is None:
                 what = f"pages that could not be parsed in {PAGE_SECONDS:g} s"
                 if not records[what]:

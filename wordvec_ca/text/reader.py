@@ -69,7 +69,7 @@ class TextFiles:
     field : str or sequence of str, optional
         The files are JSON lines or tables (CSV, TSV, Parquet, Arrow); these fields of each record are
         the text.
-    workers : int, default 1
+    helpers : int, default 1
         Threads that decompress bzip2, processes that remove markup.
     encoding : str, optional
         Of plain text, JSON lines, CSV and TSV; by default UTF-8.
@@ -90,11 +90,11 @@ class TextFiles:
         self,
         files: Sequence[str | IO[bytes]],
         field: str | Sequence[str] | None = None,
-        workers: int = 1,
+        helpers: int = 1,
         encoding: str | None = None,
     ) -> None:
         self.files = files
-        self.workers = workers
+        self.helpers = helpers
         self.fields = field_names(field)
         self.encoding = encoding
         self.records: Counter[str] = Counter()
@@ -148,7 +148,7 @@ class TextFiles:
                 yield from self._records(everything, head, file)
             elif is_dump(head):
                 yield from stack.enter_context(
-                    closing(article_texts(everything, name, self.workers, self.records))
+                    closing(article_texts(everything, name, self.helpers, self.records))
                 )
             else:
                 _warn_of_records(head, name)
@@ -236,8 +236,8 @@ class TextFiles:
             return
         decompressor: _Decompressor | None = None
         decoded = known = 0
-        if kind == "bzip2" and self.workers > 1 and isinstance(file, str) and os.path.isfile(file):
-            threads = bzip2_pieces(file, self.workers)
+        if kind == "bzip2" and self.helpers > 1 and isinstance(file, str) and os.path.isfile(file):
+            threads = bzip2_pieces(file, self.helpers)
             for piece, place in threads:
                 self.bytes_read = before + place
                 known += len(piece)

@@ -35,15 +35,15 @@ class SegmentingProcesses:
     ----------
     name : str
         The segmenter.
-    workers : int
+    processes : int
         How many processes; with 1 the text is segmented in this process.
     """
 
-    def __init__(self, name: str, workers: int) -> None:
+    def __init__(self, name: str, processes: int) -> None:
         load_segmenter(name)
         self._name = name
-        self._alone = workers == 1
-        self._processes = AnsweringProcesses("wordvec_ca.text.segmenting", workers, (name, sys.path))
+        self._alone = processes == 1
+        self._processes = AnsweringProcesses("wordvec_ca.text.segmenting", processes, (name, sys.path))
 
     def __enter__(self) -> SegmentingProcesses:
         return self

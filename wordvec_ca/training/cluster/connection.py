@@ -30,7 +30,7 @@ def check_cluster_address(cluster: str) -> None:
 
 
 @contextmanager
-def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[Any]:
+def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[Any]:
     """Connect to a cluster as long as the block lasts; give the module ``ray``.
 
     Parameters
@@ -39,7 +39,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
         See ``check_cluster_address``.
     nodes : int
         How many nodes to start, if they are on this machine.
-    workers : int, optional
+    threads : int, optional
         Threads of each; by default they share the processors.
 
     Raises
@@ -65,7 +65,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
             warnings.simplefilter("ignore")  # of Ray's to those who run Ray
             try:
                 if cluster == "local":
-                    local = _local(nodes, workers)
+                    local = _local(nodes, threads)
                     ray.init(address=local.address, **quiet)
                 else:
                     ray.init(address=cluster, **quiet)
@@ -81,7 +81,7 @@ def connected(cluster: str, nodes: int, workers: int | None = None) -> Iterator[
             local.shutdown()
 
 
-def _local(nodes: int, workers: int | None) -> Any:
+def _local(nodes: int, threads: int | None) -> Any:
     """Start nodes on this machine, each with processes and an object store of its own."""
     from ray.cluster_utils import Cluster
 
@@ -89,7 +89,7 @@ def _local(nodes: int, workers: int | None) -> Any:
     memory = machine_memory()
     store = LOCAL_STORE if memory == float("inf") else max(LOCAL_STORE, int(0.1 * memory / nodes))
     given: dict[str, Any] = {
-        "num_cpus": workers or max(1, usable_cpus() // nodes),
+        "num_cpus": threads or max(1, usable_cpus() // nodes),
         "object_store_memory": store,
     }
     cluster = Cluster(initialize_head=True, head_node_args={**given, "include_dashboard": False})

@@ -91,7 +91,7 @@ class ClusterPlan:
         Of a node's own work in a merge, measured.
     starting_seconds : float
         Until the nodes were ready, measured.
-    workers : int
+    threads : int
         Threads of each node.
     costs : list of Cost
     advised : int
@@ -107,7 +107,7 @@ class ClusterPlan:
     network: float | None
     merge_seconds: float
     starting_seconds: float
-    workers: int
+    threads: int
     costs: list[Cost]
     advised: int
     why: str
@@ -126,7 +126,7 @@ def costs(
     merge_seconds: float,
     numbers: Sequence[int],
     starting_seconds: float = 0.0,
-    workers: int = 1,
+    threads: int = 1,
 ) -> list[Cost]:
     """Work out what a run costs on so many nodes.
 
@@ -152,13 +152,13 @@ def costs(
         Of nodes; the first is the one with which others are compared.
     starting_seconds : float, default 0
         Until nodes are ready.
-    workers : int, default 1
+    threads : int, default 1
         Threads of each node.
     """
-    parameters = memory_bytes(config, n_words)
+    parameters = memory_bytes(config, n_words, threads=1)
     found: list[Cost] = []
     for n in numbers:
-        plan = plan_of_nodes(config, n_words, words + lines, n, workers)
+        plan = plan_of_nodes(config, n_words, words + lines, n, threads)
         merges = plan.merges_per_epoch * config.epochs
         sent = int(merges * (n - 1) / n * parameters)  # twice half of the bytes
         moving = sent / network if network and n > 1 else 0.0
@@ -206,7 +206,6 @@ def plan_on_cluster(
     *,
     cluster: str = "local",
     nodes: int = 2,
-    workers: int | None = None,
     vocab: Vocab | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     notice: Callable[[str], None] = lambda text: None,
@@ -216,20 +215,19 @@ def plan_on_cluster(
 
     Nothing is written. Parameters and errors as in ``train_on_cluster``.
     """
-    config = replace(ResolvedConfig.of(config or TrainConfig()), workers=None)
+    config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
     if (warning := beyond_measured(config, nodes)) is not None:
         notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
     started = time.monotonic()
     with ExitStack() as stack:
-        ray = stack.enter_context(connected(cluster, nodes, workers))
+        ray = stack.enter_context(connected(cluster, nodes, config.workers))
         directory = None if cache_dir is None else os.fspath(cache_dir)
         members = Members(
             ray,
             config,
             nodes,
-            workers=workers,
             directory=directory,
             notice=notice,
             patience=patience,
@@ -250,12 +248,12 @@ def plan_on_cluster(
             kept = sum(n for w, n in zip(words.words, words.counts.tolist(), strict=True) if w in vocab)
             words = vocab
         measured = _measured(members, words, kept + stats.lines)
-        threads = max(1, members.living[0].workers) if members.living else workers or 1
+        threads = max(1, members.living[0].threads) if members.living else config.threads
         plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
-        network = _network(members, plan, memory_bytes(config, len(words)), measured[1])
+        network = _network(members, plan, memory_bytes(config, len(words), threads=1), measured[1])
     numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
     found = costs(
-        replace(config, workers=1),
+        config,
         n_words=len(words),
         raw_words=stats.raw_tokens,
         words=kept,
@@ -266,7 +264,7 @@ def plan_on_cluster(
         merge_seconds=measured[1],
         numbers=numbers,
         starting_seconds=starting,
-        workers=threads,
+        threads=threads,
     )
     advised, why = advice([cost for cost in found if cost.nodes <= most_replicas(config)])
     return ClusterPlan(
@@ -278,7 +276,7 @@ def plan_on_cluster(
         network=network,
         merge_seconds=measured[1],
         starting_seconds=starting,
-        workers=threads,
+        threads=threads,
         costs=found,
         advised=advised,
         why=why,
@@ -338,7 +336,7 @@ def describe_cluster_plan(plan: ClusterPlan) -> str:
         ("vocabulary", f"{plan.n_words:,} words"),
         (
             "a node",
-            f"{plan.workers} threads: trains {plan.words_per_second / 1e6:.2f} M words/s, reads "
+            f"{plan.threads} threads: trains {plan.words_per_second / 1e6:.2f} M words/s, reads "
             f"{plan.reading_words_per_second / 1e6:.2f} M words/s, {plan.merge_seconds * 1000:.0f} ms of "
             "work in a merge, as just measured",
         ),

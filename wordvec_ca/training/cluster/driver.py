@@ -120,14 +120,13 @@ class Driver:
         if (warning := beyond_measured(self.config, request.nodes)) is not None:
             self.notice(warning)
         with ExitStack() as stack:
-            ray = stack.enter_context(connected(request.cluster, request.nodes, request.workers))
+            ray = stack.enter_context(connected(request.cluster, request.nodes, request.config.workers))
             if not resumed:
                 request.write()
             self.members = Members(
                 ray,
                 self.config,
                 request.nodes,
-                workers=request.workers,
                 directory=request.cache_dir,
                 notice=self.notice,
                 patience=request.patience,

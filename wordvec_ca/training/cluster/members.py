@@ -58,8 +58,8 @@ class Member:
         For people.
     actor : object
         Its handle.
-    workers : int
-        Its threads.
+    threads : int
+        With which it trains.
     version : int
         Of its parameters, as far as the driver knows; -1 if it has none yet.
     alive, fit : bool
@@ -76,7 +76,7 @@ class Member:
     node: str
     name: str
     actor: Any
-    workers: int
+    threads: int
     version: int = -1
     alive: bool = True
     fit: bool = False
@@ -149,8 +149,6 @@ class Members:
         Of the run.
     wanted : int
         Nodes, at most.
-    workers : int or None
-        Threads of each; by default its processors.
     directory : str or None
         See `Node`.
     notice : callable
@@ -169,7 +167,6 @@ class Members:
         config: ResolvedConfig,
         wanted: int,
         *,
-        workers: int | None,
         directory: str | None,
         notice: Notice,
         patience: float = PATIENCE,
@@ -177,7 +174,7 @@ class Members:
         storage_patience: float | None = None,
     ) -> None:
         self.ray, self.config, self.wanted = ray, config, wanted
-        self.workers, self.directory, self.notice, self.patience = workers, directory, notice, patience
+        self.directory, self.notice, self.patience = directory, notice, patience
         self.all: list[Member] = []
         self.deaths: list[str] = []
         self.required, self.storage_patience = required or Requirements(), storage_patience
@@ -322,20 +319,20 @@ class Members:
 
         number = len(self.all) + 1
         cpus = int(node["Resources"]["CPU"])
-        workers = cpus if self.workers is None else self.workers
+        threads = self.config.workers or cpus
         actor = self._actor.options(
-            num_cpus=min(cpus, workers),
+            num_cpus=min(cpus, threads),
             max_restarts=0,
             max_task_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
         ).remote(
             __version__,
-            replace(self.config, workers=workers).as_dict(),
+            replace(self.config, workers=threads).as_dict(),
             self.directory,
             self.storage_patience,
         )
         name = f"node {number} ({node['NodeManagerAddress']})"
-        member = Member(number, node["NodeID"], name, actor, workers)
+        member = Member(number, node["NodeID"], name, actor, threads)
         self.all.append(member)
         return member
 

@@ -65,7 +65,7 @@ def cluster_record(
             "nodes": [
                 {
                     "name": m.name,
-                    "workers": m.workers,
+                    "workers": m.threads,
                     "words": int(m.words),
                     "seconds": round(m.seconds, 3),
                     "processor_seconds_training": round(m.processor, 3),

@@ -40,8 +40,6 @@ class ClusterRequest(Request):
         See ``check_cluster_address``.
     nodes : int
         How many, at most.
-    workers : int or None
-        Threads of each node; by default its processors.
     given_vocab : bool
         Whether the words were given, not counted.
     merging : dict
@@ -59,7 +57,6 @@ class ClusterRequest(Request):
     storage: str
     cluster: str
     nodes: int
-    workers: int | None
     given_vocab: bool
     merging: Mapping[str, Any]
     patience: float
@@ -75,6 +72,8 @@ class ClusterRequest(Request):
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
         """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
+        if "workers" in record:  # the threads of a node, in the records of older runs
+            record["config"]["workers"] = record.pop("workers")
         record["config"] = ResolvedConfig.from_dict(record["config"])
         record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
         record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])

@@ -122,7 +122,7 @@ class Rounds:
             self.n_words,
             self.state.ledger.total,
             nodes,
-            max((member.workers for member in self.members.all), default=1),
+            max((member.threads for member in self.members.all), default=1),
             self.given,
         )
 

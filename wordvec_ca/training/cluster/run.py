@@ -33,7 +33,6 @@ def train_on_cluster(
     output: str | os.PathLike[str],
     cluster: str = "local",
     nodes: int = 2,
-    workers: int | None = None,
     overwrite: bool = False,
     callbacks: Sequence[Callback] = (),
     notice: Callable[[str], None] | None = None,
@@ -55,7 +54,8 @@ def train_on_cluster(
     corpus : path, URL, or list of them
         The text, as for ``encode_corpus``; every node must know the files by these names.
     config : TrainConfig, optional
-        Options; its ``workers`` mean nothing here.
+        Options; ``workers`` are the threads of each node, by default its processors. With one each, the same
+        nodes and no death the result is reproducible bit for bit.
     output : path
         Directory on this machine to save the model to.
     cluster : str, default "local"
@@ -63,9 +63,6 @@ def train_on_cluster(
         belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
     nodes : int, default 2
         How many nodes to use, at most; those that come later are taken up between two merges.
-    workers : int, optional
-        Threads of each node; by default its processors. With one each, the same nodes and no death the result
-        is reproducible bit for bit.
     overwrite : bool, default False
         Replace the output if it exists, and drop an unfinished run of that name.
     callbacks : sequence of callable
@@ -110,7 +107,7 @@ def train_on_cluster(
     """
     if config is not None:
         check_type(config)
-    config = replace(ResolvedConfig.of(config or TrainConfig()), workers=None)
+    config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
     if config.resamples is not None:
         raise OptionError(
             Option("resamples"),
@@ -134,7 +131,6 @@ def train_on_cluster(
         storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
         cluster=cluster,
         nodes=nodes,
-        workers=workers,
         overwrite=overwrite,
         cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
         checkpoint_every=checkpoint_every,

@@ -73,7 +73,7 @@ class ShardPlacement:
         self._moving = {number: move for number, move in self._moving.items() if move[0].alive}
         held = {member: sum(map(weight, self._claims(member))) for member in living}
         missing = [s for s in self._shards if s.number not in self.owners and s.number not in self._moving]
-        powers = [member.workers * member.speed for member in living]
+        powers = [member.threads * member.speed for member in living]
         for shard, place in zip(
             missing, assigned(missing, [held[member] for member in living], powers), strict=True
         ):
@@ -89,13 +89,13 @@ class ShardPlacement:
 
     def _even_out(self, living: list[Member], weight: Callable[[int], int]) -> None:
         """Move a shard from the node with the most to do to the one with the least, if that helps."""
-        loads = {m: sum(map(weight, self._claims(m))) / (m.workers * m.speed) for m in living}
+        loads = {m: sum(map(weight, self._claims(m))) / (m.threads * m.speed) for m in living}
         most, least = max(living, key=loads.__getitem__), min(living, key=loads.__getitem__)
         if loads[most] <= EVEN * sum(loads.values()) / len(loads):
             return
         for number in sorted(self.of(most), key=weight, reverse=True):
             moved = weight(number)
-            if moved and loads[least] + moved / (least.workers * least.speed) < loads[most]:
+            if moved and loads[least] + moved / (least.threads * least.speed) < loads[most]:
                 self._move(self._shards[number], least)
                 return
 
