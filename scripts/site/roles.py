@@ -1,4 +1,8 @@
-"""Extension of griffe: Sphinx's roles in docstrings (:class:`Vocab`) become links, or code."""
+"""Extension of griffe: what the sources of docstrings and signatures leave to the program.
+
+Sphinx's roles (:class:`Vocab`) become links, or code; options have their defaults and documentation from the
+table of options.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import re
 from typing import Any
 
 import griffe
+
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.option_specs import OPTIONS
 
 ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`]+)`")
 
@@ -24,6 +31,10 @@ class Roles(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Walk through everything of the package."""
+        for owner in ("TextFields", "TrainFields"):
+            for name, attribute in pkg[f"option_specs.{owner}"].attributes.items():
+                attribute.value = repr(OPTIONS[name].default)
+        pkg["models.config.TrainConfig"].docstring.value = TrainConfig.__doc__
         self._rewrite(pkg)
 
     def _rewrite(self, found: griffe.Object) -> None:
