@@ -668,7 +668,7 @@ def test_json_lines(tmp_path: Path, block_bytes: int) -> None:
     (tmp_path / "plain").write_text("a b\n")
     with pytest.raises(DataError, match=r"no line is a JSON object.*line 1 cannot be used"):
         count_corpus([path, tmp_path / "plain"], TextOptions(min_count=1, field="text"))
-    with pytest.warns(UserWarning, match=r"looks like JSON lines .*--field text reads one field"):
+    with pytest.warns(UserWarning, match=r"looks like JSON lines .*field='text' reads one field"):
         count_corpus(path)
     with pytest.raises(ValueError, match="field is for files"):
         count_corpus(iter(["{}"]), TextOptions(min_count=1, field="text"))
@@ -752,5 +752,5 @@ def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch
         count_corpus(path, TextOptions(min_count=1, block_bytes=5000))
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(SpilledTypes, "_new_file", lambda self: (_ for _ in ()).throw(full))
-    with pytest.raises(DataError, match=r"is full after 0 bytes .*raise --count-memory"):
+    with pytest.raises(DataError, match=r"is full after 0 bytes .*raise count_memory"):
         count_corpus(path, TextOptions(min_count=1, block_bytes=5000))

@@ -26,7 +26,7 @@ def read(data: bytes, **options: str) -> str:
 def test_another_encoding_ends_the_run_before_training_and_is_named(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt"
     path.write_bytes(GERMAN.encode("cp1252") * 2_000)
-    with pytest.raises(DataError, match=r"--encoding cp1252.*iconv -f CP1252") as refused:
+    with pytest.raises(DataError, match=r"encoding='cp1252'.*iconv -f CP1252") as refused:
         count_corpus(path)
     assert "corpus.txt" in str(refused.value)
     _, stats = count_corpus(path, TextOptions(encoding="windows-1252"))

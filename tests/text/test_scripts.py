@@ -48,9 +48,9 @@ def test_text_without_spaces_is_refused_with_what_to_give(language: str, script:
     assert found is not None
     assert found.script == script
     assert found.share > 0.9
-    with pytest.raises(DataError, match=rf"{script} without spaces.*--tokenizer icu"):
+    with pytest.raises(DataError, match=rf"{script} without spaces.*tokenizer='icu'"):
         count_corpus(iter(SENTENCES[language]))
-    with pytest.warns(UserWarning, match="--tokenizer icu"):
+    with pytest.warns(UserWarning, match="tokenizer='icu'"):
         count_corpus(iter(SENTENCES[language]), TextOptions(tokenizer="whitespace", min_count=1))
 
 
@@ -216,7 +216,7 @@ def test_a_function_that_fails_is_named(own: str, workers: int) -> None:
 
 
 def test_a_name_in_a_model_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="--tokenizer os:system"):
+    with pytest.raises(DataError, match="tokenizer='os:system'"):
         trusted_tokenizer("os:system", None, "the model")
     assert trusted_tokenizer("os:system", "words", "the model") == "words"
     assert trusted_tokenizer("icu", None, "the model") == "icu"

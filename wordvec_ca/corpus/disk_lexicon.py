@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.kernels import Lexicon, vocabulary_lines
 from wordvec_ca.machine import free_memory
 
@@ -169,6 +169,8 @@ class SpilledTypes:
         written = sum(size for segments in self._segments for _, size in segments)
         return DataError(
             f"cannot count the words within the memory that is allowed: {where!r}, where they would go, is "
-            f"full after {written:,} bytes ({error.strerror}); make room, set TMPDIR or --cache-dir to "
-            "another directory, or raise --count-memory"
+            f"full after {written:,} bytes ({error.strerror}); make room, set TMPDIR or ",
+            Option("cache_dir"),
+            " to another directory, or raise ",
+            Option("count_memory"),
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import KEEP, from_utf8
 from wordvec_ca.text.records import RecordTexts
 
@@ -112,7 +112,8 @@ def cell_texts(
             if header.count(field) != 1:
                 raise DataError(
                     f"{name} has {header.count(field) or 'no'} column(s) {field!r}; its header has "
-                    f"{', '.join(map(repr, header[:20]))}; give the name of one (--field)"
+                    f"{', '.join(map(repr, header[:20]))}; give the name of one, ",
+                    Option("field"),
                 )
         places = [(field, header.index(field)) for field in fields]
         for line, row in rows:

@@ -189,8 +189,10 @@ def wrong_encoding(what: str, bad: int, words: int, sample: bytes, encoding: str
     given = encoding or "UTF-8"
     return DataError(
         f"{what} is not {given}: {bad:,} sequences among {words:,} words cannot be decoded, more than "
-        f"{MOST_UNDECODABLE:.0%}; {encoding_advice(sample, encoding)}. If it is damaged {given}, "
-        f"leave out what is damaged: iconv -c -f {iconv_name(given)} -t UTF-8 FILE"
+        f"{MOST_UNDECODABLE:.0%}; ",
+        *encoding_advice(sample, encoding),
+        f". If it is damaged {given}, leave out what is damaged: iconv -c -f {iconv_name(given)} -t UTF-8 "
+        "FILE",
     )
 
 
@@ -218,16 +220,19 @@ def likely_encoding(sample: bytes) -> str | None:
     return next(name for name in _GUESSED if sample.decode(name, "replace") == text)
 
 
-def encoding_advice(sample: bytes, encoding: str | None) -> str:
+def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, ...]:
     """Return what to do about a text that begins so and is not in the encoding that was given or assumed."""
     guess = likely_encoding(sample)
     if guess is not None and guess != (check_encoding(encoding) if encoding else None):
         return (
-            f"if it is text in another encoding, most likely {guess}, give --encoding {guess}, or convert "
-            f"it: iconv -f {iconv_name(guess)} -t UTF-8 FILE"
+            f"if it is text in another encoding, most likely {guess}, give ",
+            Option("encoding", guess),
+            f", or convert it: iconv -f {iconv_name(guess)} -t UTF-8 FILE",
         )
     return (
-        "if it is text in another encoding, give --encoding NAME, or convert it: iconv -f NAME -t UTF-8 FILE"
+        "if it is text in another encoding, give its name, ",
+        Option("encoding"),
+        ", or convert it: iconv -f NAME -t UTF-8 FILE",
     )
 
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from typing import IO, Any, Protocol
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.files import bzip2_pieces, is_url, signature_of
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, likely_text, table_suffix
@@ -194,8 +194,9 @@ class TextFiles:
             if suffix is not None:
                 raise DataError(
                     f"{name} has no column {' or '.join(map(repr, self.fields))}; its header has "
-                    f"{', '.join(map(repr, columns(head, suffix)[:20]))}; give the name of one (--field), or "
-                    "no --field for plain text"
+                    f"{', '.join(map(repr, columns(head, suffix)[:20]))}; give the name of one (",
+                    Option("field"),
+                    "), or none for plain text",
                 )
         return field_texts(pieces, self.fields, name, self.records)
 
@@ -340,8 +341,11 @@ def _warn_of_records(head: bytes, name: str) -> None:
         field = likely_text(head, suffix)
     if field is not None:
         warnings.warn(
-            f"{name} looks like {what} and is read as plain text, with names and brackets; "
-            f"--field {field} reads one field",
+            OptionWarning(
+                f"{name} looks like {what} and is read as plain text, with names and brackets; ",
+                Option("field", field),
+                " reads one field",
+            ),
             stacklevel=3,
         )
 
@@ -367,13 +371,16 @@ def _look(head: bytes, name: str, encoding: str | None) -> None:
     if nul >= 0:
         raise DataError(
             f"{name} looks binary: there is a NUL byte at offset {nul:,} of its content; give UTF-8 text "
-            "(plain or .gz, .bz2, .xz, .zst); of UTF-16 or UTF-32 give the --encoding, or use iconv"
+            "(plain or .gz, .bz2, .xz, .zst); of UTF-16 or UTF-32 give the ",
+            Option("encoding"),
+            ", or use iconv",
         )
     strange = count_strange(head)
     if strange >= 16 and strange * 10 > len(head):
         raise DataError(
             f"{name} looks binary: {strange:,} of its first {len(head):,} bytes are control characters or "
-            f"not {encoding or 'UTF-8'}; {encoding_advice(head, encoding)}"
+            f"not {encoding or 'UTF-8'}; ",
+            *encoding_advice(head, encoding),
         )
     bad, words = undecodable(head)
     if too_many_undecodable(bad, words):

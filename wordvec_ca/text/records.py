@@ -121,8 +121,10 @@ class RecordTexts:
         missing = [repr(field) for field in self.fields if not self._found[field]]
         if len(missing) == len(self.fields):
             raise DataError(
-                f"{self.name}: {what} in the field {' or '.join(missing)}; {self._first[:300]}. "
-                "Give the name of the field (--field), or no --field for plain text"
+                f"{self.name}: {what} in the field {' or '.join(missing)}; {self._first[:300]}. Give the "
+                "name of the field (",
+                Option("field"),
+                "), or none for plain text",
             )
         if self._n_malformed:
             warnings.warn(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.text.segmenters import segmenter_version
 
 FIRST_PAGES = 1 << 18
@@ -142,13 +142,16 @@ def _tell(sample: bytes, tokenizer: str, *, first: bool) -> bool:
     jieba = ", or jieba for Chinese," if found.script.startswith("Chinese") else ""
     missing = "" if segmenter_version("icu") != "unknown" else " (pip install icu4py)"
     advice = (
-        f"--tokenizer icu{missing}{jieba} segments it, and so does a function of yours, "
-        "--tokenizer MODULE:FUNCTION"
+        Option("tokenizer", "icu"),
+        f"{missing}{jieba} segments it, and so does a function of yours, MODULE:FUNCTION",
     )
     if first and found.share >= MOST and tokenizer == "words":
         raise DataError(
-            f"{what}, so that a whole clause would become one word; {advice}; --tokenizer whitespace trains "
-            "on what stands between spaces"
+            f"{what}, so that a whole clause would become one word; ",
+            *advice,
+            "; ",
+            Option("tokenizer", "whitespace"),
+            " trains on what stands between spaces",
         )
-    warnings.warn(f"{what}; there a whole clause becomes one word: {advice}", stacklevel=3)
+    warnings.warn(OptionWarning(f"{what}; there a whole clause becomes one word: ", *advice), stacklevel=3)
     return True

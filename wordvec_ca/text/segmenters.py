@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 
 Segmenter = Callable[[str], Iterable[str]]
 
@@ -65,7 +65,9 @@ def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
     if is_function(model) and os.environ.get(TRUSTED) != model:
         raise DataError(
             f"{where} was made with the tokenizer {model!r}, a function of its author; a name in a file runs "
-            f"no code: give --tokenizer {model} to run it (or set {TRUSTED}={model})"
+            "no code: give ",
+            Option("tokenizer", model),
+            f" to run it (or set {TRUSTED}={model})",
         )
     return model
 

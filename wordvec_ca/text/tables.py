@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import IO, Any
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 
 PARQUET = b"PAR1"
 ARROW_FILE = b"ARROW1\0\0"
@@ -149,7 +149,8 @@ def _columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[str]:
         if len(texts) == 1:
             return texts
         raise DataError(
-            f"{name} is a table; its columns of text are {strings}; give one or more: --field NAME"
+            f"{name} is a table; its columns of text are {strings}; give the names of one or more, ",
+            Option("field"),
         )
     for field in fields:
         places = schema.get_all_field_indices(field)

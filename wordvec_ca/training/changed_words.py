@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import (
@@ -267,7 +267,8 @@ class Slices:
         if len(self.rows) < 50:
             raise DataError(
                 f"only {len(self.rows)} words stand often enough in every text to be judged; give longer "
-                "texts of one language, split alike, or lower --least"
+                "texts of one language, split alike, or lower ",
+                Option("least"),
             )
         if min(shares) < 0.5:
             raise DataError(

@@ -103,7 +103,8 @@ def check_state(
         if not accept_changes:
             raise DataError(
                 f"{change}: its last bits would differ. Set CAWV_ISA={state.isa} where the processor has "
-                "it, or give --accept-changes"
+                "it, or give ",
+                Option("accept_changes", True),
             )
         warnings.warn(f"{change}: the last bits will differ", stacklevel=3)
     if state.version != __version__:

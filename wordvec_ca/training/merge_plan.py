@@ -205,7 +205,7 @@ def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
     return (
         f"{replicas} replicas of {config.model}: more than {most} may learn less than one "
         f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss "
-        "on held-out text (--valid)"
+        "on held-out text"
     )
 
 

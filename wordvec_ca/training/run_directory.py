@@ -226,7 +226,7 @@ def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
             "do. Start it again with the command that began it; what lies there is not in its way"
         )
     return (
-        f"there is no run to resume: {str(folder)!r} has no run.json. Give the --output of the run, or its "
+        f"there is no run to resume: {str(folder)!r} has no run.json. Give the output of the run, or its "
         "folder, OUTPUT.run"
     )
 

@@ -110,7 +110,7 @@ class ClusterRequest(Request):
             if (request := request_in(Storage(folder), REQUEST_FILE, cls.from_record)) is not None:
                 return request
         raise DataError(
-            f"there is no run on a cluster to resume in {given!r}: give the --output of the run, its folder "
+            f"there is no run on a cluster to resume in {given!r}: give the output of the run, its folder "
             "OUTPUT.run, or the place of its checkpoints"
         )
 
