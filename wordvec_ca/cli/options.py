@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.errors import OptionError
 from wordvec_ca.model_specs import MODEL_ALIASES, MODELS
 from wordvec_ca.option_specs import OPTIONS
 
@@ -62,7 +63,10 @@ class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click ha
         """Return the name; a usage error if there is no such tokenizer."""
         from wordvec_ca.text import check_tokenizer
 
-        return check_tokenizer(value)
+        try:
+            return check_tokenizer(value)
+        except OptionError as error:
+            self.fail(str(error), param, ctx)
 
 
 class ModelChoice(Choice):
