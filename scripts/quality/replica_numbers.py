@@ -165,7 +165,8 @@ def page(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
         "over the sets of word pairs) are means over the seeds; in brackets the least and the "
         "greatest seed. 50 dimensions and 3 epochs unless said."
     )
-    write_section(options.page, "Many threads: replicas", "numbers", note + "\n\n" + "\n\n".join(parts))
+    body = note + "\n\n" + "\n\n".join(parts)
+    write_section(options.page, "Many threads: replicas", options.section, body)
 
 
 def main() -> None:
@@ -179,6 +180,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--log", required=True)
     parser.add_argument("--page", type=Path, default=FOLDER / "replicas.md")
+    parser.add_argument("--section", default="numbers", help="name of the section of the page")
     options = parser.parse_args()
     done: list[dict[str, Any]] = []
     if os.path.exists(options.log):

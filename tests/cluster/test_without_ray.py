@@ -49,7 +49,7 @@ from wordvec_ca.training.cluster.rounds import Rounds, plan_of_nodes
 from wordvec_ca.training.cluster.run_state import RunState
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
 from wordvec_ca.training.cluster.words import Words, text_of
-from wordvec_ca.training.merge_plan import beyond_measured
+from wordvec_ca.training.merge_plan import beyond_measured, quality
 
 CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1))
 
@@ -499,6 +499,13 @@ def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_nodes_than_measured_are_warned_of() -> None:
     assert beyond_measured(CONFIG, 16) is None
     assert "17 replicas of cbow" in str(beyond_measured(CONFIG, 17))
+    assert "loss on held-out text was 0.016 higher" in str(beyond_measured(TrainConfig(vector_size=300), 8))
+    assert "was 0.020 higher" in quality(TrainConfig(subwords=True), 2)
+    assert "at most .01 higher" in quality(CONFIG, 8)
+    assert MergePlan.of(dataclasses.replace(CONFIG, subwords=True), 10**6, 16).rate == 1.0
+    assert MergePlan.of(CONFIG, 10**8, 16).rate == 2.0
+    assert MergePlan.of(dataclasses.replace(CONFIG, hs=True), 10**8, 2).rate == 1.0
+    assert "17 replicas of cbow" in quality(CONFIG, 17)
     for model, most in {"cbow-attn": 4, "ssg": 8, "cwindow": 8}.items():
         assert beyond_measured(TrainConfig(model=model), most) is None
         assert f"take {most} or fewer" in str(beyond_measured(TrainConfig(model=model), most + 1))
@@ -516,3 +523,4 @@ def test_nodes_merge_less_often_where_merging_takes_long() -> None:
     assert merges(2, 10**9) > merges(2, 10**9, threads=16)
     assert merges(2, 35_000_000, merges=150) == 150
     assert [merges(n, 35_000_000, model="cbow-attn") for n in (2, 4, 8)] == [25, 200, 600]
+    assert [merges(n, 35_000_000, model="cbow") for n in (2, 4, 8)] == [25, 200, 200]

@@ -23,7 +23,7 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.quantities import duration, size
 from wordvec_ca.training.chunks import parts
-from wordvec_ca.training.merge_plan import usual_replicas
+from wordvec_ca.training.merge_plan import quality, usual_replicas
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.training.warm_start import joint_vocab
 
@@ -166,6 +166,8 @@ def describe(plan: Plan) -> str:
             + f"{size(plan.model_bytes)} for the model",
         ),
     ]
+    if plan.replicas > 1:
+        rows.append(("quality", quality(config, plan.replicas)))
     if plan.words_per_second is None or plan.training_seconds is None:
         rows.append(("too large", f"this machine has {size(machine_memory())} of memory: it cannot run here"))
     else:

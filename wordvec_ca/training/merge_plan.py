@@ -115,7 +115,7 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
 
     A mean of several replicas settles as at a lower rate, the more of them the lower. A replica that is alone
     for long bears less more: with twice the rate it does not settle between two merges, and with a tree not
-    even with one and a half times.
+    even with one and a half times. cbow with subwords, whose rate is high, bears no more at all.
 
     Parameters
     ----------
@@ -124,6 +124,8 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
     tokens : float
         Tokens that a replica trains between two merges.
     """
+    if config.subwords and config.spec.averages:
+        return 1.0
     if tokens <= SHORT or (replicas > 8 and not (config.spec.attends or config.hs)):
         return 2.0
     return 1.0 if config.hs else 1.5
@@ -155,7 +157,7 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
     affordable = MERGING * training * SENT_BYTES / memory_bytes(config, n_words)
     least = usual * LEAST_MERGES * nodes // MERGES
-    if config.spec.attends and nodes > 2:
+    if nodes > 2 and not config.spec.pairwise:
         least = usual
     return usual if config.merges else min(usual, max(least, int(affordable)))
 
@@ -174,8 +176,8 @@ MERGING = 0.15
 """Share of the time of training that merges of nodes may take, unless they would be too few."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than two nodes of
-attention would lose much even so, and merge as often as replicas in a process."""
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than two nodes of a
+model that takes a mean of rows would lose even so, and merge as often as replicas in a process."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
@@ -192,14 +194,19 @@ MOST_MEMORY = 0.5
 
 def most_replicas(config: ResolvedConfig) -> int:
     """Return up to how many replicas the quality of one is kept, as measured."""
-    if config.spec.attends:
+    if config.spec.attends or (config.subwords and config.spec.averages):
         return 4
     return 8 if config.spec.knows_places else 16
 
 
 def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
-    """Return what to tell who wants more replicas than `most_replicas`; None if there are no more."""
+    """Return what to tell who wants replicas that may learn less than one; None if these do not."""
     most = most_replicas(config)
+    if 1 < replicas <= most and (loss := known_loss(config, replicas)) is not None:
+        return (
+            f"{replicas} replicas of {config.model}: the loss on held-out text was {loss:.3f} higher than "
+            "with one (docs/measurements/replicas.md); compare it yourself (--valid)"
+        )
     if replicas <= most:
         return None
     return (
@@ -207,6 +214,30 @@ def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
         f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss "
         "on held-out text"
     )
+
+
+def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
+    """Return by how much the loss was higher than with one worker, where it was by more than .01.
+
+    Larger numbers than `most_replicas` gives are not looked at.
+    """
+    if config.spec.averages and config.subwords:
+        return 0.020
+    if config.spec.averages and config.vector_size >= WIDE and replicas >= 8:
+        return 0.016
+    return None
+
+
+WIDE = 300
+"""Dimensions from which on eight replicas of a mean of rows were measured to learn less."""
+
+
+def quality(config: ResolvedConfig, replicas: int) -> str:
+    """Return what is known of the quality of so many replicas, for a forecast."""
+    if replicas == 1:
+        return "as of one worker"
+    known = "as of one worker: where it was measured, the loss on held-out text was at most .01 higher"
+    return beyond_measured(config, replicas) or known
 
 
 def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:

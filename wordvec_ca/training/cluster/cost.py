@@ -23,7 +23,7 @@ from wordvec_ca.training.cluster.members import PATIENCE, Members
 from wordvec_ca.training.cluster.rounds import ask_to_merge, plan_of_nodes
 from wordvec_ca.training.cluster.shards import shards_of
 from wordvec_ca.training.cluster.words import Words, text_of
-from wordvec_ca.training.merge_plan import MergePlan, beyond_measured, most_replicas
+from wordvec_ca.training.merge_plan import MergePlan, beyond_measured, most_replicas, quality
 
 WORTH = 0.5
 """Efficiency below which more nodes are not advised: half of what is paid for would wait."""
@@ -354,5 +354,7 @@ def describe_cluster_plan(plan: ClusterPlan) -> str:
             f"{duration(cost.training):<8}  {duration(cost.merging):<8}  {cost.efficiency:10.0%}  "
             f"{size(cost.sent):<12}  {size(cost.memory):<8}  {size(cost.disk)}"
         )
+    most = plan.costs[-1].nodes
+    lines += ["", f"quality     {most} node{'s' if most > 1 else ''}: {quality(config, most)}"]
     lines += ["", f"advice      {plan.advised} node{'s' if plan.advised > 1 else ''}: {plan.why}"]
     return "\n".join(lines)

@@ -20,7 +20,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Progress
 from wordvec_ca.training.checkpoint import Checkpoints
-from wordvec_ca.training.cluster.checkpointing import Checkpointing
+from wordvec_ca.training.cluster.checkpointing import Beside, Checkpointing
 from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.fitness import Requirements
@@ -299,7 +299,7 @@ class Driver:
         """Let a node write the model, fetch it, and drop the run if it is finished."""
         request = self.request
         try:
-            self.lease.check(now=True)
+            self._beside(lambda: self.lease.check(now=True))
         except LeaseLost:
             raise
         except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
@@ -324,10 +324,16 @@ class Driver:
         self.state.totals.took("saving", began)
         if not interrupted:
             try:
-                request.clear()
+                self._beside(request.clear)
             except DataError as error:
                 self.notice(f"{error}; the model is saved, and what the run has left there may be removed")
         return FinishedRun(request.output, record)
+
+    def _beside(self, action: Callable[[], None]) -> None:
+        """Do something with the storage, and say meanwhile for how long it has been away."""
+        under_way = Beside(action)
+        while not under_way.done(0.5):
+            self._on_status()
 
     def _with_parameters(self) -> Member:
         while True:
