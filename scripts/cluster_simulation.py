@@ -233,7 +233,7 @@ def resident() -> float:
 
 def simulate(nodes: int, n_words: int) -> dict[str, Any]:
     """Run the driver with so many made-up nodes; return what it took."""
-    config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=300, epochs=1, workers=1))
+    config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=300, epochs=1, workers=16))
     ray = _Ray(nodes, n_words, 304)
     Observed.tally = ray.tally
 
@@ -247,7 +247,7 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
         request = ClusterRequest(
             config=config, files=tuple(f"s3://text/{i:06}" for i in range(n_shards)), valid=(),
             shards=tuple(Shard(i, (f"s3://text/{i:06}",), TOKENS // n_shards) for i in range(n_shards)),
-            output=f"{folder}/model", storage=f"{folder}/run", cluster="auto", nodes=nodes, workers=16,
+            output=f"{folder}/model", storage=f"{folder}/run", cluster="auto", nodes=nodes,
             overwrite=False, cache_dir=None, checkpoint_every="10G", given_vocab=False,
             merging={"merges_per_epoch": MERGES}, patience=60.0,
         )  # fmt: skip
