@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import record_writer
-from wordvec_ca.cli.options import Choice, option, threads_option
+from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
-from wordvec_ca.model_specs import MODELS
 
 
 @click.command("change", short_help="Which words have changed between texts?")
@@ -26,11 +25,11 @@ from wordvec_ca.model_specs import MODELS
               help="Models of each text, with seeds of their own.")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
               help="Words that stand less often in a text are undecided.")  # fmt: skip
-@click.option("--model", type=Choice(list(MODELS)), default="skipgram", show_default=True)
-@click.option("--vector-size", type=click.IntRange(min=2), default=100, show_default=True)
-@click.option("--window", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@option("model", default="skipgram")
+@option("vector_size", type=click.IntRange(min=2))
+@option("window", default=10, show_default=True, help="Context words on each side.")
+@option("epochs", default=10)
+@option("seed")
 @option("tokenizer")
 @option("lowercase")
 @option("field")
@@ -62,7 +61,6 @@ def command(
         raise click.UsageError("give two texts or more: change is from one text to another")
     for text in texts:
         _refuse_model(text)
-    training["workers"] = training.get("workers") or None
     config = TrainConfig(**training)
     found = changes(
         *texts,

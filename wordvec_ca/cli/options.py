@@ -104,6 +104,16 @@ def option(name: str, **others: Any) -> Callable[[Any], Any]:
     return click.option(on, *spec.flags, name, **{**facts, **PARTICULAR.get(name, {}), **others})
 
 
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that reads text."""
+    for add in (
+        threads_option,
+        *map(option, ("count_memory", "encoding", "field", "lowercase", "tokenizer")),
+    ):
+        function = add(function)
+    return function
+
+
 tokenizer_of_model_option = option("tokenizer", default=None, help="[default: that of MODEL, or words]")
 part_option = click.option(
     "--part", metavar="NAME", help="Only this part of the vectors (cawv train --parts).  [default: all]"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from wordvec_ca.cli.options import Choice, option, threads_option
+from wordvec_ca.cli.options import Choice, reading_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 
@@ -27,12 +29,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
     metavar="FILE",
     help="Join these first, to find longer ones; they are written too.",
 )
-@option("tokenizer")
-@option("lowercase")
-@option("field")
-@option("encoding")
-@option("count_memory")
-@threads_option
+@reading_options
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 def command(
@@ -40,16 +37,10 @@ def command(
     output: str,
     scoring: str,
     threshold: float | None,
-    min_count: int,
     phrases: str | None,
-    tokenizer: str,
-    lowercase: bool,
-    field: str | tuple[str, ...] | None,
-    encoding: str | None,
-    count_memory: int | None,
-    workers: int | None,
     overwrite: bool,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Find pairs of words in CORPUS that belong together, such as "new york", best first.
 
@@ -58,22 +49,12 @@ def command(
     from wordvec_ca.cli.reading_bar import reading_bar
     from wordvec_ca.corpus import Phrases, TextOptions, find_phrases, save_phrases
     from wordvec_ca.errors import DataError
-    from wordvec_ca.machine import usable_cpus
 
     before = None if phrases is None else Phrases.load(phrases)
     with reading_bar(quiet) as progress:
         found = find_phrases(
             list(corpus),
-            TextOptions(
-                min_count=min_count,
-                phrases=before,
-                tokenizer=tokenizer,
-                lowercase=lowercase,
-                field=field,
-                encoding=encoding,
-                count_memory=count_memory,
-                workers=workers or usable_cpus(),
-            ),
+            TextOptions(phrases=before, **reading),
             scoring=scoring,
             threshold=threshold,
             progress=progress,

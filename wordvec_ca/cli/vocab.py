@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import option, threads_option
+from wordvec_ca.cli.options import option, reading_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 from wordvec_ca.quantities import counted
@@ -19,35 +19,14 @@ if TYPE_CHECKING:
 @click.command(name="vocab", cls=JsonCommand)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: word TAB count.")
-@option("tokenizer")
-@option("lowercase")
-@click.option(
-    "--min-count", type=click.IntRange(min=0), default=5, show_default=True, help="Drop rarer words."
-)
-@click.option(
-    "--max-final-vocab", type=click.IntRange(min=1), help="Keep at most so many words.  [default: no limit]"
-)
-@option("field")
-@option("encoding")
-@option("count_memory")
-@threads_option
+@option("min_count")
+@option("max_final_vocab")
+@reading_options
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 @json_option("What was found.")
 def command(
-    corpus: tuple[str, ...],
-    output: str,
-    tokenizer: str,
-    lowercase: bool,
-    min_count: int,
-    max_final_vocab: int | None,
-    field: str | tuple[str, ...] | None,
-    encoding: str | None,
-    count_memory: int | None,
-    workers: int | None,
-    overwrite: bool,
-    quiet: bool,
-    json_to: str | None,
+    corpus: tuple[str, ...], output: str, overwrite: bool, quiet: bool, json_to: str | None, **reading: Any
 ) -> None:
     """Count the words of CORPUS and write them, most frequent first.
 
@@ -59,21 +38,7 @@ def command(
 
     first = next(iter(CorpusStats().as_dict()))
     with record_writer(json_to, first) as write, reading_bar(quiet) as progress:
-        n_words, stats = write_vocabulary(
-            list(corpus),
-            output,
-            TextOptions(
-                tokenizer=tokenizer,
-                lowercase=lowercase,
-                min_count=min_count,
-                max_final_vocab=max_final_vocab,
-                field=field,
-                encoding=encoding,
-                count_memory=count_memory,
-                workers=workers,
-            ),
-            progress=progress,
-        )
+        n_words, stats = write_vocabulary(list(corpus), output, TextOptions(**reading), progress=progress)
         write({**stats.as_dict(), "words": n_words})
     if not quiet:
         _summary(n_words, stats, output)
