@@ -190,6 +190,10 @@ def test_two_models_are_compared(browser: Browser, pages: Pages) -> None:
     assert set(words_of(browser, "#content .both .word")) == common
     browser.click("#tab-differences")
     assert browser.evaluate("document.querySelectorAll('#content table').length") == 2
+    first = browser.evaluate(
+        "[...document.querySelector('#content tbody tr').children].map(e => e.textContent)"
+    )
+    assert first[1:3] == [model.most_similar(first[0], topn=1)[0][0] for model in models]
     browser.click("#content .actions button:last-child")
     browser.wait("explorer.map.places === explorer.places[1]")
     assert browser.complaints == []

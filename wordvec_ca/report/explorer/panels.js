@@ -97,7 +97,7 @@ class Panels {
     ];
     return [el("h3", {}, "More to type"), el("dl", {}, ...kinds.flatMap(([form, what, queries]) => {
       const query = ready(queries);
-      const text = query ? el("button", { class: "word", type: "button", onclick: () => go({ query }) }, query) : el("kbd", {}, form);
+      const text = query ? el("button", { type: "button", onclick: () => go({ query }) }, query) : el("kbd", {}, form);
       return [el("dt", {}, text), el("dd", {}, what)];
     }))];
   }
@@ -264,12 +264,12 @@ class Panels {
   showDifferences() {
     const { change, about, models, order, words } = this.explorer;
     const frequent = order.filter((row) => row < 5000 && /\p{L}/u.test(words[row]));
-    const same = (row) => `${Math.round(NEAREST * (1 - change[row] / 255))} of ${NEAREST}`;
+    const same = (row) => String(Math.round(NEAREST * (1 - change[row] / 255)));
     const table = (caption, rows) =>
       el("table", {}, el("caption", {}, caption),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"),
-          ...about.models.map(({ name }) => el("th", { scope: "col" }, "nearest in ", el("bdi", {}, shown(name, 20)))),
-          el("th", { scope: "col", class: "number" }, "in common"))),
+          ...about.models.map(({ name }) => el("th", { scope: "col" }, el("bdi", {}, shown(name, 12)))),
+          el("th", { scope: "col", class: "number" }, "same"))),
         el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, this.word(row)),
           ...models.map(({ nearest }) => el("td", {}, el("bdi", {}, shown(words[nearest[row]], 30)))),
           el("td", { class: "number" }, same(row))))));
@@ -279,7 +279,8 @@ class Panels {
         el("bdi", {}, about.models[0].name), " and ", el("bdi", {}, about.models[1].name), ", among the ", counted(change.length, "word"), " of both."),
       el("div", { class: "actions" }, ...about.models.map((model, i) =>
         el("button", { type: "button", "aria-pressed": String(this.explorer.mapOf === i), onclick: () => this.explorer.showMapOf(i) }, "Map of ", el("bdi", {}, model.name)))),
-      table("Words that differ most (of the 5,000 most frequent)", [...frequent.slice(0, 40)]),
+      el("p", { class: "soft" }, "Of the 5,000 most frequent words, with the nearest word in either model, and how many of 20 are the same:"),
+      table("Words that differ most", [...frequent.slice(0, 40)]),
       table("Words that differ least", [...frequent.slice(-20).reverse()]),
       el("p", { class: "soft" }, "Two runs on one text differ, too: ", el("kbd", {}, "cawv change"), " tells change from chance."),
     ];
