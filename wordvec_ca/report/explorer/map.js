@@ -48,7 +48,7 @@ class PointMap {
     this.theme = THEMES.light;
     this.kind = new Uint8Array(this.n); // of each point its colour
     this.colours = [THEMES.light.rest];
-    this.chosen = null; // {rows: those to be joined with the first}
+    this.chosen = null; // rows: lines join the first with the others
     this.sure = new Set(); // of these, what most models of resampled text find
     this.marked = null; // a selection: 1 for each word in it
     this.outline = null; // of the lasso, in units of the map
@@ -56,7 +56,6 @@ class PointMap {
     this.mode = "move";
     this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
     this.onpick = this.onlasso = () => {};
-    this.frames = []; // how long drawing took, in ms
     this.pointers = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(points.parentElement);
@@ -231,8 +230,6 @@ class PointMap {
       const took = performance.now() - began;
       if (this.moving && took > SLOW) this.most = Math.max(30000, this.most / 2);
       else if (this.moving && took < SLOW / 4) this.most = Math.min(this.n, this.most * 2);
-      this.frames.push(took);
-      if (this.frames.length > 600) this.frames.shift();
     });
   }
 
@@ -450,8 +447,7 @@ class PointMap {
       }
       this.redraw();
     };
-    canvas.addEventListener("pointerup", up);
-    canvas.addEventListener("pointercancel", up);
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, up);
     canvas.addEventListener("pointerleave", () => (this.hover.hidden = true));
     canvas.addEventListener(
       "wheel",
