@@ -363,6 +363,21 @@ def test_damaged_text_is_read_again(tmp_path: Path, corpus: Path, name: str, how
     assert same(resume(tmp_path / "m"), whole)
 
 
+def test_a_bit_that_flipped_far_from_the_ends_of_a_text(tmp_path: Path) -> None:
+    """Whether the id is then one of the vocabulary (bit 0) or not (bit 30)."""
+    corpus = tmp_path / "long.txt"
+    corpus.write_text("".join(f"w{n % 7} w{n % 5} w{n % 3} x\n" for n in range(20_000)))
+    options = small(epochs=2, min_count=1)
+    whole = train(corpus, options)
+    for bit in (0, 30):
+        cut_short(corpus, options, tmp_path / "m", checkpoint_every="20k")
+        ids = np.fromfile(path := tmp_path / "m.run" / "text" / "tokens.i32", dtype=np.int32)
+        ids[len(ids) // 2] ^= 1 << bit
+        ids.tofile(path)
+        assert same(resume(tmp_path / "m"), whole)
+        shutil.rmtree(tmp_path / "m")
+
+
 def test_damaged_request(tmp_path: Path, corpus: Path) -> None:
     cut_short(corpus, small(epochs=4), tmp_path / "m")
     path = tmp_path / "m.run" / "run.json"

@@ -2,7 +2,8 @@
 
 A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
 ``cache.json``, which says what they were made of. It is trusted whole or not at all: each file is complete
-before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use.
+before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use: those of the
+ends of the files, and then the fingerprint of all that they hold.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
-from wordvec_ca.corpus.stats import CorpusStats, Encoding, digest_vocab
+from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint, digest_vocab
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_url, save_json, withdraw
@@ -156,6 +157,13 @@ def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
         return f"the cache in {directory} is damaged: its files are not those that were written"
     vocab = Vocab.load(directory / "vocab.tsv")
     vocab.raw_tokens, vocab.raw_types = record["raw"]
+    options = record["recipe"]["options"]
+    digest = begin_fingerprint(vocab, options["tokenizer"], lowercase=options["lowercase"])
+    ids = tokens(directory)
+    for start in range(0, len(ids), 1 << 22):
+        digest.update(ids[start : start + (1 << 22)].data)
+    if digest.hexdigest() != record["fingerprint"]:
+        return f"the cache in {directory} is damaged: its words or ids are not those that were written"
     return Encoding(vocab, CorpusStats(**record["stats"]), record["fingerprint"])
 
 

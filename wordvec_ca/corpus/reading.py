@@ -29,7 +29,7 @@ from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
 from wordvec_ca.corpus.source import Source
-from wordvec_ca.corpus.stats import CorpusStats, Encoding, digest_vocab
+from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint
 from wordvec_ca.corpus.vocab import Vocab, lowest_count, nothing_left, save_lines
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import Lexicon, renumber
@@ -224,11 +224,7 @@ class Reading:
         return ids
 
     def _digest(self, vocab: Vocab) -> hashlib.blake2b:
-        digest = digest_vocab(vocab)
-        digest.update(f"{self.options.words} {self.options.lowercase}".encode())
-        if self.segments:
-            digest.update(f" {self.options.tokenizer}".encode())
-        return digest
+        return begin_fingerprint(vocab, self.options.tokenizer, lowercase=self.options.lowercase)
 
     def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
         """Add what is known after the final ids are written."""

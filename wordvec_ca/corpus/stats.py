@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.text import is_segmenter, is_words
 
 if TYPE_CHECKING:
     pass
@@ -100,4 +101,13 @@ def digest_vocab(vocab: Vocab) -> hashlib.blake2b:
     digest = hashlib.blake2b(digest_size=16)
     digest.update("\0".join(vocab.words).encode("utf-8"))
     digest.update(vocab.counts.astype("<i8").data)
+    return digest
+
+
+def begin_fingerprint(vocab: Vocab, tokenizer: str, *, lowercase: bool) -> hashlib.blake2b:
+    """Return a digest of all that decides what ids mean; the ids are still to come."""
+    digest = digest_vocab(vocab)
+    digest.update(f"{is_words(tokenizer)} {lowercase}".encode())
+    if is_segmenter(tokenizer):
+        digest.update(f" {tokenizer}".encode())
     return digest
