@@ -63,6 +63,21 @@ def test_no_command_replaces_what_it_reads(command, text, arguments) -> None:
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_resuming_does_not_replace_the_text_that_it_reads(command, text) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(record) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        train(text, TrainConfig(epochs=2), output="m", callbacks=[kill], checkpoint_every="1k")
+    before = text.read_bytes()
+    outcome = command("train", "--resume", "m", "--save-vocab", text, "--overwrite")
+    assert (outcome.code, "is part of what is read" in outcome.err) == (2, True)
+    assert text.read_bytes() == before
+
+
 def test_options_that_would_do_nothing(command, text) -> None:
     command("train", text, *SMALL, "-o", "model")
     outcome = command("export", "model", "-f", "gensim", "--overwrite", "--max-words", "3")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,7 +187,7 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
 
 
 def _resume_on_cluster(run: RunOptions) -> None:
-    from wordvec_ca.training import resume_on_cluster
+    from wordvec_ca.training import files_of_cluster_run, resume_on_cluster
 
     assert run.resume is not None
     typed = typed_options()
@@ -197,7 +198,7 @@ def _resume_on_cluster(run: RunOptions) -> None:
                 "cluster, which goes on as it began: leave it out"
             )
     if run.save_vocab:
-        _check_file("--save-vocab", run.save_vocab, overwrite=run.overwrite)
+        _check_vocab_file(files_of_cluster_run(run.resume), run)
     with contextlib.ExitStack() as stack:
         callbacks, _ = _displays(stack, run)
         model = resume_on_cluster(
@@ -213,7 +214,7 @@ def _resume_on_cluster(run: RunOptions) -> None:
 
 
 def _resume(corpus: tuple[str, ...], run: RunOptions, options: dict[str, Any]) -> None:
-    from wordvec_ca.training import is_cluster_run, resume, run_folder
+    from wordvec_ca.training import files_of_run, is_cluster_run, resume, run_folder
 
     assert run.resume is not None
     if is_cluster_run(run.resume):
@@ -234,7 +235,7 @@ def _resume(corpus: tuple[str, ...], run: RunOptions, options: dict[str, Any]) -
     if run.output is not None and "output" in typed and run_folder(run.output) != run_folder(output):
         raise click.UsageError(f"--output is {run.output!r}, but --resume continues {output!r}: leave it out")
     if run.save_vocab:
-        _check_file("--save-vocab", run.save_vocab, overwrite=run.overwrite)
+        _check_vocab_file([*files_of_run(run.resume), *corpus], run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)
         model = resume(
@@ -323,13 +324,13 @@ def _check_file(option: str, name: str, *, overwrite: bool) -> None:
         raise click.BadParameter(f"{name!r} cannot be written: permission denied", param_hint=option)
 
 
-def _check_vocab_file(corpus: tuple[str, ...], run: RunOptions) -> None:
+def _check_vocab_file(read: Iterable[str], run: RunOptions) -> None:
     """Raise a usage error if --save-vocab names what could not be written, or what is read."""
     if run.save_vocab:
         _check_file("--save-vocab", run.save_vocab, overwrite=run.overwrite)
-        check_not_read(
-            run.save_vocab, *corpus, *filter(None, [run.valid, click.get_current_context().params["phrases"]])
-        )
+        phrases = click.get_current_context().params["phrases"]
+        others = filter(None, (run.valid, phrases, run.continue_from, run.init_vectors))
+        check_not_read(run.save_vocab, *read, *others, hint="--save-vocab")
 
 
 def _check_log(name: str) -> None:

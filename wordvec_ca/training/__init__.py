@@ -9,6 +9,7 @@ from wordvec_ca.training.cluster import (
     FinishedRun,
     check_cluster_address,
     describe_cluster_plan,
+    files_of_cluster_run,
     is_cluster_run,
     plan_on_cluster,
     resume_on_cluster,
@@ -26,7 +27,7 @@ from wordvec_ca.training.merge_plan import MergePlan
 from wordvec_ca.training.merge_rule import expected_touches
 from wordvec_ca.training.replica import Replica, TokenRange
 from wordvec_ca.training.run import resume, train
-from wordvec_ca.training.run_directory import run_folder
+from wordvec_ca.training.run_directory import files_of_run, run_folder
 from wordvec_ca.training.schedule import Schedule
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.training.warm_start import check_together, continued_config
@@ -49,6 +50,8 @@ __all__ = [
     "describe_cluster_plan",
     "ended_by_signals",
     "expected_touches",
+    "files_of_cluster_run",
+    "files_of_run",
     "held_out_loss",
     "is_cluster_run",
     "isa_in_use",

@@ -28,7 +28,7 @@ from wordvec_ca.files import Storage, clear_scraps, take_lock
 from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.interval import Interval, parse_interval
-from wordvec_ca.training.request import RunRequest, request_in
+from wordvec_ca.training.request import RunRequest, absolute_names, request_in
 
 OURS = {"run.json", "vocab.tsv", "text", "valid", "resamples", "lock"}
 
@@ -99,9 +99,7 @@ class UnfinishedRun:
         DataError
             There is none, it cannot be read, or another process is at work on it.
         """
-        target = Path(os.path.abspath(directory))
-        if target.name.endswith(".run") and (target / "run.json").is_file():
-            target = target.with_name(target.name.removesuffix(".run"))
+        target = _output(directory)
         folder = run_folder(target)
         if not (folder / "run.json").is_file():
             raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
@@ -212,6 +210,32 @@ def folder_of_model(folder: Path, number: int) -> Path:
 
 def _checkpoints_in(folder: Path) -> list[Path]:
     return [*folder.glob("*.checkpoint"), *folder.glob("resamples/*/*.checkpoint")]
+
+
+def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the names of what an unfinished run reads: texts, and what it begins from.
+
+    Raises
+    ------
+    DataError
+        There is no run, or its record cannot be used.
+    """
+    target = _output(directory)
+    folder = run_folder(target)
+    if not (folder / "run.json").is_file():
+        raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+    request = _read_request(folder, target)
+    texts = [*(absolute_names(request.corpus) or []), *(absolute_names(request.valid) or [])]
+    others = (request.config.phrases, request.continue_from, request.init_vectors)
+    return [*texts, *(os.fspath(name) for name in others if name is not None)]
+
+
+def _output(directory: str | os.PathLike[str]) -> Path:
+    """Return the model directory to be of a run, which may be given as its OUTPUT.run."""
+    target = Path(os.path.abspath(directory))
+    if target.name.endswith(".run") and (target / "run.json").is_file():
+        target = target.with_name(target.name.removesuffix(".run"))
+    return target
 
 
 def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:

@@ -8,13 +8,14 @@ merged; it holds no text and no parameters. Ray is imported by functions here an
 from wordvec_ca.training.cluster.connection import check_cluster_address
 from wordvec_ca.training.cluster.cost import describe_cluster_plan, plan_on_cluster
 from wordvec_ca.training.cluster.driver import FinishedRun
-from wordvec_ca.training.cluster.request import is_cluster_run
+from wordvec_ca.training.cluster.request import files_of_cluster_run, is_cluster_run
 from wordvec_ca.training.cluster.run import resume_on_cluster, train_on_cluster
 
 __all__ = [
     "FinishedRun",
     "check_cluster_address",
     "describe_cluster_plan",
+    "files_of_cluster_run",
     "is_cluster_run",
     "plan_on_cluster",
     "resume_on_cluster",

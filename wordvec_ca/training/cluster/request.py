@@ -154,3 +154,15 @@ def is_cluster_run(place: str | os.PathLike[str]) -> bool:
     if is_url(given):
         return True
     return any((Path(folder) / REQUEST_FILE).is_file() for folder in (given, run_folder(given.rstrip("/"))))
+
+
+def files_of_cluster_run(place: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the texts that an unfinished run on a cluster reads.
+
+    Raises
+    ------
+    DataError
+        There is no run, or its record cannot be used.
+    """
+    request = ClusterRequest.read(place)
+    return [*request.files, *request.valid]
