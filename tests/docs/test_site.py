@@ -150,12 +150,28 @@ def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chrom
     assert not not_reached, f"no link leads to {not_reached}"
 
 
-def test_search_finds_pages_without_a_server(site: Path, browser: chromium.Chromium) -> None:
+@pytest.mark.parametrize("query", ["checkpoint", "resume"])
+def test_search_finds_the_tutorial_first_without_a_server(
+    site: Path, browser: chromium.Chromium, query: str
+) -> None:
     browser.open((site / "index.html").as_uri())
     browser.resize(1400)
     browser.evaluate("document.querySelector('input[name=query]').focus()")
-    browser.call("Input.insertText", text="checkpoint")
+    browser.type(query)
     browser.wait("document.querySelectorAll('.md-search-result__item').length > 2")
     found = browser.evaluate("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href)")
-    assert any("long-runs" in link or "008-checkpoints" in link for link in found), found
+    assert "tutorials/long-runs" in found[0], found
     assert not browser.complaints
+
+
+def test_a_button_copies_commands_without_prompts_and_output(site: Path, browser: chromium.Chromium) -> None:
+    browser.open((site / "tutorials" / "first-vectors.html").as_uri())
+    browser.resize(1400)
+    browser.evaluate(
+        "document.execCommand = () => { window.copied = document.getSelection().toString()"
+        " || document.activeElement.value; return true; }"
+    )
+    browser.wait("document.querySelector('[data-copy*=antarctica] button') !== null")
+    browser.click("[data-copy*=antarctica] button")
+    browser.wait("window.copied !== undefined")
+    assert browser.evaluate("window.copied") == "cawv nn python.cbow antarctica"
