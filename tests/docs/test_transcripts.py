@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -30,8 +31,25 @@ transcripts = module("transcripts")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = transcripts.Session(tmp_path)
     monkeypatch.chdir(tmp_path)
+    follow(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_tutorials_can_be_followed_one_after_the_other_in_one_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the navigation shows them: none replaces or needs what another has made."""
+    monkeypatch.chdir(tmp_path)
+    names = re.findall(r"^ +- (tutorials/\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert len(names) == len(list((ROOT / "docs" / "tutorials").glob("*.md")))
+    for name in names:
+        follow(ROOT / "docs" / name, tmp_path)
+
+
+def follow(page: Path, folder: Path) -> None:
+    """Do what a page shows, in a folder."""
+    session = transcripts.Session(folder)
     found = list(transcripts.blocks(page.read_text(encoding="utf-8")))
     assert found, f"{page} shows nothing that could be run"
     for block in found:

@@ -45,7 +45,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
     n_bytes = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
     trained = float(record.get("trained_fraction", 1))
     text = f"{corpus.get('raw_tokens', record.get('raw_tokens', 0)):,} tokens"
-    if "files" in corpus:
+    if corpus.get("files"):
         text += f" in {counted(corpus['files'], 'files')}"
     if named := (record.get("settings") or {}).get("corpus"):
         text += f": {named if isinstance(named, str) else ', '.join(named)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
@@ -54,6 +53,10 @@ def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
 
 def width(text: str) -> int:
     """Return how many terminal columns a text takes (two for wide East Asian characters, none for marks)."""
+    if text.isascii():
+        return len(text)
+    import unicodedata  # a library of its own, which cannot be loaded where memory is short
+
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import Corpus, EncodedCorpus, ReadingProgress, Vocab
@@ -68,6 +68,7 @@ def train(
     command: str | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: bool | None = None,
+    **options: Never,
 ) -> EmbeddingModel:
     """Train a model.
 
@@ -114,6 +115,8 @@ def train(
     progress : bool, optional
         Show how far the run is; by default on a terminal and in notebooks, unless there are ``callbacks`` or
         an ``encoding_progress``.
+    **options
+        None: the options of training stand in ``config``, and the error for another one says so.
 
     Returns
     -------
@@ -129,8 +132,10 @@ def train(
     OutputExistsError
         If the output, or an unfinished run of that name, exists.
     TypeError
-        If ``config`` is no ``TrainConfig``, or ``callbacks`` no sequence of callables.
+        If ``config`` is no ``TrainConfig``, ``corpus`` is None, ``callbacks`` no sequence of callables, or
+        options are given outside a ``TrainConfig``.
     """
+    _check_call(corpus, options)
     if config is not None:
         check_type(config)
     elif continue_from is not None:
@@ -314,6 +319,20 @@ class Session:
             self.callbacks += displays
             self.progress = self.progress or reading
             yield
+
+
+def _check_call(corpus: object, options: Mapping[str, object]) -> None:
+    """Raise a TypeError that shows what to write instead."""
+    if options:
+        for name in options:
+            if name not in TrainConfig.__dataclass_fields__:
+                raise TypeError(f"train() and TrainConfig have no parameter {name!r}")
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise TypeError(f"the options of training stand in a TrainConfig: train(corpus, TrainConfig({given}))")
+    if corpus is None:
+        raise TypeError(
+            "corpus is None; give the name of a file, a list of names, or sentences as lists of words"
+        )
 
 
 def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVectors | None]:
