@@ -2,8 +2,8 @@
 
 A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
 ``cache.json``, which says what they were made of. It is trusted whole or not at all: each file is complete
-before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use: those of the
-ends of the files, and then the fingerprint of all that they hold.
+before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use: those of
+the ends of the files, and then the fingerprint of all that they hold.
 """
 
 from __future__ import annotations

@@ -328,7 +328,9 @@ def _check_call(corpus: object, options: Mapping[str, object]) -> None:
             if name not in TrainConfig.__dataclass_fields__:
                 raise TypeError(f"train() and TrainConfig have no parameter {name!r}")
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        raise TypeError(f"the options of training stand in a TrainConfig: train(corpus, TrainConfig({given}))")
+        raise TypeError(
+            f"the options of training stand in a TrainConfig: train(corpus, TrainConfig({given}))"
+        )
     if corpus is None:
         raise TypeError(
             "corpus is None; give the name of a file, a list of names, or sentences as lists of words"
