@@ -268,6 +268,8 @@ def test_exceptions_name_no_option_of_the_command_line(text, command) -> None:
 def test_objects_show_themselves_and_escape_what_they_show(command, text) -> None:
     from wordvec_ca import SentenceVectorizer
     from wordvec_ca.eval.report import Metric, Report
+    from wordvec_ca.gensim.models import Word2Vec
+    from wordvec_ca.models import ContextWeight, WindowAttention
 
     lines = ["<script>a \x1b[31m b", "c d", "a d"]
     vectors = KeyedVectors(["a", "b", "<script>", "d"], np.eye(4, dtype="f4"), [4, 3, 2, 1])
@@ -275,9 +277,16 @@ def test_objects_show_themselves_and_escape_what_they_show(command, text) -> Non
     model = train(
         [["<script>", "b", "\u202e"]] * 50, TrainConfig(epochs=1, vector_size=4, min_count=1, workers=1)
     )
+    assert "<polyline" not in model._repr_html_()  # one epoch is no curve
+    attended = WindowAttention(
+        [ContextWeight("b", -1, 0.75), ContextWeight("<script>", 1, 0.25), ContextWeight("\x1b", 2, None)],
+        "a",
+    )
+    drop_in = Word2Vec([["<script>", "b", "\u202e"]] * 50, vector_size=4, min_count=1, workers=1)
     metrics = {"spearman": Metric(0.5, 0.4, 0.6)}
     report = Report("similarity", "<script>", metrics, 9, 0.9, "pairs", 1, "", items={"x": np.zeros(10**6)})
-    for shown in (vectors, index, model, report):
+    neighbours = vectors.most_similar("a")
+    for shown in (vectors, index, model, report, model.vocab, neighbours, attended, drop_in, drop_in.wv):
         page = shown._repr_html_()
         assert page.startswith("<table>")
         assert "<script>" not in page
@@ -285,6 +294,13 @@ def test_objects_show_themselves_and_escape_what_they_show(command, text) -> Non
         assert "\x1b" not in page + repr(shown)
         assert "\u202e" not in page + repr(shown)
         assert len(repr(shown)) < 300
+    assert neighbours == list(neighbours)
+    assert attended._repr_html_().index(">b<") < attended._repr_html_().index("[a]")
+    assert "0.750" in attended._repr_html_()
+    config = TrainConfig(model="skipgram", epochs=7)
+    assert ("epochs" in config._repr_html_(), "min_count" in config._repr_html_()) == (True, False)
+    model.record["loss_by_epoch"] = [2.0, 1.5, 1.25]
+    assert "points='2.0,2.0 120.0,39.3 238.0,58.0'" in model._repr_html_()
     assert repr(model) == "EmbeddingModel('cbow', 3 words, vector_size=4, 100% trained)"
     assert "3 sentences" in repr(index)
     assert "spearman 0.500 [0.400, 0.600]" in repr(report)

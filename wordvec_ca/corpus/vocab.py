@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, compress_by_suffix, escape_lines, read_words
+from wordvec_ca.files import (
+    atomic_file,
+    compress_by_suffix,
+    escape_lines,
+    html_table,
+    read_words,
+    telling_words,
+)
 
 
 class NothingLeft(DataError):
@@ -109,6 +116,14 @@ class Vocab:
 
     def __repr__(self) -> str:
         return f"Vocab({len(self):,} words, {self.total_count:,} tokens)"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: some words that say something, and their counts."""
+        words = telling_words(self.words, 10)
+        rows = [(self.index[word], word, int(self.counts[self.index[word]])) for word in words]
+        return html_table(
+            f"Vocab: {len(self):,} words, {self.total_count:,} tokens", ("row", "word", "count"), rows
+        )
 
     def prune(self, min_count: int = 1, max_final_vocab: int | None = None) -> Vocab:
         """Return the vocabulary without rare words.

@@ -18,7 +18,7 @@ from wordvec_ca.files.compression import (
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
-from wordvec_ca.files.notebook_table import html_table
+from wordvec_ca.files.notebook_table import Bar, Curve, Shade, html_table, telling_words
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
 from wordvec_ca.files.signatures import signature_of
@@ -28,6 +28,9 @@ from wordvec_ca.files.word_counts import read_words
 
 __all__ = [
     "CHECKSUMS",
+    "Bar",
+    "Curve",
+    "Shade",
     "Storage",
     "absolute_name",
     "atomic_file",
@@ -61,6 +64,7 @@ __all__ = [
     "signature_of",
     "sync",
     "take_lock",
+    "telling_words",
     "terminal_text",
     "unescape",
     "unescape_lines",

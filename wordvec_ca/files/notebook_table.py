@@ -1,10 +1,55 @@
-"""A small table as HTML, which notebooks show for an object."""
+"""What notebooks show for an object: small tables as HTML, with bars, heat maps and curves in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from wordvec_ca.files.control_characters import html_text
+
+COLOUR = "64, 128, 208"
+"""Of bars, cells and curves, in red, green and blue: seen on light and on dark ground."""
+
+CURVE_WIDTH, CURVE_HEIGHT = 240, 60
+
+
+class Bar(NamedTuple):
+    """A number with a bar behind it.
+
+    Attributes
+    ----------
+    value : float
+    share : float
+        Length of the bar, from 0 to 1.
+    """
+
+    value: float
+    share: float
+
+
+class Shade(NamedTuple):
+    """A text on a coloured cell of a heat map.
+
+    Attributes
+    ----------
+    text : str
+    strength : float
+        Of the colour, from 0 to 1.
+    """
+
+    text: str
+    strength: float
+
+
+class Curve(NamedTuple):
+    """A line over what comes one after the other, with its first and last value.
+
+    Attributes
+    ----------
+    values : sequence of float
+    """
+
+    values: Sequence[float]
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -15,19 +60,68 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     caption : str
         Above the table.
     head : sequence of str
-        Names of the columns.
+        Names of the columns; all empty: no line of names.
     rows : iterable of sequences
         Cells; numbers stand at the right.
     """
-
-    def cell(value: object) -> str:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        text = f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if number else str(value)
-        return f"<td style='text-align:{'right' if number else 'left'}'>{html_text(text[:200])}</td>"
-
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     names = "".join(f"<th style='text-align:left'>{html_text(name)}</th>" for name in head)
+    names = f"<thead><tr>{names}</tr></thead>" if any(head) else ""
     return (
         f"<table><caption style='text-align:left'>{html_text(caption)}</caption>"
-        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+        f"{names}<tbody>{body}</tbody></table>"
+    )
+
+
+def telling_words(words: Sequence[str], n: int) -> list[str]:
+    """Return some frequent words that say something: of three letters or more, not those of the very front.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Most frequent first.
+    n : int
+        How many at most.
+    """
+    long = [word for word in words[:10_000] if len(word) > 2 and word.isalpha()] or list(words[:n])
+    begin = min(100, len(long) // 20)
+    return long[begin : begin + n]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Bar):
+        end = f"{100 * min(max(value.share, 0.0), 1.0):.0f}%"
+        ground = f"linear-gradient(to right, rgba({COLOUR}, 0.35) {end}, transparent {end})"
+        return f"<td style='min-width:12em; text-align:left; background:{ground}'>{value.value:.4f}</td>"
+    if isinstance(value, Shade):
+        strength = 0.7 * min(max(value.strength, 0.0), 1.0)
+        return (
+            f"<td style='text-align:center; background:rgba({COLOUR}, {strength:.2f})'>"
+            f"{html_text(value.text[:40])}</td>"
+        )
+    if isinstance(value, Curve):
+        return f"<td style='text-align:left'>{_curve(value.values)}</td>"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if number else str(value)
+    return f"<td style='text-align:{'right' if number else 'left'}'>{html_text(text[:200])}</td>"
+
+
+def _curve(values: Sequence[float]) -> str:
+    """Return a curve as SVG, between its first and last value; one value has no curve."""
+    first, last = f"{values[0]:.4f}", f"{values[-1]:.4f}"
+    if len(values) == 1:
+        return first
+    low, high = min(values), max(values)
+    height = (high - low) or 1.0
+    places = [
+        (2 + (CURVE_WIDTH - 4) * at / (len(values) - 1), 2 + (CURVE_HEIGHT - 4) * (high - value) / height)
+        for at, value in enumerate(values)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    x, y = places[-1]
+    return (
+        f"{first} <svg role='img' aria-label='from {first} to {last}' width='{CURVE_WIDTH}' "
+        f"height='{CURVE_HEIGHT}' style='vertical-align:middle'><polyline points='{path}' fill='none' "
+        f"stroke='rgb({COLOUR})' stroke-width='2'/><circle cx='{x:.1f}' cy='{y:.1f}' r='2' "
+        f"fill='rgb({COLOUR})'/></svg> {last}"
     )

@@ -4,7 +4,13 @@ Comes in: a `TrainConfig` and a vocabulary. Goes out: an `EmbeddingModel` with p
 training loop updates in place, saved to and loaded from a model directory.
 """
 
-from wordvec_ca.models.attention import attention_weights, weights_by_place, weights_by_word
+from wordvec_ca.models.attention import (
+    ContextWeight,
+    WindowAttention,
+    attention_weights,
+    weights_by_place,
+    weights_by_word,
+)
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record
 from wordvec_ca.models.fasttext import fasttext_config, fasttext_vocab, is_fasttext, model_of_fasttext
@@ -23,6 +29,7 @@ from wordvec_ca.models.subwords import Subwords
 
 __all__ = [
     "Callback",
+    "ContextWeight",
     "EmbeddingModel",
     "History",
     "Point",
@@ -30,6 +37,7 @@ __all__ = [
     "ResolvedConfig",
     "Subwords",
     "TrainConfig",
+    "WindowAttention",
     "attention_weights",
     "check_memory",
     "check_room",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import Shade, html_table
 from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.directory import read_attention, read_config
@@ -47,9 +48,40 @@ class ContextWeight:
     high: float = math.nan
 
 
+class WindowAttention(list[ContextWeight]):
+    """The attention of the words of a window, which a notebook shows as a heat map.
+
+    Parameters
+    ----------
+    found : iterable of ContextWeight
+    target : str
+        The word to be predicted.
+    """
+
+    def __init__(self, found: Iterable[ContextWeight], target: str) -> None:
+        super().__init__(found)
+        self.target = target
+
+    def _repr_html_(self) -> str:
+        """Return a line of words for each part of the vectors, coloured as strongly as they are attended."""
+        rows: list[list[object]] = []
+        for part in dict.fromkeys(one.part for one in self):
+            words: list[object] = [Shade(f"[{self.target}]", 0.0)]
+            weights: list[object] = [Shade("", 0.0)]
+            at, most = 0, max(one.weight or 0.0 for one in self if one.part == part)
+            for one in (one for one in self if one.part == part):
+                strength = (one.weight or 0.0) / (most or 1.0)
+                place = at if one.offset < 0 else len(words)
+                words.insert(place, Shade(one.word, strength))
+                weights.insert(place, Shade("-" if one.weight is None else f"{one.weight:.3f}", strength))
+                at += one.offset < 0
+            rows += [[part, *words], ["", *weights]]
+        return html_table(f"attention of the words around {self.target}", ("",), rows)
+
+
 def attention_weights(
     directory: str | os.PathLike[str], sentence: Sequence[str], target: int
-) -> list[ContextWeight]:
+) -> WindowAttention:
     """Return the attention of each word around a target.
 
     As in training, words outside the vocabulary are left out before the window is formed.
@@ -65,9 +97,9 @@ def attention_weights(
 
     Returns
     -------
-    list of ContextWeight
-        One for each other word of the sentence within the window, and each unknown word, in order; for a
-        vector in parts, one part after the other.
+    WindowAttention
+        A list: one ContextWeight for each other word of the sentence within the window, and each unknown
+        word, in order; for a vector in parts, one part after the other.
 
     Raises
     ------
@@ -106,7 +138,7 @@ def _weights(
     index: Mapping[str, int],
     sentence: Sequence[str],
     target: int,
-) -> list[ContextWeight]:
+) -> WindowAttention:
     """Return what `attention_weights` does, for some logits."""
     known = [i for i, word in enumerate(sentence) if i != target and word in index]
     before = [i for i in known if i < target][::-1]
@@ -133,7 +165,7 @@ def _weights(
                 found.append(ContextWeight(word, offsets.get(i, i - target), weights.get(i), part.name))
     if all(one.weight is None for one in found):
         raise DataError("no word around the target is in the vocabulary: there is nothing to attend to")
-    return found
+    return WindowAttention(found, sentence[target])
 
 
 def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import Option, OptionError, OptionWarning
+from wordvec_ca.files import html_table
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.model_specs import MODEL_ALIASES, ModelSpec, models_with, spec_of
 from wordvec_ca.option_specs import MOST_SHARED, OPTIONS, TrainFields, with_parameters
@@ -67,6 +68,17 @@ class TrainConfig(TrainFields):
             )
         if self.alpha is not None and self.min_alpha > self.alpha > 0:
             raise _above("min_alpha", self.min_alpha, "alpha", self.alpha)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: what differs from the defaults of the model."""
+        default = TrainConfig(model=self.model)
+        rows: list[tuple[str, object]] = [("model", self.model)]
+        rows += [
+            (field.name, value)
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != getattr(default, field.name)
+        ]
+        return html_table("TrainConfig; all other options have their defaults", ("option", "value"), rows)
 
     @property
     def spec(self) -> ModelSpec:

@@ -14,12 +14,14 @@ from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import (
+    Curve,
     check_file,
     html_table,
     json_text,
     read_checksums,
     replacing,
     save_npy,
+    telling_words,
     write_checksums,
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
@@ -41,7 +43,6 @@ from wordvec_ca.vectors import (
     check_ngrams,
     gensim_is_installed,
     logits_by_part,
-    telling_words,
     write_gensim_index,
 )
 
@@ -122,7 +123,9 @@ class EmbeddingModel:
         if self.record:
             rows.append(("trained", f"{self.record.get('trained_fraction', 0.0):.1%}"))
         if losses := [loss for loss in self.record.get("loss_by_epoch", []) if loss is not None]:
-            rows.append(("loss, first and last epoch", f"{losses[0]:.4f}, {losses[-1]:.4f}"))
+            rows.append(("loss of each epoch", Curve(losses)))
+        if losses := [loss for loss in self.record.get("valid_loss_by_epoch", []) if loss is not None]:
+            rows.append(("held-out loss", Curve(losses)))
         return html_table("EmbeddingModel", ("", ""), rows)
 
     @property

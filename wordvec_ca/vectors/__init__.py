@@ -48,7 +48,7 @@ from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_o
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
 from wordvec_ca.vectors.resamples import EightBit, Resamples
-from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first, telling_words
+from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
     "MANY_VECTORS",
@@ -108,7 +108,6 @@ __all__ = [
     "rotation",
     "shown_interval",
     "standardised",
-    "telling_words",
     "why_no_gensim",
     "write_arrays",
     "write_fasttext_model",

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table, telling_words
 from wordvec_ca.vectors.intervals import LEVEL, Neighbours, neighbours
 from wordvec_ca.vectors.lookup import Key, Lookup
-from wordvec_ca.vectors.neighbours import Directions, cosine, unit
-from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word, telling_words
+from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
+from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
 
 Item: TypeAlias = "Key | np.ndarray | tuple[Key | np.ndarray, float]"
 
@@ -147,8 +148,6 @@ class KeyedVectors(Lookup):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some words that say something, and their counts."""
-        from wordvec_ca.files import html_table
-
         shown = telling_words(self.index_to_key, 10)
         rows: list[tuple[Any, ...]] = [(self.key_to_index[word], word) for word in shown]
         head = ["row", "word"]
@@ -187,7 +186,7 @@ class KeyedVectors(Lookup):
     def _best(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[tuple[str, float]]:
         """Return the ``topn`` highest scores with their words."""
         rows = self.highest(scores, topn, left_out)
-        return [(self.index_to_key[row], float(scores[row])) for row in rows]
+        return ScoredWords((self.index_to_key[row], float(scores[row])) for row in rows)
 
     def _query(self, positive: Any, negative: Any) -> tuple[list[Any], np.ndarray, set[int]]:
         """Return keys, signed weights and the rows to leave out of the answer."""
@@ -256,7 +255,7 @@ class KeyedVectors(Lookup):
         if indexer is not None and topn is not None:
             found = indexer.most_similar(direction, max(topn, 0) + len(rows))
             given = {self.index_to_key[row] for row in rows}
-            return [pair for pair in found if pair[0] not in given][: max(topn, 0)]
+            return ScoredWords([pair for pair in found if pair[0] not in given][: max(topn, 0)])
         cosines = self._directions.cosines(direction, self._stop(restrict_vocab))
         return cosines if topn is None else self._best(cosines, max(topn, 0), rows)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wordvec_ca.files import Bar, html_table
 from wordvec_ca.vectors.table import row_blocks, show_word
 
 
@@ -37,6 +38,19 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.sqrt(np.dot(x, x) * np.dot(y, y))
         return float(np.float32(np.dot(x, y) / (length or 1.0)))
+
+
+class ScoredWords(list[tuple[str, float]]):
+    """A list of words and scores, best first, which a notebook shows as a table with bars."""
+
+    def _repr_html_(self) -> str:
+        """Return the table; bars begin at 0, and the longest is that of the highest score."""
+        most = max((score for _, score in self), default=0.0)
+        rows = [
+            (rank, str(word), Bar(score, score / most if most > 0 else 0.0))
+            for rank, (word, score) in enumerate(self, start=1)
+        ]
+        return html_table("", ("", "word", "score"), rows)
 
 
 class Directions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,21 +55,6 @@ class VectorTable(NamedTuple):
     attention: Callable[..., np.ndarray] | None = None
     first_line: int | None = None
     resamples: Resamples | None = None
-
-
-def telling_words(words: Sequence[str], n: int) -> list[str]:
-    """Return some frequent words that say something: of three letters or more, not those of the very front.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Most frequent first.
-    n : int
-        How many at most.
-    """
-    long = [word for word in words[:10_000] if len(word) > 2 and word.isalpha()] or list(words[:n])
-    begin = min(100, len(long) // 20)
-    return long[begin : begin + n]
 
 
 class GrowingRows:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from wordvec_ca._version import __version__
+from wordvec_ca.files import telling_words
 from wordvec_ca.vectors.formats.token_pattern import Splitting
-from wordvec_ca.vectors.table import VectorTable, telling_words
+from wordvec_ca.vectors.table import VectorTable
 
 SHOWN_OPTIONS = (
     *("model", "vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "seed"),
