@@ -36,3 +36,14 @@ def free_memory() -> int:
     except (OSError, ValueError):
         pass  # another system
     return free
+
+
+_NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
+
+
+def out_of_addresses(error: BaseException) -> bool:
+    """Return whether a library could not be loaded because the address space is used up.
+
+    The loaders of libraries raise ImportError and OSError there, which only their texts tell from others.
+    """
+    return isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES)

@@ -63,6 +63,25 @@ def test_no_command_replaces_what_it_reads(command, text, arguments) -> None:
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_a_name_of_a_compressed_file_is_refused_where_nothing_is_compressed(command, text) -> None:
+    command("train", text, *SMALL, "-o", "model")
+    outcome = command("embed", "model", text, "-o", "rows.npy.gz", "--method", "mean")
+    assert (outcome.code, "would not be compressed: leave .gz out" in outcome.err) == (2, True)
+    assert command("vocab", text, "-o", "v.tsv.gz").code == 0
+    assert Path("v.tsv.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_where_memory_is_short_messages_say_memory(command, text) -> None:
+    """Below 600 MiB of address space not all libraries fit."""
+    assert command("train", text, *SMALL, "-o", "model").code == 0
+    Path("s.tsv").write_text("w1\tw2\t1\nw3\tw4\t2\nw5\tw6\t3\n")
+    for limit in (300, 500):
+        run = f"ulimit -v {limit * 1024}; exec {sys.executable} -m wordvec_ca eval model --similarity s.tsv"
+        outcome = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=120)
+        assert "Traceback" not in outcome.stderr
+        assert outcome.returncode == 0 or "not enough memory" in outcome.stderr, outcome.stderr
+
+
 def test_resuming_does_not_replace_the_text_that_it_reads(command, text) -> None:
     class Killed(BaseException):
         pass

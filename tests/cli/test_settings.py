@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from wordvec_ca import KeyedVectors
+
 SMALL = ("--epochs", "1", "-d", "8", "--workers", "1")
 
 
@@ -173,6 +175,26 @@ def test_settings_that_cannot_be_used(command, text, content, words) -> None:
     missing = command("train", text, "--config", "nowhere.toml", "-o", "model")
     assert missing.code == 1
     assert "nowhere.toml" in missing.err
+
+
+def test_settings_may_have_short_names_and_errors_name_the_file(command, text) -> None:
+    Path("s.toml").write_text('corpus = "c.txt"\nd = 8\nlr = 0.1\nepochs = 1\nworkers = 1\n')
+    assert command("train", "--config", "s.toml", "-o", "short").code == 0
+    assert KeyedVectors.load("short").vector_size == 8
+    for wrong in ('epochs = "x"', "epochs = 0"):
+        Path("s.toml").write_text(f'corpus = "c.txt"\n{wrong}\n')
+        outcome = command("train", "--config", "s.toml", "-o", "m")
+        assert (outcome.code, "'s.toml'" in outcome.err) == (2, True), outcome.err
+    outcome = command("train", text, "--epochs", "0", "-o", "m")
+    assert "settings" not in outcome.err
+
+
+def test_a_variable_that_is_no_option_is_told(command, text, monkeypatch) -> None:
+    monkeypatch.setenv("CAWV_TRAIN_EPOCS", "1")
+    monkeypatch.setenv("CAWV_NN_TOPN", "1")
+    outcome = command("train", text, *SMALL, "-o", "m")
+    assert "CAWV_TRAIN_EPOCS is no option of cawv train. Did you mean CAWV_TRAIN_EPOCHS" in outcome.err
+    assert "CAWV_NN_TOPN" not in outcome.err
 
 
 def test_settings_do_not_go_with_resume(command, text) -> None:

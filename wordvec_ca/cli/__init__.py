@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cli.options import nearest, read_variables
+from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variables
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError
@@ -90,7 +90,10 @@ class LazyGroup(click.Group):
             name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f"No such command {name!r}.{nearest(name, COMMANDS)}", ctx)
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            say_unknown_variables(command, name, COMMANDS)
+        return found, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
@@ -168,9 +171,11 @@ def main(argv: list[str] | None = None) -> NoReturn:
         say("Interrupted.")
         sys.exit(130)
     except click.ClickException as error:
+        from wordvec_ca.cli.settings import settings_in
+
         shown = io.StringIO()
         error.show(shown)
-        say(_on_their_lines(shown.getvalue().rstrip("\n"), arguments))
+        say(_on_their_lines(shown.getvalue().rstrip("\n") + settings_in(error), arguments))
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of our output has seen enough, as in cawv nn ... | head
         with open(os.devnull, "w") as nowhere:
@@ -193,16 +198,17 @@ def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
     return message
 
 
-_NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
-"""What the errors of loaders of libraries say where the address space is used up."""
-
-
 def describe_error(error: Exception) -> str:
     """Return the message for an exception that ended a command."""
+    from wordvec_ca.machine import out_of_addresses
+
     if isinstance(error, Message):
         return error.spelled(spelled_as_flag)
-    if isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES):
-        error = MemoryError(f"of the address space, see ulimit -v; {error}")
+    if out_of_addresses(error):
+        return (
+            "not enough memory to load the libraries: the address space is limited (ulimit -v), raise that "
+            f"limit ({error.__cause__ or error})"
+        )
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"

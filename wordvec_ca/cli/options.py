@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
+from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import OptionError
 from wordvec_ca.model_specs import MODEL_ALIASES, MODELS
@@ -139,3 +141,27 @@ def read_variables(command: click.Command, name: str) -> None:
             f"Each option can also be set by a variable of the environment, as {long} by {example.envvar}; "
             "the command line has precedence."
         )
+
+
+OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAWV_REMOTE_SECONDS")
+"""Variables that are no options."""
+
+
+def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
+    """Say which variables of the environment look like options of a command and are none.
+
+    Parameters
+    ----------
+    command : click.Command
+        The command that runs; its options have their variables.
+    name : str
+        Its name.
+    commands : iterable of str
+        Names of all commands: variables of the others are theirs.
+    """
+    known = [str(option.envvar) for option in command.params if isinstance(option, click.Option)]
+    others = tuple(f"CAWV_{other}_".replace("-", "_").upper() for other in commands if other != name)
+    for variable in sorted(os.environ):
+        theirs = variable.startswith(others) or variable in OTHER_VARIABLES
+        if variable.startswith("CAWV_") and variable not in known and not theirs:
+            say(f"Warning: the variable {variable} is no option of cawv {name}.{nearest(variable, known)}")

@@ -59,11 +59,14 @@ class OutputPath(FileName):
         the library checks that.
     inside : collection of str
         Names that the output may have in a folder that is read.
+    compresses : bool
+        Whether a file is compressed as its name says; if not, such a name is refused.
     """
 
-    def __init__(self, kind: str = "any", *, inside: Collection[str] = ()) -> None:
+    def __init__(self, kind: str = "any", *, inside: Collection[str] = (), compresses: bool = False) -> None:
         self.kind = kind
         self.inside = inside
+        self.compresses = compresses
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
         """Raise a usage error if the output must not be written.
@@ -81,8 +84,15 @@ class OutputPath(FileName):
         """
         if output == "-":
             return
+        from wordvec_ca.files import compression_suffix
+
         place = Path(output)
         check_not_read(place, *read, inside=self.inside, hint=hint)
+        if self.kind == "file" and not self.compresses and (suffix := compression_suffix(place)):
+            raise click.BadParameter(
+                f"{output!r} would not be compressed: leave .{suffix} out, and compress the file later",
+                param_hint=hint,
+            )
         if self.kind != "any" and place.exists() and not overwrite:
             raise click.UsageError(
                 f"{output!r} exists: choose another name, or give --overwrite to replace it"
@@ -162,4 +172,5 @@ def _names(context: click.Context, param: click.Parameter) -> Iterator[str]:
 INPUT = FileName()
 OUTPUT = OutputPath()
 OUTPUT_FILE = OutputPath("file")
+COMPRESSED_FILE = OutputPath("file", compresses=True)
 OUTPUT_FOLDER = OutputPath("folder")

@@ -8,12 +8,12 @@ import click
 
 from wordvec_ca.cli.options import Choice, reading_options
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
 
 
 @click.command(name="phrases")
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write, for cawv train.")
+@click.option("-o", "--output", type=COMPRESSED_FILE, required=True, help="File to write, for cawv train.")
 @click.option(
     "--scoring", type=Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
     help="How much more often than by chance; or normalised pointwise mutual information.",

@@ -42,9 +42,10 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"the settings {path!r} are not TOML: {error}") from error
     params = {param.name: param for param in command.params if param.name not in (None, "config")}
+    short = {opt.lstrip("-"): param for param in params.values() for opt in param.opts}
     values = {}
     for key, value in table.items():
-        param = params.get(key.replace("-", "_"))
+        param = params.get(key.replace("-", "_")) or short.get(key)
         if param is None or param.name is None:
             known = [str(name).replace("_", "-") for name in params]
             raise DataError(f"the settings {path!r} have {key!r}, which is no option.{nearest(key, known)}")
@@ -68,6 +69,20 @@ def _value(path: str, key: str, value: Any, param: click.Parameter) -> Any:
         return str(value)
     kind = "true or false" if flag else "a string or a number"
     raise DataError(f"the settings {path!r}: {key} is {value!r:.80}; it must be {kind}")
+
+
+def settings_in(error: click.ClickException) -> str:
+    """Return in which settings file an option stands that an error names; '' if in none."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.params.get("config") if context is not None else None
+    if context is None or path is None:
+        return ""
+    there = click.core.ParameterSource.DEFAULT_MAP
+    words = set(error.format_message().replace("'", " ").split())
+    for param in context.command.params:
+        if context.get_parameter_source(param.name or "") is there and words & set(param.opts):
+            return f". It stands in the settings {path!r}"
+    return ""
 
 
 def _use(context: click.Context, param: click.Parameter, path: str | None) -> str | None:

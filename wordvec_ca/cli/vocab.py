@@ -9,7 +9,7 @@ import click
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import option, reading_options
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
 from wordvec_ca.quantities import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(name="vocab", cls=JsonCommand)
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: word TAB count.")
+@click.option("-o", "--output", type=COMPRESSED_FILE, required=True, help="File to write: word TAB count.")
 @option("min_count")
 @option("max_final_vocab")
 @reading_options

@@ -19,6 +19,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files import read_checksums, save_npy, sync, withdraw, write_checksums
+from wordvec_ca.machine import out_of_addresses
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
 
@@ -37,6 +38,8 @@ def why_no_gensim() -> str | None:
     try:
         import gensim.models.keyedvectors  # noqa: F401
     except Exception as error:  # compiled for another numpy, it raises a ValueError
+        if out_of_addresses(error):
+            return f"there is not enough memory to load it: {error}"
         return str(error) or type(error).__name__
     return None
 
@@ -46,6 +49,8 @@ def _gensim_class() -> Any:
     try:
         from gensim.models.keyedvectors import KeyedVectors
     except ImportError as error:
+        if out_of_addresses(error):
+            raise
         raise ImportError(
             f"gensim's own format and objects need gensim, which cannot be imported here ({error}); install "
             "it with 'pip install gensim' (it has wheels up to Python 3.13), or choose the format word2vec, "
