@@ -17,7 +17,7 @@ from setuptools.errors import CompileError
 
 # Never -march=native: the loop is compiled once per instruction set and chosen at run time.
 # Never -ffast-math: with -shared it would set flush-to-zero for the whole process.
-# -g0 against the -g of many Pythons: a quarter of the time of the loop's compilation goes into debug information.
+# -g0 against the -g of many Pythons: debug information takes a quarter of the time of compilation.
 FLAGS = ["-O3", "-g0", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 LINK_FLAGS = []
 # make sanitize; address checks find what null, alignment and pointer checks do, which take minutes to compile

@@ -28,6 +28,9 @@ COMMANDS = (
 )
 """What is typed; progress, which moves, is left out."""
 
+COLOURS = ("#c2410c", "#f59e0b", "#64748b")
+"""Of the processors."""
+
 
 def main() -> None:
     """Make all pictures."""
@@ -91,7 +94,8 @@ def photograph_report(folder: Path) -> None:
     assert path is not None, "no Chromium here"
     with chromium.Chromium(path) as browser:
         browser.open((folder / "report.html").as_uri())
-        browser.resize(1000, 1050)
+        browser.resize(1000, 760)
+        browser.evaluate("document.documentElement.style.overflow = 'hidden'")  # no scroll bar
         browser.screenshot(ASSETS / "report.png")
 
 
@@ -109,9 +113,10 @@ def draw_speed() -> None:
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
     figure, axes = plt.subplots(figsize=(7.5, 3.6))
     height = 0.26
-    for column, (processor, colour) in enumerate(zip(head[1:], ("#c2410c", "#f59e0b", "#64748b"), strict=True)):
+    for column, processor in enumerate(head[1:]):
         places = [row + (column - 1) * height for row in range(len(rows))]
-        bars = axes.barh(places, [float(row[column + 1]) for row in rows], height, label=processor, color=colour)
+        times = [float(row[column + 1]) for row in rows]
+        bars = axes.barh(places, times, height, label=processor, color=COLOURS[column])
         axes.bar_label(bars, fmt="%g", padding=3, fontsize=8, color="#777777")
     axes.axvline(1, color="#777777", linewidth=1, linestyle=":")
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
