@@ -12,6 +12,7 @@ help: ## list the targets
 
 # Compiled code and dependencies; remade when the packaging or the compiled sources change.
 $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h kernels/sgns_*.c)
+	@echo "Installing into $(VENV), with the libraries, and compiling the loops: one to three minutes on two cores."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'

@@ -316,13 +316,16 @@ class TrainFields(TextFields):
         trait="attends")
     subwords: bool = _ngrams(False, "Make words of their n-grams too: for rare, unknown and misspelt words.",
         "See docs/models.md.", shapes="n-grams")
-    min_n: int = _ngrams(3, "Characters of an n-gram, at least.", limits=(1, 100), shapes="n-grams")
+    min_n: int = _ngrams(3, "Characters of an n-gram, at least.", limits=(1, 100), shapes="n-grams",
+        goes_with="subwords")
     max_n: int = _ngrams(6, "Characters of an n-gram, at most.",
-        "``<`` and ``>`` mark where a word begins and ends.", limits=(1, 100), shapes="n-grams")
+        "``<`` and ``>`` mark where a word begins and ends.", limits=(1, 100), shapes="n-grams",
+        goes_with="subwords")
     ngram_min_count: int = _ngrams(5, "Leave out rarer n-grams.", "With {buckets} all are there.",
-        limits=(1, 2**53))
+        limits=(1, 2**53), goes_with="subwords")
     buckets: int | None = _ngrams(None, "N-grams share rows by hash, as in fastText (2000000).",
-        usual="each has its own", limits=(1, 2**31 - 1), shapes="n-grams")
+        usual="each has its own", limits=(1, 2**31 - 1), shapes="n-grams",
+        goes_with="subwords")
     replicas: int | None = _cores(None,
         "Copies of the parameters, for equal parts of the threads, that merge many times a run. With one "
         "thread each, reproducible bit for bit.", usual="one for 8 threads, as memory allows",

@@ -101,8 +101,19 @@ def test_options_that_would_do_nothing(command, text) -> None:
     command("train", text, *SMALL, "-o", "model")
     outcome = command("export", "model", "-f", "gensim", "--overwrite", "--max-words", "3")
     assert (outcome.code, "--max-words goes with -o OUT" in outcome.err) == (2, True)
-    outcome = command("train", text, *SMALL, "--nodes", "5", "-o", "another")
-    assert (outcome.code, "--nodes goes with --cluster" in outcome.err) == (2, True)
+    for options, told in (
+        (("--nodes", "5"), "--nodes goes with --cluster"),
+        (("--min-n", "4"), "--min-n goes with --subwords"),
+        (("--buckets", "4000"), "--buckets goes with --subwords"),
+        (("--merges", "4"), "--merges goes with several --replicas"),
+        (("--cache-dir", "c", "--no-cache"), "--cache-dir does nothing with --no-cache"),
+        (("--alpha", "0"), "nothing is learnt"),
+    ):
+        outcome = command("train", text, *SMALL, *options, "-o", "another")
+        assert (outcome.code, told in outcome.err) == (2, True), outcome.err
+    assert (
+        command("train", text, *SMALL, "--model", "CBOW", "--subwords", "--min-n", "4", "-o", "b").code == 0
+    )
 
 
 def test_training_without_standard_streams(command, text) -> None:

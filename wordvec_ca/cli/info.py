@@ -49,7 +49,8 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         text += f" in {counted(corpus['files'], 'files')}"
     if named := (record.get("settings") or {}).get("corpus"):
         text += f": {named if isinstance(named, str) else ', '.join(named)}"
-    learning = f"{config.get('epochs')} epochs, window {config.get('window')}, seed {config.get('seed')}"
+    epochs = counted(int(config.get("epochs") or 0), "epochs")
+    learning = f"{epochs}, window {config.get('window')}, seed {config.get('seed')}"
     told = {
         "model": str(config.get("model")) + (" with n-grams" if config.get("subwords") else ""),
         "words": f"{record['words']:,} x {record['dimensions']} dimensions; each occurs "

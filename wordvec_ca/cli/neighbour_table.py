@@ -36,7 +36,7 @@ def neighbour_records(neighbours: Neighbours) -> list[dict[str, Any]]:
 
 def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -> str:
     """Return a table: rank, word, score and, where known, interval, agreement and count."""
-    heading = styled(cell(title, 3 * LONGEST), "match")
+    heading = styled(cell(title, 3 * LONGEST), "query")
     if not neighbours:
         return f"{heading}\n   (none)"
     columns = [Column("", 4, right=True, style="aside"), Column("word"), Column("score", right=True)]

@@ -76,7 +76,8 @@ class ModelChoice(Choice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the canonical name."""
-        return super().convert(MODEL_ALIASES.get(value, value), param, ctx)
+        name = str(value).lower()
+        return super().convert(MODEL_ALIASES.get(name, name), param, ctx)
 
 
 PARTICULAR: dict[str, dict[str, Any]] = {

@@ -111,6 +111,6 @@ def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[s
     settings: dict[str, Any] = {} if "-" in corpus else {"corpus": [absolute_name(name) for name in corpus]}
     settings |= config.typed(also=OPTIONS if "continue_from" in given else given)
     for name, value in click.get_current_context().params.items():
-        if name in given and OPTIONS[name].kept and name not in config.__dataclass_fields__:
+        if name in given and OPTIONS[name].kept and value != "-" and name not in config.__dataclass_fields__:
             settings[name] = absolute_name(value) if OPTIONS[name].names_file else value
     return {name.replace("_", "-"): value for name, value in settings.items()}

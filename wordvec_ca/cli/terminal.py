@@ -17,6 +17,7 @@ import click
 STYLES: dict[str, dict[str, object]] = {
     "heading": {"bold": True},
     "match": {"bold": True, "fg": "red"},
+    "query": {"bold": True, "fg": "cyan"},
     "error": {"bold": True, "fg": "red"},
     "warning": {"bold": True, "fg": "yellow"},
     "aside": {"dim": True},

@@ -101,8 +101,16 @@ def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
             )
     for name in sorted(typed_options() & set(OPTIONS)):
         other = OPTIONS[name].goes_with
-        if other and not getattr(run, other):
+        if other and not getattr(run, other, None) and not getattr(config, other, None):
             raise click.UsageError(f"{_flag(name)} goes with {_flag(other)}: give both, or neither")
+    if run.no_cache and run.cache_dir is not None:
+        raise click.UsageError("--cache-dir does nothing with --no-cache: leave one of them out")
+    alone = config.replicas == 1 or (config.replicas is None and config.workers <= 8)
+    for name in sorted(typed_options() & {"merges", "merge_rate", "merge_rule"}):
+        if alone and not run.cluster:
+            raise click.UsageError(f"{_flag(name)} goes with several --replicas, and this run has one")
+    if config.alpha == 0:
+        raise click.UsageError("--alpha is 0, with which nothing is learnt: give more, or leave it out")
 
 
 def _flag(name: str) -> str:
