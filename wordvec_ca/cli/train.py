@@ -105,7 +105,7 @@ def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
             raise click.UsageError(f"{_flag(name)} goes with {_flag(other)}: give both, or neither")
     if run.no_cache and run.cache_dir is not None:
         raise click.UsageError("--cache-dir does nothing with --no-cache: leave one of them out")
-    alone = config.replicas == 1 or (config.replicas is None and config.workers <= 8)
+    alone = config.replicas == 1 or (config.replicas is None and (config.workers or 1) <= 8)
     for name in sorted(typed_options() & {"merges", "merge_rate", "merge_rule"}):
         if alone and not run.cluster:
             raise click.UsageError(f"{_flag(name)} goes with several --replicas, and this run has one")
