@@ -170,7 +170,7 @@ class Driver:
         if note is not None and (lines := self.storage.read("vocab.tsv")) is not None:
             try:
                 found = json.loads(note)
-                words = Words(found["n_words"], *found["raw"])
+                words = Words(lines.count(b"\n"), *found["raw"])
                 return SharedWords(words, ray.put(np.frombuffer(lines, np.uint8)))
             except (KeyError, TypeError, ValueError) as error:
                 raise DataError(f"counted.json in {self.storage.place!r} cannot be used: {error}") from error
@@ -182,7 +182,7 @@ class Driver:
         self.state.totals.took("counting", began)
         self.storage.write("vocab.tsv", memoryview(ray.get(shared.text)))
         words = shared.words
-        record = {"n_words": words.n_words, "raw": [words.raw_tokens, words.raw_types]}
+        record = {"raw": [words.raw_tokens, words.raw_types]}
         self.storage.write("counted.json", json.dumps(record).encode())
         return shared
 
