@@ -25,7 +25,7 @@ DRAWING = {
     "report": {"files", "vectors", "models"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
-    "fasttext": {"kernels", "vectors"},
+    "fasttext": {"kernels", "corpus", "vectors", "models", "training"},
     "eval": {"kernels", "files", "vectors", "sentences", "nn"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""

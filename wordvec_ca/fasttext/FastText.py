@@ -1,425 +1,36 @@
-"""fastText's module ``fasttext.FastText``: its functions, and ``_FastText``, the models they return."""
+"""fastText's module ``fasttext.FastText``: its functions; ``_FastText`` are the models they return."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
+from wordvec_ca.fasttext.autotune import tuned_classifier
 from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
-from wordvec_ca.fasttext.labelled_text import encoded, lines_of
-from wordvec_ca.fasttext.meter import Meter, joined, measured
-from wordvec_ca.fasttext.model import Model
-from wordvec_ca.kernels import TokenTypes
-from wordvec_ca.vectors import highest
+from wordvec_ca.fasttext.settings import SUPERVISED, UNSUPERVISED, settings
+from wordvec_ca.fasttext.text_model import TextMeter, TextModel, tokenize
+from wordvec_ca.fasttext.training import train_classifier
+from wordvec_ca.fasttext.word_vectors import train_word_vectors
 
-__all__ = ["BOW", "EOS", "EOW", "eprint", "load_model", "tokenize"]
+__all__ = [
+    "BOW",
+    "EOS",
+    "EOW",
+    "eprint",
+    "load_model",
+    "tokenize",
+    "train_supervised",
+    "train_unsupervised",
+]
 
-Path = str | os.PathLike[str]
+_FastText, _Meter = TextModel, TextMeter
 
 
 def eprint(*args: Any, **kwargs: Any) -> None:
     """Do nothing: programs set this name to silence a warning of fastText that is not given here."""
 
 
-class _Meter:
-    """Precision and recall of a model on a file, at every threshold."""
-
-    def __init__(self, model: _FastText, meter: Meter) -> None:
-        self.f, self.m = model, meter
-
-    def _number(self, label: str | None) -> int | None:
-        if not label:
-            return None
-        number = self.f.get_label_id(label)
-        if number < 0:
-            raise ValueError(f"the model has no label {label!r}")
-        return number
-
-    def score_vs_true(self, label: str | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of a label, rising, and 1 where it was right, else 0."""
-        return self.m.scores_and_truth(self._number(label))
-
-    def precision_recall_curve(self, label: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return precision and recall, the highest threshold first."""
-        return self.m.curve(self._number(label))
-
-    def precision_at_recall(self, recall: float, label: str | None = None) -> float:
-        """Return the best precision with at least this recall."""
-        return self.m.precision_at_recall(recall, self._number(label))
-
-    def recall_at_precision(self, precision: float, label: str | None = None) -> float:
-        """Return the best recall with at least this precision."""
-        return self.m.recall_at_precision(precision, self._number(label))
-
-
-class _FastText:
-    """A model: read from a file, or trained. The methods are those of fastText's Python module 0.9.
-
-    Attributes
-    ----------
-    f : Model
-        What the methods stand on.
-    words, labels : list of str
-    """
-
-    def __init__(self, model_path: Path | None = None, args: Any = None, model: Model | None = None) -> None:
-        self._model = Model.read(model_path) if model_path is not None else model
-        self._words: list[str] | None = None
-        self._labels: list[str] | None = None
-        self._unit_words: np.ndarray | None = None
-        for name, value in (args or {}).items():
-            setattr(self, name, value)
-
-    @property
-    def f(self) -> Model:
-        """The model itself."""
-        if self._model is None:
-            raise RuntimeError("there is no model here yet: read one with load_model, or train one")
-        return self._model
-
-    # ---- what it is ---------------------------------------------------------------------------------------
-
-    def is_quantized(self) -> bool:
-        """Return whether rows are codes, as in a ``.ftz``."""
-        return self.f.quantised
-
-    def get_dimension(self) -> int:
-        """Return the numbers of a vector."""
-        return self.f.options.dim
-
-    def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
-        """Return the words, and their counts if asked for."""
-        d = self.f.dictionary
-        words = _decoded(d.words[: d.n_words], on_unicode_error)
-        return (words, d.counts[: d.n_words].copy()) if include_freq else words
-
-    def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
-        """Return the labels, and their counts if asked for; of a model without labels, the words."""
-        d = self.f.dictionary
-        if not self.f.supervised:
-            return self.get_words(include_freq, on_unicode_error)
-        labels = _decoded(d.words[d.n_words :], on_unicode_error)
-        return (labels, d.counts[d.n_words :].copy()) if include_freq else labels
-
-    @property
-    def words(self) -> list[str]:
-        """The words."""
-        if self._words is None:
-            self._words = list(self.get_words())
-        return self._words
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels."""
-        if self._labels is None:
-            self._labels = list(self.get_labels())
-        return self._labels
-
-    def __contains__(self, word: str) -> bool:
-        number = self.f.dictionary.number(word.encode())
-        return 0 <= number < self.f.dictionary.n_words
-
-    def get_word_id(self, word: str) -> int:
-        """Return the number of a word, -1 if there is none."""
-        return self.f.dictionary.number(word.encode())
-
-    def get_label_id(self, label: str) -> int:
-        """Return the number of a label, -1 if there is none."""
-        d = self.f.dictionary
-        return max(-1, d.number(label.encode()) - d.n_words)
-
-    # ---- vectors ------------------------------------------------------------------------------------------
-
-    def get_word_vector(self, word: str) -> np.ndarray:
-        """Return the vector of a word, known or not, shape (dim,), float32."""
-        rows = self.f.word_rows(word.encode())
-        known = np.asarray(self.f.inputs[rows[rows >= 0]], np.float32)
-        return np.asarray(known.sum(axis=0) / np.float32(max(1, len(rows))))
-
-    def __getitem__(self, word: str) -> np.ndarray:
-        return self.get_word_vector(word)
-
-    def get_sentence_vector(self, text: str) -> np.ndarray:
-        """Return the vector of a line, shape (dim,), float32.
-
-        Of a classifier, its hidden vector; else the mean of the vectors of its words at length 1.
-
-        Raises
-        ------
-        ValueError
-            The text has more than one line.
-        """
-        line = _line(text, "get_sentence_vector")
-        if self.f.supervised:
-            return np.asarray(self.f.means([line])[0])
-        vectors = np.array([self.get_word_vector(word) for word in tokenize(text) if word != EOS])
-        lengths = np.linalg.norm(vectors, axis=1) if len(vectors) else np.zeros(0)
-        if not (lengths > 0).any():
-            return np.zeros(self.get_dimension(), np.float32)
-        units = vectors[lengths > 0] / lengths[lengths > 0, None]
-        return np.asarray(units.mean(axis=0), np.float32)
-
-    def get_nearest_neighbors(
-        self, word: str, k: int = 10, on_unicode_error: str = "strict"
-    ) -> list[tuple[float, str]]:
-        """Return the k words of the highest cosine with a word, and these."""
-        return self._nearest(self.get_word_vector(word), k, {word}, on_unicode_error)
-
-    def get_analogies(
-        self, wordA: str, wordB: str, wordC: str, k: int = 10, on_unicode_error: str = "strict"
-    ) -> list[tuple[float, str]]:
-        """Return the k words nearest to A - B + C, of vectors at length 1."""
-        query = np.zeros(self.get_dimension(), np.float32)
-        for word, sign in ((wordA, 1), (wordB, -1), (wordC, 1)):
-            vector = self.get_word_vector(word)
-            query += sign * vector / np.float32(np.linalg.norm(vector) + 1e-8)
-        return self._nearest(query, k, {wordA, wordB, wordC}, on_unicode_error)
-
-    def _nearest(self, query: np.ndarray, k: int, left_out: set[str], errors: str) -> list[tuple[float, str]]:
-        d = self.f.dictionary
-        if self._unit_words is None:
-            vectors = np.array(self.f.word_vectors(d.words[: d.n_words]))
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            self._unit_words = vectors / np.where(lengths > 0, lengths, 1)
-        length = float(np.linalg.norm(query))
-        cosines = self._unit_words @ (query / (length if length > 1e-8 else 1.0))
-        for word in left_out:
-            number = d.number(word.encode())
-            if 0 <= number < d.n_words:
-                cosines[number] = -np.inf
-        best = [i for i in highest(cosines, min(k, len(cosines))) if cosines[i] > -np.inf]
-        return [(float(cosines[i]), d.words[i].decode("utf-8", errors)) for i in best]
-
-    # ---- rows ---------------------------------------------------------------------------------------------
-
-    def get_subword_id(self, subword: str) -> int:
-        """Return the row of the bucket into which an n-gram falls."""
-        d = self.f.dictionary
-        types = TokenTypes()
-        types.find(subword.encode())
-        return d.n_words + (int(types.hashes()[0]) & 0xFFFFFFFF) % max(1, d.options.bucket)
-
-    def get_subwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], np.ndarray]:
-        """Return a word, if it is known, and its n-grams; and the rows of inputs that these have."""
-        d, encoded_word = self.f.dictionary, word.encode()
-        number = d.number(encoded_word)
-        own = [number] if 0 <= number < d.n_words else []
-        if d.maxn <= 0:
-            return [word] * len(own), np.array(own, np.int64)
-        _, buckets, ngrams = d.buckets_of([encoded_word])
-        rows = d.n_words + buckets
-        if d.pruned:
-            rows = d.rows_of_buckets(buckets)
-            ngrams, rows = [n for n, row in zip(ngrams, rows, strict=True) if row >= 0], rows[rows >= 0]
-        return [word] * len(own) + _decoded(ngrams, on_unicode_error), np.append(
-            np.array(own, np.int64), rows
-        )
-
-    def get_input_vector(self, ind: int) -> np.ndarray:
-        """Return a row of inputs, shape (dim,), float32."""
-        rows = self.f.all_inputs()
-        if not 0 <= ind < rows.shape[0]:
-            raise IndexError(f"there is no row {ind}: there are {rows.shape[0]}")
-        return np.array(rows[slice(ind, ind + 1)][0], np.float32)
-
-    def get_input_matrix(self) -> np.ndarray:
-        """Return all rows of inputs, shape (n_words + bucket, dim), float32.
-
-        Raises
-        ------
-        ValueError
-            The model is quantised.
-        """
-        self._refuse_codes()
-        rows = self.f.all_inputs()
-        return np.array(rows[slice(0, rows.shape[0])], np.float32)
-
-    def get_output_matrix(self) -> np.ndarray:
-        """Return all rows of outputs, shape (n_labels or n_words, dim), float32.
-
-        Raises
-        ------
-        ValueError
-            The model is quantised.
-        """
-        self._refuse_codes()
-        return np.array(self.f.outputs, np.float32)
-
-    def _refuse_codes(self) -> None:
-        if self.is_quantized():
-            raise ValueError("Can't get quantized Matrix: the rows of this model are codes")
-
-    def set_matrices(self, input_matrix: np.ndarray, output_matrix: np.ndarray) -> None:
-        """Replace inputs and outputs by matrices with as many rows each.
-
-        Raises
-        ------
-        ValueError
-            They do not fit.
-        """
-        self._refuse_codes()
-        d = self.f.dictionary
-        inputs, outputs = np.array(input_matrix, np.float32), np.array(output_matrix, np.float32)
-        sizes = self.f.all_inputs().shape[0], self.f.outputs.shape[0]
-        if (len(inputs), len(outputs)) != sizes or inputs.shape[1:] != outputs.shape[1:]:
-            raise ValueError(f"matrices of {inputs.shape} and {outputs.shape} for {sizes} rows")
-        d.options, d.places = d.options._replace(dim=inputs.shape[1]), None
-        self._model = Model(d, inputs, outputs, self.f.n_tokens, self.f.version)
-        self._unit_words = None
-
-    # ---- labels -------------------------------------------------------------------------------------------
-
-    def predict(
-        self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict"
-    ) -> tuple[Any, Any]:
-        """Return the k most probable labels of a line and their probabilities; of a list, two lists of them.
-
-        Parameters
-        ----------
-        text : str or list of str
-            One line, or several.
-        k : int, default 1
-            -1 for all labels.
-        threshold : float, default 0
-            Labels below this probability are left out.
-        on_unicode_error : {'strict', 'ignore', 'replace', ...}
-            What to do with labels that are not UTF-8.
-
-        Returns
-        -------
-        labels : tuple of str, or list of lists of str
-        probabilities : ndarray of float64, or list of ndarrays of float32
-
-        Raises
-        ------
-        ValueError
-            A text has more than one line, the model is no classifier, or k is 0.
-        """
-        if isinstance(text, list):
-            return self._predict_each(text, k, threshold, on_unicode_error)
-        labels, probabilities = self._predict_each([text], k, threshold, on_unicode_error)
-        return tuple(labels[0]), probabilities[0].astype(np.float64)
-
-    def _predict_each(
-        self, texts: list[str], k: int, threshold: float, errors: str
-    ) -> tuple[list[list[str]], list[np.ndarray]]:
-        names = _Names(self.f, errors)
-        labels, probabilities = [], []
-        step = self.f.lines_at_once(k)
-        for start in range(0, max(1, len(texts)), step):
-            lines = [_line(text, "predict") for text in texts[start : start + step]]
-            found = self.f.predict(self.f.dictionary.lines_of(lines), k, threshold)
-            for numbers, scores, n in zip(
-                found.labels.tolist(), found.probabilities, found.n_found.tolist(), strict=True
-            ):
-                n = max(0, n)
-                labels.append([names[number] for number in numbers[:n]])
-                probabilities.append(scores[:n])
-        return labels, probabilities
-
-    def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> tuple[Any, Any]:
-        """Return the words and the labels of a line; of a list, two lists of these.
-
-        Raises
-        ------
-        ValueError
-            A text has more than one line.
-        """
-        if isinstance(text, list):
-            pairs = [self.get_line(line, on_unicode_error) for line in text]
-            return [words for words, _ in pairs], [labels for _, labels in pairs]
-        types = TokenTypes()
-        tokens, _ = types.read_lines([_line(text, "get_line")])
-        d, found = self.f.dictionary, types.words()
-        words, labels = [], []
-        for token in (found[i] for i in tokens.tolist()):
-            number = d.number(token)
-            if number >= d.n_words if number >= 0 else token.startswith(d.label):
-                labels += [token] if number >= 0 else []
-            else:
-                words.append(token)
-        return _decoded(words, on_unicode_error), _decoded(labels, on_unicode_error)
-
-    def _meter(self, path: Path, k: int, threshold: float) -> Meter:
-        types, tokens = encoded(path)
-        d = self.f.dictionary
-        ends, made = lines_of(types, tokens), d.type_rows(types)
-        labels = made.labels[tokens]
-        places = np.flatnonzero(labels >= 0)
-        gold = np.split(labels[places], np.searchsorted(places, ends[:-1])) if len(ends) else []
-        step, meters = self.f.lines_at_once(k), []
-        for start in range(0, max(1, len(ends)), step):
-            begin = ends[start - 1] if start else 0
-            some = ends[start : start + step]
-            lines = d.lines(types, tokens[begin:], some - begin, given=made)
-            meters.append(measured(self.f, lines, gold[start : start + step], k, threshold))
-        return joined(meters)
-
-    def test(self, path: Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
-        """Return the lines of a file that have labels, and precision and recall of the first k labels."""
-        meter = self._meter(path, k, threshold)
-        return meter.n_examples, meter.precision(), meter.recall()
-
-    def test_label(self, path: Path, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
-        """Return precision, recall and F1 of each label of a file."""
-        meter = self._meter(path, k, threshold)
-        seen = np.flatnonzero(meter.gold)
-        return {
-            self.labels[i]: {
-                "precision": meter.precision(i),
-                "recall": meter.recall(i),
-                "f1score": meter.f1(i),
-            }
-            for i in np.union1d(seen, np.unique(meter.labels)).astype(int).tolist()
-        }
-
-    def get_meter(self, path: Path, k: int = -1) -> _Meter:
-        """Return precision and recall on a file at every threshold."""
-        return _Meter(self, self._meter(path, k, 0.0))
-
-    # ---- files --------------------------------------------------------------------------------------------
-
-    def save_model(self, path: Path) -> None:
-        """Write a ``.bin``, or a ``.ftz`` of a quantised model, which fastText reads too."""
-        self.f.write(path)
-
-
-class _Names:
-    """The labels of a model as str, decoded when they are needed."""
-
-    def __init__(self, model: Model, errors: str) -> None:
-        self._labels, self._errors = model.dictionary.words[model.dictionary.n_words :], errors
-        self._known: dict[int, str] = {}
-
-    def __getitem__(self, number: int) -> str:
-        if number not in self._known:
-            self._known[number] = self._labels[number].decode("utf-8", self._errors)
-        return self._known[number]
-
-
-def _decoded(words: Iterable[bytes], errors: str) -> list[str]:
-    return [word.decode("utf-8", errors) for word in words]
-
-
-def _line(text: str, method: str) -> bytes:
-    """Return a line with its end."""
-    if "\n" in text:
-        raise ValueError(f"{method} processes one line at a time (remove '\\n')")
-    return text.encode() + b"\n"
-
-
-def tokenize(text: str) -> list[str]:
-    """Return the tokens of a text: what stands between ASCII white space, and ``</s>`` for line ends."""
-    types = TokenTypes()
-    tokens = types.read(text.encode())
-    words = _decoded(types.words(), "strict")
-    return [words[i] for i in tokens.tolist()]
-
-
-def load_model(path: Path) -> _FastText:
+def load_model(path: str | os.PathLike[str]) -> TextModel:
     """Read a ``.bin`` or ``.ftz`` of fastText, of any kind.
 
     Raises
@@ -427,4 +38,52 @@ def load_model(path: Path) -> _FastText:
     DataError
         The file is no model of fastText, or is damaged: a ValueError.
     """
-    return _FastText(model_path=path)
+    return TextModel(model_path=path)
+
+
+def train_supervised(*args: Any, **kwargs: Any) -> TextModel:
+    """Train a classifier on a file of lines, each with one or more labels.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        ``input``, the file, and fastText's options, in its order: ``settings.SUPERVISED`` has them and their
+        defaults. With ``autotuneValidationFile`` options that are not given are chosen: see ``autotune``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An option is unknown or has a value that is not allowed.
+    DataError
+        The file cannot be used: a ValueError.
+    """
+    options, given = settings(args, kwargs, SUPERVISED)
+    if options["autotuneValidationFile"]:
+        model, options = tuned_classifier(options, given)
+    else:
+        model = train_classifier(options)
+    return TextModel(args=_told(options), model=model)
+
+
+def train_unsupervised(*args: Any, **kwargs: Any) -> TextModel:
+    """Train word vectors on a file, with the trainer of wordvec_ca.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        ``input``, the file, and fastText's options, in its order: see ``settings.UNSUPERVISED``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An option is unknown or has a value that is not allowed.
+    DataError
+        The file cannot be used: a ValueError.
+    """
+    options, _ = settings(args, kwargs, UNSUPERVISED)
+    return TextModel(args=_told(options), model=train_word_vectors(options))
+
+
+def _told(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that a model shows as attributes."""
+    return {name: options[name] for name in UNSUPERVISED if name in options and name not in ("model", "seed")}

@@ -6,6 +6,15 @@ and results of fastText's Python module 0.9, and files that fastText reads. Arra
 
 from wordvec_ca.fasttext import FastText
 from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
-from wordvec_ca.fasttext.FastText import load_model, tokenize
+from wordvec_ca.fasttext.FastText import load_model, tokenize, train_supervised, train_unsupervised
 
-__all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize"]
+__all__ = [
+    "BOW",
+    "EOS",
+    "EOW",
+    "FastText",
+    "load_model",
+    "tokenize",
+    "train_supervised",
+    "train_unsupervised",
+]

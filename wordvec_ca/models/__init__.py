@@ -13,7 +13,13 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record
-from wordvec_ca.models.fasttext import fasttext_config, fasttext_vocab, is_fasttext, model_of_fasttext
+from wordvec_ca.models.fasttext import (
+    NS_EXPONENT,
+    fasttext_config,
+    fasttext_vocab,
+    is_fasttext,
+    model_of_fasttext,
+)
 from wordvec_ca.models.history import Callback, History, Point, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.paths import word_paths
@@ -28,6 +34,7 @@ from wordvec_ca.models.sizes import (
 from wordvec_ca.models.subwords import Subwords
 
 __all__ = [
+    "NS_EXPONENT",
     "Callback",
     "ContextWeight",
     "EmbeddingModel",

@@ -1,0 +1,160 @@
+"""Classifiers trained here: what the real program predicts with them, how good they are, what they learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from real_program import LOSSES, real_predictions, run
+
+import wordvec_ca.fasttext as fasttext
+from wordvec_ca.errors import DataError
+from wordvec_ca.fasttext.autotune import Measure, size_of
+from wordvec_ca.fasttext.label_tree import label_paths, label_tree
+
+OPTIONS = {
+    "dim": 10,
+    "epoch": 10,
+    "lr": 0.3,
+    "wordNgrams": 2,
+    "bucket": 3000,
+    "minn": 2,
+    "maxn": 3,
+    "thread": 1,
+}
+
+
+def words_of(path: Path) -> list[str]:
+    lines = path.read_text("utf-8").splitlines()
+    return [" ".join(word for word in line.split() if not word.startswith("__label__")) for line in lines]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_real_program_predicts_the_same_and_learns_no_better(
+    texts: tuple[Path, Path], program: str, tmp_path: Path, loss: str
+) -> None:
+    model = fasttext.train_supervised(str(texts[0]), loss=loss, **OPTIONS)
+    told = [word for name, value in OPTIONS.items() for word in (f"-{name}", value)]
+    run(program, "supervised", "-input", texts[0], "-output", tmp_path / "real", "-loss", loss, *told)
+    theirs = fasttext.load_model(tmp_path / "real.bin")
+    n, precision, _ = model.test(texts[1])
+    assert n == theirs.test(texts[1])[0]
+    assert precision > theirs.test(texts[1])[1] - 0.03
+    for path in (tmp_path / "made.bin", tmp_path / "made.ftz"):
+        if path.suffix == ".ftz":
+            model.quantize(str(texts[0]), cutoff=600, retrain=True, qnorm=True, lr=0.1, epoch=4)
+            assert model.test(texts[1])[1] > precision - 0.06
+        model.save_model(path)
+        expected = real_predictions(program, path, texts[1], 2)
+        labels, probabilities = model.predict(words_of(texts[1]), k=2)
+        for line, (own, scores) in enumerate(zip(labels, probabilities, strict=True)):
+            for label, score in zip(own, scores, strict=True):
+                assert score == pytest.approx(expected[line].get(label, score), abs=1e-4), line
+    assert (tmp_path / "made.ftz").stat().st_size < (tmp_path / "made.bin").stat().st_size / 4
+
+
+def test_one_thread_gives_the_same_rows_and_two_learn_too(texts: tuple[Path, Path]) -> None:
+    first, again = (fasttext.train_supervised(str(texts[0]), seed=4, **OPTIONS) for _ in range(2))
+    np.testing.assert_array_equal(first.get_input_matrix(), again.get_input_matrix())
+    np.testing.assert_array_equal(first.get_output_matrix(), again.get_output_matrix())
+    two = fasttext.train_supervised(str(texts[0]), **{**OPTIONS, "thread": 2})
+    assert two.test(texts[1])[1] > first.test(texts[1])[1] - 0.04
+
+
+def test_a_step_is_that_of_the_gradient(tmp_path: Path) -> None:
+    """One line, one epoch: rows move by lr * (1 - p) along the formulas of Joulin et al. 2016."""
+    (tmp_path / "t").write_text("__label__a one two\n__label__b\n")
+    start = fasttext.train_supervised(str(tmp_path / "t"), dim=5, epoch=0, thread=1)
+    model = fasttext.train_supervised(str(tmp_path / "t"), dim=5, epoch=1, lr=0.5, thread=1, minCount=1)
+    rows = start.get_input_matrix()  # </s>, one, two: two of the first, whose second line is an example too
+    hidden = rows.mean(axis=0)
+    assert start.words == model.words == ["</s>", "one", "two"]
+    rate = 0.5
+    outputs = np.array([rate * 0.5 * hidden, -rate * 0.5 * hidden])
+    assert not start.get_output_matrix().any()
+    second, rate = rows[0], 0.5 * (1 - 4 / 6)
+    logits = outputs @ second
+    p = np.exp(logits) / np.exp(logits).sum()
+    error = np.array([0, 1]) - p
+    np.testing.assert_allclose(model.get_output_matrix(), outputs + rate * np.outer(error, second), atol=1e-6)
+    np.testing.assert_allclose(model.get_input_matrix()[0], rows[0] + rate * error @ outputs, atol=1e-6)
+
+
+def test_vectors_of_another_file_are_where_training_begins(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text("2 3\nship 1 2 3\nnever 4 5 6\n")
+    model = fasttext.train_supervised(
+        str(texts[0]), dim=3, epoch=0, pretrainedVectors=str(tmp_path / "v.vec")
+    )
+    assert model["ship"].tolist() == [1, 2, 3]
+    assert model["never"].tolist() == [4, 5, 6]
+    with pytest.raises(DataError, match="give dim=3"):
+        fasttext.train_supervised(str(texts[0]), dim=4, pretrainedVectors=str(tmp_path / "v.vec"))
+
+
+def test_autotune_keeps_to_its_time_and_size(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    model = fasttext.train_supervised(
+        str(texts[0]),
+        dim=8,
+        thread=1,
+        autotuneValidationFile=str(texts[1]),
+        autotuneDuration=2,
+        autotuneModelSize="60K",
+        seed=1,
+    )
+    model.save_model(tmp_path / "m.ftz")
+    assert (tmp_path / "m.ftz").stat().st_size <= 60_000
+    assert model.get_dimension() == 8
+    plain = fasttext.train_supervised(str(texts[0]), dim=8, thread=1)
+    assert model.test(texts[1])[1] > plain.test(texts[1])[1] - 0.03
+    assert size_of("2M") == 2_000_000
+    assert Measure.parse("precisionAtRecall:30:__label__a") == Measure("precisionAtRecall", 0.3, "__label__a")
+    with pytest.raises(ValueError, match="autotuneMetric"):
+        Measure.parse("f2")
+
+
+def test_word_vectors_are_those_that_the_real_program_reads(
+    texts: tuple[Path, Path], program: str, tmp_path: Path
+) -> None:
+    import subprocess
+
+    model = fasttext.train_unsupervised(str(texts[0]), minCount=1, dim=6, bucket=900, epoch=3, thread=1)
+    model.save_model(tmp_path / "u.bin")
+    for word in ("ship", "shipping"):
+        told = subprocess.run(
+            [program, "print-word-vectors", tmp_path / "u.bin"],
+            input=f"{word}\n",
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        np.testing.assert_allclose(model[word], np.array(told[1:], float), atol=1e-4)
+    assert "</s>" in model.words
+    assert not any(word.startswith("__label__") for word in model.words)
+
+
+def test_the_tree_is_a_huffman_tree_with_every_path() -> None:
+    counts = np.array([9, 5, 5, 2, 1, 1])
+    paths = label_paths(label_tree(counts))
+    lengths = np.diff(paths.ends)
+    assert (lengths * counts).sum() == 9 * 1 + 5 * 2 + 5 * 3 + 2 * 4 + (1 + 1) * 5
+    assert np.sum(2.0**-lengths) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "hinge"}, "must be one of"),
+        ({"dim": 0}, "at least 1"),
+        ({"label": "__nothing__"}, "no line of the text has a label"),
+        ({"minCount": 10**6}, "minCount"),
+        ({"input": "absent"}, "cannot be opened"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(
+    texts: tuple[Path, Path], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fasttext.train_supervised(**{"input": str(texts[0]), **options})
+    with pytest.raises(TypeError, match="unexpected"):
+        fasttext.train_supervised(str(texts[0]), speed=1)

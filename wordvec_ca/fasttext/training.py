@@ -1,0 +1,207 @@
+"""How a classifier is trained: its dictionary, its rows, and threads that take runs of lines in turn.
+
+As in fastText, a line is one example: the mean of its rows predicts its label, or one of its labels that is
+drawn (all of them with ``ova``), and the rate falls linearly to 0. One thread always gives the same result.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.fasttext.dictionary import Dictionary, TypeRows
+from wordvec_ca.fasttext.label_tree import label_paths, label_tree
+from wordvec_ca.fasttext.labelled_text import encoded, lines_of
+from wordvec_ca.fasttext.model import SUPERVISED, Model
+from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_lesson, noise_pool, padded
+from wordvec_ca.training import TrainingDiverged
+from wordvec_ca.vectors import FastTextOptions, read_vectors
+
+OWN_OUTPUTS = 1 << 16
+"""Numbers of outputs of which each thread has a copy: all labels are touched in each line."""
+
+EXCHANGED_EVERY = 16
+"""Lines after which a thread hands on what its copy has learnt."""
+
+FEWEST_TOKENS, RUNS = 3_000, 100
+"""Of a run of lines, and runs of an epoch: enough for threads to end together."""
+
+
+class Text(NamedTuple):
+    """A file, read."""
+
+    types: TokenTypes
+    tokens: np.ndarray
+
+
+def train_classifier(options: dict[str, Any], text: Text | None = None) -> Model:
+    """Train a classifier.
+
+    Parameters
+    ----------
+    options : dict
+        fastText's, all of them: see ``settings``.
+    text : Text, optional
+        The file, if it was read before.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no words or no labels, or training diverges.
+    """
+    text = text or Text(*encoded(options["input"]))
+    pretrained = _pretrained(options)
+    dictionary = _dictionary(options, text, [] if pretrained is None else pretrained[0])
+    dictionary, made = _with_places(dictionary, text)
+    dim, n_words = options["dim"], dictionary.n_words
+    places = dictionary.places
+    n_rows = n_words + (0 if places is None else int(places.max(initial=-1)) + 1)
+    inputs = aligned_zeros((n_rows, padded(dim)))
+    _draw(inputs[:, :dim], options["seed"])
+    if pretrained is not None:
+        numbers = [dictionary.number(word) for word in pretrained[0]]
+        inputs[numbers, :dim] = pretrained[1]
+    outputs = aligned_zeros((dictionary.n_labels, padded(dim)))
+    fit(dictionary, text, made, inputs, outputs, options)
+    return Model(dictionary, inputs[:, :dim], outputs[:, :dim], len(text.tokens))
+
+
+def fit(
+    dictionary: Dictionary,
+    text: Text,
+    made: TypeRows,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    options: dict[str, Any],
+) -> None:
+    """Train rows on a text, in place.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+    text : Text
+    made : TypeRows
+        What the types of the text are made of.
+    inputs, outputs : ndarray, float32
+        Aligned, and padded to a width that is a multiple of 16.
+    options : dict
+        ``lr``, ``epoch``, ``thread``, ``neg`` and ``seed``.
+
+    Raises
+    ------
+    DataError
+        Training diverges.
+    """
+    ends = lines_of(*text)
+    lines = dictionary.lines(text.types, text.tokens, ends, given=made)
+    n_labels, n_tokens, loss = dictionary.n_labels, len(text.tokens), dictionary.options.loss
+    counts = dictionary.counts[dictionary.n_words :]
+    paths = label_paths(label_tree(counts)) if loss == LOSSES["hs"] else None
+    pool = (
+        noise_pool(counts, 1, ns_exponent=0.5, draws=1 << 20).ravel()
+        if loss == LOSSES["ns"]
+        else np.zeros(0, np.int32)
+    )
+    empty = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    ways = empty if paths is None else (paths.ends, paths.nodes, paths.labels)
+    met = max(n_labels if loss in (LOSSES["softmax"], LOSSES["ova"]) else 1 + options["neg"], 16)
+    met = padded(max(met, 0 if paths is None else paths.longest)) + 32
+    firsts = _runs(ends, n_tokens)
+    jobs, learn = itertools.count(), load_lesson()
+    n_runs, in_all = len(firsts) - 1, max(1, n_tokens * options["epoch"])
+    shared = options["thread"] > 1 and outputs.size <= OWN_OUTPUTS
+    begins = np.append(0, ends)
+
+    def work() -> float:
+        own = aligned_zeros((2, *outputs.shape)) if shared else None
+        scratch, losses = aligned_zeros((2 * inputs.shape[1] + 4 * met,)), 0.0
+        while (job := next(jobs)) < n_runs * options["epoch"] and not math.isnan(losses):
+            epoch, run = divmod(job, n_runs)
+            first, last = firsts[run], firsts[run + 1]
+            before = float(epoch * n_tokens + begins[first])
+            seed = (options["seed"] * 0x9E3779B97F4A7C15 + job * 0xD6E8FEB86659FD93) % 2**64
+            told, _ = learn(
+                lines, first, last, inputs, outputs, own, EXCHANGED_EVERY, n_labels, loss, options["neg"],
+                *ways, pool, options["lr"], before, float(in_all), seed, scratch
+            )  # fmt: skip
+            losses += told
+        return losses
+
+    n_threads = max(1, options["thread"])
+    with ThreadPoolExecutor(n_threads) as threads:
+        losses = [threads.submit(work) for _ in range(n_threads)]
+        if math.isnan(sum(loss.result() for loss in losses)):
+            raise TrainingDiverged(f"training diverged at lr={options['lr']}: give a smaller lr")
+
+
+def _runs(ends: np.ndarray, n_tokens: int) -> list[int]:
+    """Return where runs of lines begin, and where the last ends."""
+    step = max(FEWEST_TOKENS, n_tokens // RUNS)
+    firsts = np.searchsorted(ends, np.arange(0, n_tokens, step), side="right")
+    return [*np.unique(firsts).tolist(), len(ends)]
+
+
+def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dictionary:
+    """Return the dictionary of a text, the most frequent first; words of other vectors are added."""
+    words, counts = text.types.words(), text.types.counts()
+    prefix = options["label"].encode()
+    is_label = text.types.begin_with(prefix)
+    kept = np.flatnonzero(~is_label & (counts >= max(1, options["minCount"])))
+    labels = np.flatnonzero(is_label & (counts >= max(1, options["minCountLabel"])))
+    count_of = dict(zip((words[i] for i in kept.tolist()), counts[kept].tolist(), strict=True))
+    for word in added:
+        count_of[word] = count_of.get(word, 0) + 1
+    order = sorted(count_of, key=lambda word: -count_of[word])
+    labels = labels[np.argsort(-counts[labels], kind="stable")]
+    if not order:
+        raise DataError("Empty vocabulary: no word occurs as often as minCount says; give a smaller minCount")
+    if not len(labels):
+        raise DataError(f"no line of the text has a label: a label begins with {options['label']!r}")
+    stored = FastTextOptions(
+        model=SUPERVISED,
+        loss=LOSSES[options["loss"]],
+        **{name: options[name] for name in FastTextOptions._fields if name in options and name != "loss"},
+    )
+    all_counts = np.array([*(count_of[word] for word in order), *counts[labels].tolist()], np.int64)
+    entries = [*order, *(words[i] for i in labels.tolist())]
+    return Dictionary(stored, entries, all_counts, len(order), label=prefix)
+
+
+def _with_places(dictionary: Dictionary, text: Text) -> tuple[Dictionary, TypeRows]:
+    """Give buckets that lines fall into rows, in the order in which they come: a line's lie together."""
+    made, d = dictionary.type_rows(text.types), dictionary
+    if d.options.bucket < 1:
+        return d, made
+    places = np.full(d.options.bucket, -1, np.int32)
+    d.lines(text.types, text.tokens, lines_of(*text), given=made).number_buckets(places)
+    rows, of_buckets = made.rows.copy(), made.rows >= d.n_words
+    numbers = places[rows[of_buckets] - d.n_words]
+    rows[of_buckets] = np.where(numbers >= 0, d.n_words + numbers, -1)
+    spread = Dictionary(d.options, d.words, d.counts, d.n_words, places=places, label=d.label)
+    return spread, made._replace(rows=rows)
+
+
+def _draw(rows: np.ndarray, seed: int) -> None:
+    """Draw rows uniformly from plus or minus 1 / dim."""
+    rng = np.random.default_rng([seed, 0x66617374])
+    for start in range(0, len(rows), 65_536):
+        some = rows[start : start + 65_536]
+        some[:] = (rng.random(some.shape, np.float32) * 2 - 1) / some.shape[1]
+
+
+def _pretrained(options: dict[str, Any]) -> tuple[list[bytes], np.ndarray] | None:
+    """Return the words and vectors of a file, or None if there is none."""
+    if not options["pretrainedVectors"]:
+        return None
+    table = read_vectors(options["pretrainedVectors"])
+    if table.vectors.shape[1] != options["dim"]:
+        raise DataError(
+            f"the vectors of {options['pretrainedVectors']!r} have {table.vectors.shape[1]} dimensions, and "
+            f"dim is {options['dim']}: give dim={table.vectors.shape[1]}"
+        )
+    return [word.encode("utf-8", "surrogateescape") for word in table.words], table.vectors
