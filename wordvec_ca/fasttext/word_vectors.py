@@ -13,7 +13,7 @@ from wordvec_ca.fasttext.labelled_text import encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.kernels import LINE_END, LOSSES
 from wordvec_ca.model_specs import SPECS
-from wordvec_ca.models import NS_EXPONENT, EmbeddingModel, TrainConfig
+from wordvec_ca.models import NS_EXPONENT, EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.training import Trainer
 from wordvec_ca.vectors import FastTextOptions
 
@@ -97,9 +97,9 @@ def _engine(options: dict[str, Any], words: list[bytes], counts: np.ndarray) -> 
         lowercase=False,
         subwords=ngrams,
         **subwords,
-    ).resolved()
+    )
     names = [word.decode("utf-8", "surrogateescape") for word in words]
-    engine = EmbeddingModel(config, Vocab.as_given(names, counts))
+    engine = EmbeddingModel(ResolvedConfig.of(config), Vocab.as_given(names, counts))
     engine.initialise()
     return engine
 
