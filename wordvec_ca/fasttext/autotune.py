@@ -192,15 +192,9 @@ def _shrunk(model: Model, tried: dict[str, Any], most_bytes: int) -> Model:
     Raises
     ------
     TooLarge
-        Not even 256 rows are that small.
+        Not even 100 rows are that small.
     """
     dim, part = tried["dim"], tried.get("dsub", 2)
-    if len(model.inputs) < 256:  # too few for codes
-        if 4 * dim * (model.all_inputs().shape[0] + model.dictionary.n_labels) > most_bytes:
-            raise TooLarge(
-                f"a model of {dim} dimensions has more than {most_bytes} bytes: give a smaller dim"
-            )
-        return model
     many_labels = model.dictionary.n_labels >= 256
     fixed = (
         4 * 256 * dim
@@ -212,7 +206,7 @@ def _shrunk(model: Model, tried: dict[str, Any], most_bytes: int) -> Model:
     words = model.dictionary.words[: model.dictionary.n_words]
     row = -(-dim // part) + 1 + max(8, 10 + sum(map(len, words)) / len(words))
     cutoff = int((most_bytes - fixed) / row)
-    if cutoff < 256:
+    if cutoff < 100:
         raise TooLarge(f"a model of {dim} dimensions cannot have {most_bytes} bytes: give a smaller dim")
     options = {**tried, "qout": many_labels, "cutoff": cutoff, "retrain": True, "dsub": part, "qnorm": True}
     return quantised_model(model, options)

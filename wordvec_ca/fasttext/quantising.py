@@ -35,7 +35,7 @@ def quantised_model(model: Model, options: dict[str, Any]) -> Model:
     Raises
     ------
     ValueError
-        The model is no classifier, is quantised, or has less than 256 rows.
+        The model is no classifier, or is quantised.
     """
     if not model.supervised:
         raise ValueError("For now we only support quantization of supervised models")
@@ -114,17 +114,8 @@ def quantised(rows: np.ndarray, part: int, norms: bool) -> QuantisedRows:
         Numbers of each part of a row.
     norms : bool
         Whether lengths have codes of their own.
-
-    Raises
-    ------
-    ValueError
-        There are less than 256 rows.
     """
     n, dim = rows.shape
-    if n < CENTROIDS:
-        raise ValueError(
-            f"Matrix too small for quantization, must have at least {CENTROIDS} rows; this one has {n}"
-        )
     rng = np.random.default_rng(SEED)
     some = np.sort(rng.choice(n, MOST_POINTS, replace=False)) if n > MOST_POINTS else np.arange(n)
     lengths = np.linalg.norm(rows, axis=1).astype(np.float32) if norms else np.ones(1, np.float32)
@@ -153,7 +144,8 @@ def _clusters(points: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndar
         warnings.simplefilter(
             "ignore", ConvergenceWarning
         )  # of points that are equal there are less than 256
-        means = KMeans(CENTROIDS, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(
-            points[some]
-        )
-    return means.cluster_centers_.astype(np.float32), means.predict(points).astype(np.uint8)
+        n = min(CENTROIDS, len(some))  # of fewer rows each is a centroid; the others are never used
+        means = KMeans(n, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(points[some])
+    centroids = np.zeros((CENTROIDS, points.shape[1]), np.float32)
+    centroids[:n] = means.cluster_centers_
+    return centroids, means.predict(points).astype(np.uint8)

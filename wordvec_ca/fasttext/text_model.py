@@ -412,7 +412,7 @@ class TextModel:
         Raises
         ------
         ValueError
-            The model is no classifier, is quantised, or has less than 256 rows; a text is missing.
+            The model is no classifier, or is quantised, or a text is missing.
         """
         if retrain and not input:
             raise ValueError("Need input file path if retraining")
