@@ -6,9 +6,10 @@ from typing import Any
 
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
+from wordvec_ca.model_specs import SPECS
 
 UNSUPERVISED: dict[str, Any] = {
-    "model": "skipgram",
+    "model": next(spec.name for spec in SPECS if spec.fasttext_number == 2),
     "lr": 0.05,
     "dim": 100,
     "ws": 5,

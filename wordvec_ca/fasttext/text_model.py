@@ -167,7 +167,16 @@ class TextModel:
     def get_analogies(
         self, wordA: str, wordB: str, wordC: str, k: int = 10, on_unicode_error: str = "strict"
     ) -> list[tuple[float, str]]:
-        """Return the k words nearest to A - B + C, of vectors at length 1."""
+        """Return the k words nearest to A - B + C, and their cosines.
+
+        Parameters
+        ----------
+        wordA, wordB, wordC : str
+            Their vectors have length 1 here.
+        k : int, default 10
+        on_unicode_error : str
+            What to do with words that are not UTF-8.
+        """
         query = np.zeros(self.get_dimension(), np.float32)
         for word, sign in ((wordA, 1), (wordB, -1), (wordC, 1)):
             vector = self.get_word_vector(word)
