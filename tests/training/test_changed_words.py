@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
-from wordvec_ca import DataError, TrainConfig, changes
+from wordvec_ca import DataError, KeyedVectors, TrainConfig, changes, changes_of_models
+from wordvec_ca.report import trajectories
 from wordvec_ca.vectors import false_discovery_rate
 
 CONFIG = TrainConfig(model="skipgram", vector_size=20, window=4, epochs=6, workers=1)
@@ -54,3 +57,26 @@ def test_texts_that_cannot_be_compared_are_refused() -> None:
 def test_rate_of_false_discoveries() -> None:
     rate = false_discovery_rate(np.array([0.01, np.nan, 0.04, 0.03, 0.9]))
     np.testing.assert_allclose(rate, [0.04, np.nan, 0.16 / 3, 0.16 / 3, 0.9])
+
+
+def test_models_are_compared_without_p() -> None:
+    """A word that another took the place of in one model moved farthest; a turned model moved nowhere."""
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(80)]
+    vectors = rng.standard_normal((80, 20)).astype(np.float32)
+    turn = np.linalg.qr(rng.standard_normal((20, 20)))[0]
+    other = vectors @ turn
+    other[7] = rng.standard_normal(20)
+    counts = np.full(80, 20)
+    first = KeyedVectors([*words, "old"], np.vstack([vectors, vectors[:1]]), [*counts, 20])
+    second = KeyedVectors([*words, "new"], np.vstack([other, other[1:2]]), [*counts, 20])
+    found = changes_of_models(first, second)
+    assert found.words[0].word == "w7"
+    assert found.words[1].distance < 0.05 < found.words[0].distance
+    assert found.permutations == 0
+    assert found.only == [[("old", 20)], [("new", 20)]]
+    assert "only in text 2" in found.table()
+    drawn = trajectories([("a<b", [0.2, 0.4], [0.3, 0.3])], ["1800", "1900", "2000"])
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    with pytest.raises(DataError, match="in common"):
+        changes_of_models(first, KeyedVectors(["x", "y"], np.ones((2, 20))))

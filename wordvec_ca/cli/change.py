@@ -15,6 +15,8 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @click.command("change", short_help="Which words have changed between texts?")
 @click.argument("texts", nargs=-1, required=True, type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table.")
+@click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown moved from the "
+              "first text.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
@@ -38,6 +40,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 def command(
     texts: tuple[str, ...],
     output: str | None,
+    plot: str | None,
     overwrite: bool,
     as_json: bool,
     n_shown: int,
@@ -53,56 +56,78 @@ def command(
     documents, one a line, are dealt anew into texts of as many documents: models of these say how far words
     move by chance. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this
     one. Words too rare to be judged are said to be undecided.
+
+    TEXTS may be model directories instead: then there is no p, as there is no text to deal anew, and the
+    words that moved farthest come first.
     """
-    from wordvec_ca import TrainConfig, changes
+    from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
     from wordvec_ca.files import atomic_file
+    from wordvec_ca.report import trajectories
 
     if len(texts) < 2:
         raise click.UsageError("give two texts or more: change is from one text to another")
-    for text in texts:
-        _refuse_model(text)
-    config = TrainConfig(**training)
-    found = changes(
-        *texts,
-        config=config,
-        permutations=permutations,
-        repeats=repeats,
-        least=least,
-        progress=None if quiet else say,
-    )
+    if _are_models(texts):
+        found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
+    else:
+        found = changes(
+            *texts,
+            config=TrainConfig(**training),
+            permutations=permutations,
+            repeats=repeats,
+            least=least,
+            progress=None if quiet else say,
+        )
     if output is not None:
         with atomic_file(output, overwrite=overwrite) as file:
             file.write((found.table() + "\n").encode("utf-8", "replace"))
+    if plot is not None:
+        drawn = [(one.word, one.trajectory, one.band) for one in found.words[:n_shown]]
+        with atomic_file(plot, overwrite=overwrite) as file:
+            file.write(trajectories(drawn, texts).encode("utf-8", "replace"))
     if as_json:
         with record_writer("-", "word") as write:
             for one in found.words:
                 write(one.to_dict())
+    elif not found.permutations:
+        show(f"{'word':<20} {'distance':>8} {'turnover':>8}  counts        lost / gained")
+        for one in found.words[:n_shown]:
+            show(f"{one.word:<20} {one.distance:8.3f} {one.turnover:8.2f}  {_rest(one)}")
     else:
         show(f"{'word':<20} {'change':>7} {'90 %':>14} {'p':>8} {'fdr':>6}  counts        lost / gained")
         for one in found.words[:n_shown]:
-            near = f"{', '.join(one.lost[:3]) or '-'} / {', '.join(one.gained[:3]) or '-'}"
-            counts = " ".join(map(str, one.counts))
             interval = f"{one.low:.2f} to {one.high:.2f}"
             sure = f"{one.p:8.2g} {one.fdr:6.2f}"
-            show(f"{one.word:<20} {one.change:7.3f} {interval:>14} {sure}  {counts:<12}  {near}")
+            show(f"{one.word:<20} {one.change:7.3f} {interval:>14} {sure}  {_rest(one)}")
     certain = sum(one.fdr <= 0.05 for one in found.words)
+    judged = (
+        f"{certain:,} of {len(found.words):,} words changed at a false-discovery rate of 5 %"
+        if found.permutations
+        else f"{len(found.words):,} words are in every model"
+    )
     say(
-        f"{certain:,} of {len(found.words):,} words changed at a false-discovery rate of 5 %; "
-        f"{len(found.undecided):,} words are undecided, too rare; "
+        f"{judged}; {len(found.undecided):,} words are undecided, too rare; "
         + ", ".join(
             f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
         )
     )
 
 
-def _refuse_model(name: str) -> None:
-    """Raise a DataError if a name is that of a model: without its text nothing can be dealt anew."""
+def _rest(one: Any) -> str:
+    """Return the counts of a word, and the neighbours that it lost and gained."""
+    near = f"{', '.join(one.lost[:3]) or '-'} / {', '.join(one.gained[:3]) or '-'}"
+    return f"{' '.join(map(str, one.counts)):<12}  {near}"
+
+
+def _are_models(names: tuple[str, ...]) -> bool:
+    """Return whether all names are of models; raise a DataError if only some are."""
     import os
 
     from wordvec_ca.errors import DataError
 
-    if os.path.isfile(os.path.join(name, "config.json")):
+    models = [name for name in names if os.path.isfile(os.path.join(name, "config.json"))]
+    if models and len(models) < len(names):
         raise DataError(
-            f"{name!r} is a model without its text, and p-values need documents to deal anew: give the text "
-            "that it was trained on; cawv align puts two models into one space"
+            f"{models[0]!r} is a model, and p-values need documents to deal anew: give the text that it was "
+            "trained on, or models only, which are compared without p"
         )
+    return bool(models)
