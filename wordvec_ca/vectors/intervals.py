@@ -24,7 +24,7 @@ LEVEL = 0.9
 
 WIDENING = 2**0.5
 """Standard deviation of the difference between two runs on texts of their own, in that of one; what it covers
-is in docs/measurements/resamples.md."""
+is measured by scripts/quality/resamples.py."""
 
 
 class Neighbour(NamedTuple):
