@@ -10,7 +10,7 @@ the K models, with 8 bits a number::
     some resamples_attention_words_scales.npy  float32 (K, n_words)
     resamples_attention_slots.npy         float32 (K, places): logits of places
 
-What rounding costs is measured by scripts/quality/resamples.py. N-grams are not kept: intervals are of known words.
+N-grams are not kept: intervals are of known words.
 """
 
 from __future__ import annotations
