@@ -6,6 +6,6 @@ at; and an explorer, a map of the words with their neighbours, for browsers and 
 
 from wordvec_ca.report.explorer import Explorer, explore, read_classes
 from wordvec_ca.report.page import render
-from wordvec_ca.report.trajectories import trajectories
+from wordvec_ca.report.trajectory_charts import trajectories
 
 __all__ = ["Explorer", "explore", "read_classes", "render", "trajectories"]
