@@ -846,7 +846,7 @@ def test_dry_run_plans_and_writes_nothing(cawv: Run, here: Path, text: Path) -> 
     assert outcome.code == 0
     for part in ("vocabulary", "200 words", "parameters", "3,200", "memory", "disk", "time"):
         assert part in outcome.out
-    assert "Warning: alpha is 0.05" in cawv("train", text, *QUICK, "--alpha", "0.05", "--dry-run").err
+    assert "Warning: --alpha is 0.05" in cawv("train", text, *QUICK, "--alpha", "0.05", "--dry-run").err
     assert tree(here) == before
 
 

@@ -93,9 +93,10 @@ def _check_tokenizer(tokenizer: str) -> None:
 
 def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
     """Raise a usage error for an option that the model does not have: who gives one means another model."""
+    typed = click.get_current_context().params
     for name in sorted(_given(variables=False)):
         models = OPTIONS[name].models
-        if config.model not in models and (name != "negatives" or config.negatives != "exact"):
+        if config.model not in models and (name != "negatives" or typed[name] != "exact"):
             raise click.UsageError(
                 f"{_flag(name)} is for --model {', '.join(models)}, not for {config.model}"
             )

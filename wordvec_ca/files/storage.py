@@ -19,6 +19,9 @@ from wordvec_ca.files.remote import file_system, is_url, may_pass, patiently
 
 T = TypeVar("T")
 
+ABSENT = (FileNotFoundError, NotADirectoryError)
+"""What the system says where there is no such file; the second, where a part of its path is a file."""
+
 
 class Storage:
     """A folder, by its path or by a URL that fsspec knows.
@@ -59,7 +62,7 @@ class Storage:
         put = content if callable(content) else lambda file: file.write(content)
         try:
             self._attempt("write", name, lambda: self._write(name, put))
-        except FileNotFoundError as error:
+        except ABSENT as error:
             raise DataError(f"cannot write {self.path(name)!r}: {error.strerror or error}") from error
 
     def _write(self, name: str, put: Callable[[IO[bytes]], object]) -> None:
@@ -88,7 +91,7 @@ class Storage:
         """
         try:
             return self.read_with(name, lambda file: file.read())
-        except FileNotFoundError:
+        except ABSENT:
             return None
 
     def read_with(self, name: str, action: Callable[[IO[bytes]], T]) -> T:
@@ -128,7 +131,7 @@ class Storage:
 
         try:
             return sorted(self._attempt("read", "", look))
-        except FileNotFoundError:
+        except ABSENT:
             return []
 
     def remove(self, name: str) -> None:
@@ -143,7 +146,7 @@ class Storage:
 
         try:
             self._attempt("remove", name, remove)
-        except FileNotFoundError:
+        except ABSENT:
             pass
 
     def free_bytes(self) -> float:
@@ -166,7 +169,7 @@ class Storage:
         place = self.path(name) if name else self.place
         try:
             return patiently(action, place, self.patience)
-        except (DataError, FileNotFoundError):
+        except (DataError, *ABSENT):
             raise
         except Exception as error:
             if not (isinstance(error, OSError) or may_pass(error)):  # of the action, not of the storage
