@@ -193,9 +193,60 @@ def test_two_models_are_compared(browser: Browser, pages: Pages) -> None:
     first = browser.evaluate(
         "[...document.querySelector('#content tbody tr').children].map(e => e.textContent)"
     )
-    assert first[1:3] == [model.most_similar(first[0], topn=1)[0][0] for model in models]
-    browser.click("#content .actions button:last-child")
+    nearest = [model.most_similar(first[0], topn=1)[0] for model in models]
+    assert [first[1], first[3]] == [word for word, _ in nearest]
+    cosines = [float(cosine.replace("−", "-")) for cosine in (first[2], first[4])]
+    assert cosines == pytest.approx([cosine for _, cosine in nearest], abs=0.006)
+    told = words_of(browser, "#made dd")
+    assert "cbow-attn · " in told[0]
+    assert [fact.rsplit(" · ", 1)[1] for fact in told] == ["seed 1", "seed 2"]
+    assert "chance" in browser.evaluate("document.querySelector('#content p:nth-of-type(2)').textContent")
+    browser.click("#tab-words")
+    browser.evaluate("(model.value = 1, model.dispatchEvent(new Event('change')))")
     browser.wait("explorer.map.places === explorer.places[1]")
+    assert browser.complaints == []
+
+
+def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser: Browser, pages: Pages) -> None:
+    visit(browser, pages.one, hash_="#word=queen")
+    browser.click("#query")
+    browser.type("kingq")  # not "queenkingq"
+    assert browser.evaluate("query.value") == "kingq"
+    assert words_of(browser, "#suggestions:not([hidden]) li") == ["No such word"]
+    browser.press("Enter")
+    browser.wait("explorer.state.kind === 'unknown'")
+    browser.press("Escape")
+    browser.wait("explorer.state.kind === 'word'")
+    assert browser.evaluate("query.value") == "queen"
+    browser.type("kingq")
+    browser.press("Escape")
+    assert browser.evaluate("query.value") == "queen"
+    browser.type("king - quee")
+    assert words_of(browser, "#suggestions:not([hidden]) li") == []  # as a word begins
+    assert browser.complaints == []
+
+
+def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
+    browser: Browser, pages: Pages
+) -> None:
+    visit(browser, pages.one)
+    for level, scale in enumerate((1, 3)):  # coarse regions, and finer ones
+        browser.evaluate(f"(([, x, y]) => explorer.map.setView({{x, y, scale: {scale}}}))"
+                         f"(explorer.map.regions.find(region => region[0] === {level}))")  # fmt: skip
+        browser.wait(f"explorer.map.named[0]?.[1][0] === {level}")
+        (west, north, east, south), region = browser.evaluate("explorer.map.named[0]")
+        left, top = browser.evaluate("(b => [b.x, b.y])(points.getBoundingClientRect())")
+        browser.drag([(left + (west + east) / 2, top + (north + south) / 2)])
+        browser.wait(f"document.querySelector('#content h2')?.textContent == '{region[4]} words'")
+        assert browser.evaluate(f"{region[3]}.every(row => explorer.marked[row])")
+    browser.click("#content .regions button")
+    size = browser.evaluate("explorer.panels.selection.length")
+    browser.click("#selected .word")
+    browser.wait("explorer.state.kind === 'word'")
+    browser.click("#tab-selection")
+    assert browser.evaluate("document.querySelector('#content h2').textContent") == f"{size} words"
+    browser.click("#content .actions button:last-child")
+    assert browser.evaluate("explorer.marked") is None
     assert browser.complaints == []
 
 

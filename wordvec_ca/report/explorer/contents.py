@@ -13,7 +13,7 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
-from wordvec_ca.models import read_attention, read_config
+from wordvec_ca.models import read_attention, read_config, read_record
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, chosen_method, word_map
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
@@ -106,8 +106,12 @@ def gather(
         entry = {
             "name": terminal_text(names[number]),
             "size": table.vector_size,
+            "of": len(table),
+            "made": _made(model if number == 0 else other),
             "kept": round(made.kept, 4),
-            "regions": [[r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size] for r in found_regions],
+            "regions": [
+                [r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size, r.label] for r in found_regions
+            ],
         }
         if table.resamples is not None:
             judged = sureness(table.resamples, chosen, made.graph, tell)
@@ -149,6 +153,24 @@ def _name(model: Model, otherwise: str) -> str:
     return otherwise if isinstance(model, KeyedVectors) else Path(model).resolve().name
 
 
+def _made(model: Model | None) -> dict[str, Any] | None:
+    """Return what a model was trained with and on, if it is a directory with a record."""
+    if model is None or isinstance(model, KeyedVectors) or not (Path(model) / "config.json").is_file():
+        return None
+    folder = Path(model)
+    try:
+        record, config = read_record(folder), read_config(folder)
+    except DataError:
+        return None  # another program's, beside its vectors
+    settings, made = record.get("settings"), {"kind": config.model, "seed": config.seed}
+    corpus = settings.get("corpus") if isinstance(settings, dict) else None
+    files = [Path(file).name for file in corpus if isinstance(file, str)] if isinstance(corpus, list) else []
+    if files:
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        made |= {"text": terminal_text(files[0]) + more, "tokens": record.get("raw_tokens", 0)}
+    return made
+
+
 def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
     """Return, for each table, the rows of the first ``n`` words that have a direction in all of them."""
     usable = [(table.norms > 0) & np.isfinite(table.norms) for table in tables]
@@ -164,7 +186,7 @@ def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
 
 def _bytes_of_word(tables: list[KeyedVectors], attention: list[Any], rows: list[np.ndarray]) -> float:
     """Return about how many bytes of the page a word needs."""
-    numbers = sum(1.25 * table.vector_size + 17 for table in tables) + 7
+    numbers = sum(1.25 * table.vector_size + 19 for table in tables) + 7
     numbers += sum(2 * attends.columns for attends in attention if attends is not None)
     sample = [tables[0].index_to_key[row] for row in rows[0][:: max(1, len(rows[0]) // 1_000)].tolist()]
     return numbers * 4 / 3 + len(json.dumps(sample)) / max(1, len(sample))

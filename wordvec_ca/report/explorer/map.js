@@ -2,42 +2,8 @@
 //
 // No WebGL: without a graphics card browsers refuse it or draw it in software, slower than this loop.
 
-const THEMES = {
-  light: {
-    back: "#fbfbf9", ink: "#1c2126", soft: "#59636e", mark: "#b3400a", line: "#b3400a66",
-    kinds: ["#cc6677", "#5548a8", "#117733", "#b8860b", "#2a7fb8", "#882255", "#3a9a8c", "#7a7a22", "#aa4499"],
-    rest: "#b4bac1", ramp: ["#bcd3e8", "#4a86bd", "#08306b"], heat: ["#c9ced3", "#e08a4a", "#9c2f00"],
-    poles: ["#0b5fa5", "#c6cad0", "#b3400a"], alpha: 0.5,
-  },
-  dark: {
-    back: "#14171b", ink: "#eceff2", soft: "#a3adb8", mark: "#ffb070", line: "#ffb07066",
-    kinds: ["#ee8899", "#9c92ee", "#5fbf77", "#e0b94a", "#6cc0f0", "#d977ab", "#6fd6c6", "#c6c65c", "#d68ad0"],
-    rest: "#4a525b", ramp: ["#24405e", "#4f8fc9", "#dcefff"], heat: ["#39424d", "#c9703a", "#ffd0a0"],
-    poles: ["#66b6ff", "#4a525b", "#ff9a4d"], alpha: 0.6,
-  },
-};
-
 const MOST_PIXELS = 4e6; // of a canvas: beyond, it is drawn coarser
 const SLOW = 24; // ms of a frame: beyond, rare words wait until the map rests
-
-function rgb(hex) {
-  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-}
-
-/** A colour as the pixels of a canvas hold it: alpha, blue, green, red. */
-function packed([red, green, blue]) {
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-}
-
-/** 256 colours from one to the next. */
-function ramp(stops) {
-  const colours = stops.map(rgb);
-  return Array.from({ length: 256 }, (_, i) => {
-    const at = (i / 255) * (colours.length - 1);
-    const k = Math.min(Math.floor(at), colours.length - 2);
-    return colours[k].map((from, c) => Math.round(from + (at - k) * (colours[k + 1][c] - from)));
-  });
-}
 
 class PointMap {
   constructor(points, labels, hover, data) {
@@ -52,10 +18,11 @@ class PointMap {
     this.sure = new Set(); // of these, what most models of resampled text find
     this.marked = null; // a selection: 1 for each word in it
     this.outline = null; // of the lasso, in units of the map
+    this.named = []; // the regions whose names are drawn: [box, region]
     this.most = this.n; // frequent words that are drawn while the map moves
     this.mode = "move";
     this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
-    this.onpick = this.onlasso = () => {};
+    this.onpick = this.onlasso = this.onregion = () => {};
     this.pointers = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(points.parentElement);
@@ -205,6 +172,12 @@ class PointMap {
     return found;
   }
 
+  /** The region whose name is at a place of the window. */
+  regionAt(left, top) {
+    const found = this.named.find(([[west, north, east, south]]) => left >= west && left <= east && top >= north && top <= south);
+    return found?.[1];
+  }
+
   inView() {
     const [left, bottom] = this.toMap(0, this.height);
     const [right, top] = this.toMap(this.width, 0);
@@ -309,7 +282,7 @@ class PointMap {
     }
   }
 
-  /** Draw a text if nothing is there yet; return whether it was drawn. */
+  /** Draw a text if nothing is there yet; return its box if it was drawn. */
   label(text, x, y, boxes, { font, colour, centred = false, always = false, size = 13, side = 1 }) {
     const pen = this.pen;
     pen.font = font;
@@ -335,7 +308,7 @@ class PointMap {
     pen.fillStyle = colour;
     pen.fillText(text, left, y);
     pen.restore();
-    return true;
+    return box;
   }
 
   drawChosen(boxes) {
@@ -368,15 +341,22 @@ class PointMap {
   }
 
   drawRegions(boxes) {
+    this.named = [];
     const level = this.view.scale < 2.2 ? 0 : this.view.scale < 6 ? 1 : 2;
     if (this.view.scale > 24) return;
     const size = [14, 13, 12][level];
-    for (const [of, x, y, rows] of this.regions) {
+    for (const region of this.regions) {
+      const [of, x, y, rows] = region;
       if (of !== level) continue;
       const name = rows.slice(0, this.width < 500 ? 2 : 3).map((row) => shown(this.data.words[row], 18)).join(" · ");
       const style = { font: `650 ${size}px system-ui, sans-serif`, colour: this.theme.ink, centred: true, size };
       const [left, top] = this.toScreen(x, y);
-      [0, 1, -1, 2, -2].some((step) => this.label(name, left, top + step * 1.6 * size, boxes, style));
+      for (const step of [0, 1, -1, 2, -2]) {
+        const box = this.label(name, left, top + step * 1.6 * size, boxes, style);
+        if (!box) continue;
+        this.named.push([box, region]);
+        break;
+      }
     }
   }
 
@@ -406,6 +386,7 @@ class PointMap {
     };
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
+      this.hover.hidden = true;
       this.pointers.set(event.pointerId, place(event));
       this.moved = 0;
       this.turn = (this.turn ?? 0) + 1;
@@ -442,8 +423,10 @@ class PointMap {
         this.mode = "lasso";
         if (this.outline.length > 2) this.onlasso(this.within(this.outline));
       } else if (event.type === "pointerup" && this.moved < 5) {
+        const region = this.regionAt(left, top);
         const row = this.at(left, top, event.pointerType === "touch" ? 24 : 14);
-        if (row >= 0) this.onpick(row);
+        if (region) this.onregion(region);
+        else if (row >= 0) this.onpick(row);
       }
       this.redraw();
     };
@@ -472,7 +455,9 @@ class PointMap {
   }
 
   showHover(left, top) {
-    const row = this.at(left, top);
+    const named = this.regionAt(left, top);
+    this.points.classList.toggle("named", Boolean(named));
+    const row = named ? -1 : this.at(left, top);
     this.hover.hidden = row < 0;
     if (row < 0) return;
     this.hover.textContent = shown(this.data.words[row], 40);

@@ -26,7 +26,16 @@ from wordvec_ca.report.explorer.coordinates import Method
 from wordvec_ca.report.explorer.quantised import base64_of
 from wordvec_ca.report.explorer.table import write_table
 
-SCRIPTS = ("vectors.js", "words.js", "attention.js", "map.js", "panels.js", "start.js")
+SCRIPTS = (
+    "vectors.js",
+    "words.js",
+    "attention.js",
+    "colours.js",
+    "map.js",
+    "panels.js",
+    "search.js",
+    "start.js",
+)
 
 WORDS = 100_000
 """Words of a page, if there are as many."""

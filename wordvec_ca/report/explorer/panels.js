@@ -21,11 +21,19 @@ function bar(share, other = false) {
   return made;
 }
 
+/** What a model was made of, as far as its record says. */
+function madeOf({ size, of, made }) {
+  const facts = [made?.kind, counted(of, "word"), counted(size, "dimension")];
+  if (made?.text) facts.push(made.tokens ? `${made.text} (${counted(made.tokens, "token")})` : made.text);
+  if (made) facts.push(`seed ${made.seed}`);
+  return facts.filter(Boolean).join(" · ");
+}
+
 class Panels {
   constructor(explorer) {
     this.explorer = explorer;
     this.sentence = "";
-    this.target = -1;
+    this.target = -1; // the word that was chosen, by its place in the sentence
     this.selection = null;
   }
 
@@ -168,30 +176,39 @@ class Panels {
     const { tokenizer = "words", lowercase = true } = attending ?? {};
     const list = tokens(this.sentence, tokenizer, lowercase).slice(0, 200);
     if (!list.length) return [];
-    if (this.target < 0 || this.target >= list.length) this.target = Math.floor(list.length / 2);
     const parts = [];
     if (attending) {
-      parts.push(el("h3", {}, "Word to be predicted"), this.targets(list, vocabulary, renew));
-      for (const model of models) if (model.attention) parts.push(...this.attentionOf(model, list));
+      if (this.target >= list.length) this.target = -1;
+      const target = this.target < 0 ? this.rarest(list) : this.target;
+      const unknown = list.some((token) => !vocabulary.rows.has(token));
+      parts.push(el("h3", {}, "Choose the word whose context is looked at"), this.targets(list, target, vocabulary, renew),
+        unknown ? el("p", { class: "soft" }, "Struck out: unknown words; the model leaves them out before it counts places.") : null);
+      for (const model of models) if (model.attention) parts.push(...this.attentionOf(model, list, target));
     }
     for (const model of models) parts.push(this.nearSentence(model, list));
     return parts.filter(Boolean);
   }
 
-  targets(list, vocabulary, renew) {
+  /** The place of the rarest known word, which says more than a word like "the". */
+  rarest(list) {
+    const rows = list.map((token) => this.explorer.vocabulary.rows.get(token) ?? -1);
+    return Math.max(...rows) < 0 ? Math.floor(list.length / 2) : rows.indexOf(Math.max(...rows));
+  }
+
+  targets(list, target, vocabulary, renew) {
     const one = (token, i) =>
       el("li", {}, el("button", {
-        type: "button", "aria-pressed": String(i === this.target), class: vocabulary.rows.has(token) ? null : "unknown",
+        type: "button", "aria-pressed": String(i === target), class: vocabulary.rows.has(token) ? null : "unknown",
         title: vocabulary.rows.has(token) ? null : "has no vector",
         onclick: () => { this.target = i; renew(); },
       }, el("bdi", {}, shown(token, 30))));
     return el("ul", { class: "words", id: "targets" }, ...list.map(one));
   }
 
-  attentionOf(model, list) {
+  attentionOf(model, list, target) {
     const name = this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [];
     return [
-      ...model.attention.weights(list, this.target).map(({ name: part, weights, offsets }) => {
+      ...model.attention.weights(list, target).map(({ name: part, weights, offsets }) => {
         const most = Math.max(0.0001, ...weights.map((weight) => weight ?? 0));
         const rows = list.map((token, i) => ({ token, weight: weights[i], offset: offsets[i] })).filter(({ weight }) => weight !== null);
         return el("table", { class: "attention" },
@@ -241,8 +258,8 @@ class Panels {
     const { map, select } = this.explorer;
     const inView = el("button", { type: "button", onclick: () => select(map.inView()) }, "Words in view");
     if (!this.selection) {
-      return [el("p", {}, "Draw around words: press ", el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag."),
-        el("div", { class: "actions" }, inView)];
+      return [el("p", {}, "Draw around words: press ", el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag. Or click on the name of a region."),
+        el("div", { class: "actions" }, inView), ...this.regions()];
     }
     const rows = this.selection;
     const { words, models } = this.explorer;
@@ -255,8 +272,20 @@ class Panels {
         inView,
         el("button", { type: "button", onclick: () => select(null) }, "Clear")),
       rows.length ? this.table("Most typical", typicalOf(models[0].vectors, rows, 8)) : null,
+      ...this.regions(),
       el("table", { id: "selected" }, el("caption", {}, rows.length > 200 ? "The 200 most frequent" : "All, most frequent first"), list),
     ].filter(Boolean);
+  }
+
+  /** The names of the regions; each selects its words. */
+  regions() {
+    const { explorer } = this;
+    const named = explorer.regions[explorer.mapOf].filter(([level]) => level === 0).sort((a, b) => b[4] - a[4]);
+    if (!named.length) return [];
+    const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
+      el("bdi", {}, region[3].map((row) => shown(explorer.words[row], 18)).join(" · "))));
+    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Named by the frequent words nearest to their middle."),
+      el("ul", { class: "words regions" }, ...named.map(one))];
   }
 
   // ---- Differences
@@ -265,46 +294,48 @@ class Panels {
     const { change, about, models, order, words } = this.explorer;
     const frequent = order.filter((row) => row < 5000 && /\p{L}/u.test(words[row]));
     const same = (row) => String(Math.round(NEAREST * (1 - change[row] / 255)));
+    const nearest = ({ nearest, vectors }, row) => {
+      const word = words[nearest[row]];
+      return [el("td", { title: shown(word, 200) }, el("bdi", {}, shown(word, 30))),
+        el("td", { class: "number" }, vectors.cosine(row, nearest[row]).toFixed(2).replace("-", "−"))];
+    };
     const table = (caption, rows) =>
-      el("table", {}, el("caption", {}, caption),
+      el("table", { class: "differences" }, el("caption", {}, caption),
+        el("colgroup", {}, el("col"), ...models.flatMap(() => [el("col"), el("col", { class: "cosine" })]), el("col", { class: "same" })),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"),
-          ...about.models.map(({ name }) => el("th", { scope: "col" }, el("bdi", {}, shown(name, 12)))),
+          ...about.models.flatMap(({ name }) => [el("th", { scope: "colgroup", colspan: 2, title: `nearest in ${name}, with its cosine` }, el("bdi", {}, shown(name, 30)))]),
           el("th", { scope: "col", class: "number" }, "same"))),
-        el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, this.word(row)),
-          ...models.map(({ nearest }) => el("td", {}, el("bdi", {}, shown(words[nearest[row]], 30)))),
+        el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, this.word(row, shown(words[row], 200))),
+          ...models.flatMap((model) => nearest(model, row)),
           el("td", { class: "number" }, same(row))))));
     const mean = change.reduce((sum, one) => sum + one, 0) / change.length / 255;
     return [
       el("p", {}, "Of the 20 nearest words of a word, ", el("b", {}, percent(mean)), " differ on average between ",
         el("bdi", {}, about.models[0].name), " and ", el("bdi", {}, about.models[1].name), ", among the ", counted(change.length, "word"), " of both."),
-      el("div", { class: "actions" }, ...about.models.map((model, i) =>
-        el("button", { type: "button", "aria-pressed": String(this.explorer.mapOf === i), onclick: () => this.explorer.showMapOf(i) }, "Map of ", el("bdi", {}, model.name)))),
-      el("p", { class: "soft" }, "Of the 5,000 most frequent words, with the nearest word in either model, and how many of 20 are the same:"),
+      el("p", { id: "chance" }, "Two trainings of one text differ, too; this page cannot tell change from chance."),
+      el("dl", { id: "made" }, ...about.models.flatMap((model) => [el("dt", {}, el("bdi", {}, model.name)), el("dd", {}, madeOf(model))])),
+      el("p", { class: "soft" }, "Of the 5,000 most frequent words: the nearest word in either model with its cosine, and how many of the 20 nearest are the same. ",
+        "Of words with as many the same, those come first whose cosines with these neighbours differ more."),
       table("Words that differ most", [...frequent.slice(0, 40)]),
-      table("Words that differ least", [...frequent.slice(-20).reverse()]),
-      el("p", { class: "soft" }, "Two runs on one text differ, too: ", el("kbd", {}, "cawv change"), " tells change from chance."),
+      table("Words that differ least, the least first", [...frequent.slice(-20).reverse()]),
     ];
   }
 
   // ---- About
 
   showAbout() {
-    const { about, regions } = this.explorer;
+    const { about } = this.explorer;
     const facts = [["words", about.words < about.all[0] ? `${about.words.toLocaleString("en")} of ${about.all[0].toLocaleString("en")}` : about.words.toLocaleString("en")],
-      ...about.models.map((model) => ["vectors", `${model.name}: ${model.size} dimensions`]),
+      ...about.models.map((model) => ["vectors", `${model.name}: ${madeOf(model)}`]),
       ["map", about.method === "tsne" ? "t-SNE, started from PCA" : "PCA: the two directions in which the words vary most"],
       ["faithful", about.models.map((model) => `${percent(model.kept)} of the 20 nearest words of a word are among its 20 nearest on the map`).join("; ")],
-      ["seed", String(about.seed)], ["made by", `cawv ${about.version}`]];
+      ["seed of the map", String(about.seed)], ["made by", `cawv ${about.version}`]];
     const keys = [["/", "search"], ["← → ↑ ↓", "move the map"], ["+ −", "zoom"], ["0", "whole map"], ["L", "lasso"], ["Esc", "clear"]];
     const list = (pairs, tag) => el("dl", {}, ...pairs.flatMap(([a, b]) => [el("dt", {}, tag ? el(tag, {}, a) : a), el("dd", {}, b)]));
-    const named = regions[0].filter(([level]) => level === 0).sort((a, b) => b[4] - a[4]);
     return [
       list(facts),
       el("p", { class: "soft" }, "Neighbours, sums and attention are computed here from the vectors, never from the map. The page loads nothing and sends nothing."),
       el("h3", {}, "Keys"), list(keys, "kbd"),
-      el("h3", {}, "Regions"),
-      el("p", { class: "soft" }, "Named by the frequent words nearest to their middle."),
-      ...named.map(([, , , rows]) => this.chips(rows)),
     ];
   }
 }

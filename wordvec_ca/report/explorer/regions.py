@@ -26,6 +26,8 @@ class Region(NamedTuple):
         The words that name it, most typical first.
     size : int
         Number of words.
+    label : int
+        Its number among the labels of words on this level.
     """
 
     level: int
@@ -33,6 +35,7 @@ class Region(NamedTuple):
     y: float
     rows: list[int]
     size: int
+    label: int
 
 
 def regions(
@@ -53,28 +56,27 @@ def regions(
     -------
     regions : list of Region
         Of all levels.
-    region_of_word : ndarray of shape (n_words,), uint8
-        On the coarsest level, by its place among those of that level.
+    region_of_word : ndarray of shape (3, n_words), uint8
+        The label of each word on each level; on the coarsest also the region's place in the list.
     """
     from sklearn.cluster import MiniBatchKMeans
 
     found: list[Region] = []
-    coarse = np.zeros(len(words), np.uint8)
+    of_word = np.zeros((len(LEVELS), len(words)), np.uint8)
     for level, n_regions in enumerate(LEVELS):
         n_regions = min(n_regions, len(words) // FEWEST_WORDS)
         if n_regions < 2:
             continue
         model = MiniBatchKMeans(n_regions, random_state=seed, n_init=3, batch_size=4_096)
         labels = np.unique(model.fit_predict(places), return_inverse=True)[1]
-        if level == 0:
-            coarse = labels.astype(np.uint8)
+        of_word[level] = labels
         order = np.argsort(labels, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        for label, members in enumerate(np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)):
             if level == 0 or len(members) >= FEWEST_WORDS:
                 middle = np.median(places[members], axis=0)
                 name = typical(members, directions, words, 3)
-                found.append(Region(level, float(middle[0]), float(middle[1]), name, len(members)))
-    return found, coarse
+                found.append(Region(level, float(middle[0]), float(middle[1]), name, len(members), label))
+    return found, of_word
 
 
 def typical(members: np.ndarray, directions: np.ndarray, words: list[str], n: int) -> list[int]:

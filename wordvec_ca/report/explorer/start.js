@@ -46,6 +46,8 @@ class Explorer {
     const named = this.regions[0].filter(([level]) => level === 0).map(([, , , rows]) => rows[0]);
     this.examples = [...new Set(named.length ? named : this.words.slice(0, 8).keys())].slice(0, 10);
     this.panels = new Panels(this);
+    this.address = ""; // of the word that was shown last, and what the search box had
+    this.settled = "";
     this.makeTabs();
     this.listen();
     this.fromAddress();
@@ -106,7 +108,7 @@ class Explorer {
       scale(theme.ramp, "rare", "frequent");
       for (let row = 0; row < this.n; row++) kind[row] = 255 * (1 - Math.log(row + 1) / Math.log(this.n + 1));
     } else if (by === "length" && this.models) {
-      const norms = Array.from({ length: this.n }, (_, row) => this.models[0].vectors.norm(row));
+      const norms = Array.from({ length: this.n }, (_, row) => this.models[this.mapOf].vectors.norm(row));
       const sorted = [...norms].sort((a, b) => a - b);
       const [low, high] = [sorted[Math.floor(this.n * 0.02)], sorted[Math.floor(this.n * 0.98)]];
       scale(theme.ramp, low.toPrecision(2), high.toPrecision(2));
@@ -236,7 +238,6 @@ class Explorer {
       });
       this.map.sure = new Set(asked.found[this.mapOf].filter(({ again, resamples }) => again >= 0.8 * resamples).map(({ row }) => row));
       this.showOnMap([asked.row, ...asked.found[this.mapOf].map(({ row }) => row)]);
-      input.value = shown(this.words[asked.row], 200);
       this.say(`${asked.found[0].length} words nearest to ${shown(this.words[asked.row])}`);
     } else if (asked.kind === "sum") {
       const leftOut = new Set(asked.terms.map(({ row }) => row));
@@ -246,19 +247,20 @@ class Explorer {
         return vectors.nearest(sum, NEAREST, leftOut);
       });
       this.showOnMap(asked.found[this.mapOf].map(({ row }) => row));
-      input.value = asked.query;
     } else if (asked.kind === "axis") {
       this.findAxis(asked);
-      input.value = asked.query;
     } else if (asked.kind === "unknown") {
       asked.near = this.spelledLike(asked.word);
       this.say("unknown word");
     }
+    input.value = asked.kind === "word" ? shown(this.words[asked.row], 200) : (asked.query ?? "");
+    if (document.activeElement === input) input.select();
+    if (asked.kind !== "unknown") [this.settled, this.address] = [input.value, location.hash];
     if (asked.kind !== "axis" && this.axis) {
       this.axis = null;
       this.makeColours();
     }
-    if (this.marked) this.select(null, true);
+    if (this.marked && asked.kind === "axis") this.select(null, true); // its colours are those of all words
     this.show(asked.kind === "none" && this.change ? "differences" : "words");
     this.map.redraw();
     performance.measure("answer", "asked");
@@ -320,12 +322,25 @@ class Explorer {
     if (rows) this.say(counted(rows.length, "word") + " selected");
   }
 
+  /** The words of a region of the map that is shown. */
+  selectRegion([level, , , , , label]) {
+    const labels = this.regionOf[this.mapOf].subarray(level * this.n, (level + 1) * this.n);
+    const rows = [];
+    for (let row = 0; row < this.n; row++) if (labels[row] === label) rows.push(row);
+    this.map.outline = null;
+    this.select(rows);
+  }
+
   showMapOf(number) {
     this.mapOf = number;
     this.map.setPlaces(this.places[number], this.regions[number]);
-    if (this.state.kind === "word") this.map.chosen = [this.state.row, ...this.state.found[number].map(({ row }) => row)];
+    const { kind, row, found } = this.state;
+    if (kind === "word" || kind === "sum") {
+      this.map.chosen = found[number].map((one) => one.row);
+      if (kind === "word") this.map.chosen.unshift(row);
+    }
     this.colour();
-    this.show("differences");
+    this.show(this.tab);
   }
 
   // ---- keys and buttons
@@ -342,6 +357,10 @@ class Explorer {
     at("whole").onclick = () => this.map.fly({ x: 0.5, y: 0.5, scale: 1 });
     at("lasso").onclick = lasso;
     at("theme").onclick = () => this.useTheme(this.themeName === "dark" ? "light" : "dark");
+    at("whose").hidden = this.models.length < 2;
+    at("model").replaceChildren(...this.models.map(({ name }, value) => el("option", { value }, name)));
+    at("model").onchange = () => this.showMapOf(Number(at("model").value));
+    this.map.onregion = (region) => this.selectRegion(region);
     this.map.onpick = (row) => this.go({ word: row });
     this.map.onlasso = (rows) => {
       if (this.map.mode !== "move") lasso();
@@ -359,61 +378,9 @@ class Explorer {
       if (event.key === "/") {
         event.preventDefault();
         at("query").focus();
-        at("query").select();
       } else if (event.key.toLowerCase() === "l") lasso();
     });
-    this.listenToSearch(at("query"), at("suggestions"));
-  }
-
-  listenToSearch(input, list) {
-    let active = -1;
-    const close = () => {
-      list.hidden = true;
-      active = -1;
-      input.setAttribute("aria-expanded", "false");
-      input.removeAttribute("aria-activedescendant");
-    };
-    const choose = (row) => {
-      close();
-      this.go({ word: row });
-    };
-    const mark = (index) => {
-      active = index;
-      [...list.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === index)));
-      if (index >= 0) input.setAttribute("aria-activedescendant", `suggestion-${index}`);
-    };
-    input.addEventListener("input", () => {
-      const text = input.value.trim();
-      const rows = text && !/\s[-+−–…]|\.\.\./.test(text) ? this.vocabulary.suggest(text, 8) : [];
-      list.replaceChildren(...rows.map((row, i) => {
-        const item = el("li", { role: "option", id: `suggestion-${i}`, "data-row": row, "aria-selected": "false" }, el("bdi", {}, shown(this.words[row], 40)));
-        item.onpointerdown = (event) => {
-          event.preventDefault(); // the field keeps the focus
-          choose(row);
-        };
-        return item;
-      }));
-      list.hidden = !rows.length;
-      active = -1;
-      input.setAttribute("aria-expanded", String(rows.length > 0));
-    });
-    input.addEventListener("keydown", (event) => {
-      const n = list.hidden ? 0 : list.children.length;
-      if (event.key === "ArrowDown" && n) mark((active + 1) % n);
-      else if (event.key === "ArrowUp" && n) mark((active + n - (active < 0 ? 0 : 1)) % n);
-      else if (event.key === "Escape") close();
-      else return;
-      event.preventDefault();
-    });
-    input.addEventListener("blur", close);
-    document.getElementById("search").addEventListener("submit", (event) => {
-      event.preventDefault();
-      const item = active >= 0 ? list.children[active] : null;
-      const text = input.value.trim();
-      close();
-      if (item) choose(Number(item.dataset.row));
-      else if (text) this.go({ query: text });
-    });
+    listenToSearch(this, at("query"), at("suggestions"));
   }
 }
 

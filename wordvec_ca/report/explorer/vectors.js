@@ -66,6 +66,14 @@ class Vectors {
     return this.add(this.zero(), row, 1, true);
   }
 
+  /** The cosine of two rows. */
+  cosine(row, other) {
+    const direction = this.direction(other);
+    let sum = 0;
+    for (let j = 0; j < this.size; j++) sum += direction[j] * this.numbers[row * this.size + j];
+    return sum / this.lengths[row];
+  }
+
   /** The cosines of all words with a vector. */
   cosines(vector) {
     const { n, size, numbers, lengths } = this;

@@ -36,6 +36,12 @@ class Vocabulary {
     return this.rows.get(word) ?? this.folded.get(word.toLowerCase()) ?? -1;
   }
 
+  /** Whether some word begins with a text. */
+  begins(text) {
+    const wanted = text.toLowerCase();
+    return this.lower.some((word) => word.startsWith(wanted));
+  }
+
   /** Rows of words that begin with a text, frequent ones first; then of those that contain it. */
   suggest(text, topn) {
     const wanted = text.toLowerCase();
@@ -77,7 +83,7 @@ function parseQuery(text, vocabulary) {
   if (poles.length === 2 && poles[0] && poles[1]) {
     const rows = poles.map((pole) => vocabulary.find(pole));
     const unknown = poles.find((_, i) => rows[i] < 0);
-    return unknown === undefined ? { kind: "axis", rows, query } : { kind: "unknown", word: unknown };
+    return unknown === undefined ? { kind: "axis", rows, query } : { kind: "unknown", word: unknown, query };
   }
   const terms = [];
   let sign = 1;
@@ -87,7 +93,7 @@ function parseQuery(text, vocabulary) {
       continue;
     }
     const found = vocabulary.find(part);
-    if (found < 0) return { kind: "unknown", word: part };
+    if (found < 0) return { kind: "unknown", word: part, query };
     terms.push({ row: found, sign });
     sign = 1;
   }

@@ -1,0 +1,87 @@
+// The search box: words that begin so are offered, and what no word begins with is said at once.
+
+/** The last word of what is typed, if no word of the page begins with it. */
+function strange(text, vocabulary) {
+  const last = text.split(/\s+|…|\.\.\./).at(-1);
+  return last && !/^[-+−–.]+$/.test(last) && !vocabulary.begins(text) && !vocabulary.begins(last) ? last : "";
+}
+
+function listenToSearch(explorer, input, list) {
+  const { vocabulary, words } = explorer;
+  let active = -1;
+  const offered = () => [...list.querySelectorAll("[data-row]")];
+  const close = () => {
+    list.hidden = true;
+    active = -1;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  };
+  const choose = (row) => {
+    close();
+    explorer.go({ word: row });
+  };
+  const mark = (index) => {
+    active = index;
+    offered().forEach((item, i) => item.setAttribute("aria-selected", String(i === index)));
+    if (index >= 0) input.setAttribute("aria-activedescendant", `suggestion-${index}`);
+  };
+  /** Back to the word that is shown, from what is typed or from an unknown word. */
+  const restore = () => {
+    input.value = explorer.settled;
+    input.select();
+    if (explorer.state.kind === "unknown") location.hash = explorer.address;
+  };
+  input.addEventListener("input", () => {
+    const text = input.value.trim();
+    const rows = text && !/\s[-+−–…]|\.\.\./.test(text) ? vocabulary.suggest(text, 8) : [];
+    const none = strange(text, vocabulary);
+    const items = rows.map((row, i) => {
+      const item = el("li", { role: "option", id: `suggestion-${i}`, "data-row": row, "aria-selected": "false" }, el("bdi", {}, shown(words[row], 40)));
+      item.onpointerdown = (event) => {
+        event.preventDefault(); // the field keeps the focus
+        choose(row);
+      };
+      return item;
+    });
+    if (none) {
+      const what = rows.length ? "No such word; within others:" : "No such word";
+      items.unshift(el("li", { role: "option", "aria-disabled": "true", class: "none" }, what));
+      explorer.say("no such word");
+    }
+    list.replaceChildren(...items);
+    list.hidden = !items.length;
+    active = -1;
+    input.setAttribute("aria-expanded", String(items.length > 0));
+  });
+  // all of it is selected by the first click, so that typing replaces it; the second sets the caret
+  let all = false;
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("pointerdown", () => {
+    all = document.activeElement === input && input.selectionEnd - input.selectionStart === input.value.length;
+  });
+  input.addEventListener("click", () => {
+    const { state, settled } = explorer;
+    const asked = input.value === settled || input.value === state.query;
+    if (asked && !all && input.selectionStart === input.selectionEnd) input.select();
+  });
+  input.addEventListener("keydown", (event) => {
+    const n = list.hidden ? 0 : offered().length;
+    if (event.key === "ArrowDown" && n) mark((active + 1) % n);
+    else if (event.key === "ArrowUp" && n) mark((active + n - (active < 0 ? 0 : 1)) % n);
+    else if (event.key === "Escape") {
+      close();
+      restore();
+      event.stopPropagation();
+    } else return;
+    event.preventDefault();
+  });
+  input.addEventListener("blur", close);
+  document.getElementById("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const item = active >= 0 ? offered()[active] : null;
+    const text = input.value.trim();
+    close();
+    if (item) choose(Number(item.dataset.row));
+    else if (text) explorer.go({ query: text });
+  });
+}
