@@ -33,7 +33,9 @@ def test_words_that_change_places_are_found_and_others_are_not() -> None:
     assert sum(one.fdr < 0.05 for one in untouched) <= 1  # those of other topics have new neighbours
     assert ("seldom", (5, 5)) in found.undecided
     assert found.only == [[], [("new", 12)]]
-    assert len(found.table().splitlines()) == 1 + len(found.words) + len(found.undecided)
+    assert len(found.table().splitlines()) == 1 + len(found.words) + len(found.undecided) + sum(
+        map(len, found.only)
+    )
 
 
 def test_p_is_uniform_where_nothing_changed() -> None:
