@@ -32,8 +32,8 @@
 #include "sgns_reader.h"
 #include "sgns_step.h"
 
-/* Reads the text in `shared_by` parts at a time, an example of each in turn, or a few neighbouring ones: so the
- * examples that share a tuple of negatives come from places far apart. Returns 0, or the error of subsample. */
+/* Reads the text in `shared_by` parts at a time, an example of each in turn, or a few neighbouring ones: so the examples
+ * that share a tuple of negatives come from places far apart. Returns 0, or the error of subsample. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;

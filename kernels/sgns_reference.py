@@ -29,7 +29,7 @@ GROUP = 4
 """Examples, from places far apart in the text, that take their step together."""
 
 BLOCK = GROUP * GROUP
-"""Examples in a batch of models that average: GROUP neighbouring ones from each of GROUP parts."""
+"""Examples in a batch of models that average: GROUP neighbouring ones from each of GROUP parts of the text."""
 
 BATCH = 8
 """Pairs in a batch of skip-gram: their logits are computed before any of them learns. Other models: GROUP."""
@@ -107,7 +107,7 @@ def pairwise(p: Any) -> bool:
 @njit(nogil=True, cache=True)
 def neighbours(p: Any) -> int:
     """Return how many examples of a part are in a batch."""
-    return 1 if p.composition == PAIR or p.composition == SIDE_BY_SIDE else GROUP
+    return GROUP if p.composition == MEAN or p.composition == ATTENTION else 1
 
 
 @njit(nogil=True, cache=True)
@@ -411,13 +411,13 @@ def train_batch(
 ) -> None:
     """Take one step of the examples of the batch, of ``size`` parts of the text, a column after the other.
 
-    In a column, each example has its own target, and all share one tuple of negatives: first negative
-    sampling, then hierarchical softmax. Logits are those before its step. It is taken a GROUP at a time, and
-    each group finds the rows as the one before has left them; along the paths of the targets, an example at
-    a time. All x are made of W, K and s as they are before the batch, and these learn after it.
+    In a column, each example has its own target, and all share one tuple of negatives: first negative sampling,
+    then hierarchical softmax. Logits are those before its step. It is taken a GROUP at a time, and each group finds
+    the rows as the one before has left them; along the paths of the targets, an example at a time. All x are
+    made of W, K and s as they are before the batch, and these learn after it.
     """
     drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
-    examples: Any = np.flatnonzero(batch.n)
+    examples = np.flatnonzero(batch.n)
     for b in examples:
         compose(p, b, batch, params, stats)
     batch.grad[:] = 0.0

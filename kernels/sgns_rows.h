@@ -148,10 +148,10 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int first, int nv, f
 INLINE void dots_group(float *const *xs, float *const *target_rows, float *const *rows, int n, int nv, float *out)
 {
     float *target_out = out + GROUP * n;
-#define DOTS_TILE(at, count)                                                                                \
-    if (at)                                                                                                 \
+#define DOTS_TILE(at, count)                                                                             \
+    if (at)                                                                                              \
         dots_tile(xs, rows + (at) - 1, 0, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
-    else                                                                                                    \
+    else                                                                                                 \
         dots_tile(xs, rows, 0, nv, out, target_rows, target_out, (count) - 1, 1)
     FOR_PANELS(n + 1, TILE, DOTS_TILE);
 }

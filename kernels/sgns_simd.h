@@ -127,9 +127,8 @@ INLINE float total(vec x)
 
 /* The lanes of x from the n-th on, and then those before. */
 #if LANES == 16
-#define ROTATED(x, n)                                                                                               \
-    SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, \
-            n + 14, n + 15)
+#define ROTATED(x, n) \
+    SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, n + 14, n + 15)
 #elif LANES == 8
 #define ROTATED(x, n) SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7)
 #endif

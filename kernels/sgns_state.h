@@ -34,7 +34,7 @@ typedef struct {
     int64_t target;          /* place of the first target */
     int64_t begin, end;      /* the places in reach, with the targets among them */
     int reader, column, n;   /* reader in the batch, which of its examples the first one is, and their number */
-    ivec left, right;        /* words in reach of the k-th target, in the lanes k, k + GROUP, ..; no target: -1 */
+    ivec left, right;        /* words in reach of the k-th target to each side, in the lanes k, k + GROUP, ..; none: -1 */
     vec gains[MOST_RINGS];   /* in the same lanes: W += gain weight grad */
 } Run;
 
@@ -76,7 +76,7 @@ typedef struct {
     int64_t n_tokens, n_read; /* n_read of them have been a target, or a line end */
     int n_readers;
     Reader *readers;         /* (n_readers,) those that are not at the end of their part */
-    int column_stride;       /* examples per column: the k-th column has the k-th example of each reader */
+    int column_stride;       /* examples per column: the k-th column has the k-th of the next examples of each reader */
     int32_t *target_words;   /* (GROUP, column_stride) of each reader, -1 where there is no example */
     float **target_rows;     /* (GROUP, column_stride) rows of O of the targets, and zero_row */
     float *zero_row;         /* (out_width,) target row of an example that does not exist; its mask is 0 */
@@ -86,10 +86,10 @@ typedef struct {
     int labelled;            /* the size for which labels are set */
     Run runs[BLOCK];         /* the examples of models that average */
     int n_runs;
-    float *xs[BLOCK];        /* (out_width,) the vectors x, column by column: rows of W themselves, or `hidden` */
+    float *xs[BLOCK];        /* (out_width,) the vectors x, a column after the other: rows of W themselves, or `hidden` */
     float *hidden[BLOCK + 1]; /* (out_width,) where x is composed; zeros if x is a row of W, or there is no example */
     float *grads[BLOCK + 1]; /* (out_width,) -alpha dL/dx, unless x learns in place; zeros if there is no example */
-    float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
+    float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 where a place is out of reach */
     float **output_rows;     /* (n_outputs,) rows of O: of the negatives, and in a batch of one then of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
@@ -153,7 +153,7 @@ INLINE float **context_rows(const State *s, const Example *one) { return s->rows
 INLINE int pairwise(const Hyper *p) { return p->composition == 'p'; }
 
 /* How many examples of a reader are in a batch: neighbours, where their windows have most words in common. */
-INLINE int neighbours(const Hyper *p) { return p->composition == 'p' || p->composition == 's' ? 1 : GROUP; }
+INLINE int neighbours(const Hyper *p) { return p->composition == 'm' || p->composition == 'a' ? GROUP : 1; }
 
 /* Puts an example into the run before it, if its target follows, or into a new one. */
 INLINE void add_to_runs(State *s, int which, int column)

@@ -2,8 +2,8 @@
  *
  * A batch has one example or, of models that average, a few neighbouring ones from each reader. The first of each are
  * a column, so are the second, and so on. All examples of a column share a tuple of negatives, and each has its own
- * target. The logits of a column are those before its step. It is taken a GROUP at a time, and each group finds the
- * rows as the one before has left them. The gradients of all columns reach W, K and s after the last one.
+ * target. The logits of a column are those before its step. It is taken a GROUP at a time, and each group finds the rows
+ * as the one before has left them. The gradients of all columns reach W, K and s after the last one.
  */
 #ifndef SGNS_STEP_H
 #define SGNS_STEP_H

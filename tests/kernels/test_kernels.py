@@ -505,19 +505,6 @@ def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, ki
     assert np.abs(moved + gradient).max() <= 1e-6 * np.abs(gradient).max()
 
 
-@pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] in AVERAGING])
-def test_neighbours_step_from_the_parameters_before_them(model: str, update: str, kind: str) -> None:
-    problem = Problem(
-        model, update, kind, d=3, n_words=28, window=3, drawn=2, aligned=False, spread=0.8, n_tuples=8,
-        alpha=(1.0, 1.0),
-    )  # fmt: skip
-    problem.pool[:] = [[20 + 2 * (k % 4), 21 + 2 * (k % 4)] for k in range(8)]  # no row of O is met twice
-    tokens = np.array([3, 7, 11, 19, -1], np.int32)
-    moved = flat(problem.train("reference", tokens, np.float64).arrays) - flat(problem.arrays(np.float64))
-    gradient = central_differences(problem, tokens)
-    assert np.abs(moved + gradient).max() <= 1e-6 * np.abs(gradient).max()
-
-
 @pytest.mark.parametrize("backend", [*ISAS, "reference"])
 def test_a_context_word_of_several_predictions_of_a_block_takes_all_their_steps(backend: str) -> None:
     problem = Problem(
