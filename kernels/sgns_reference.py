@@ -28,9 +28,6 @@ EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = map(
 GROUP = 4
 """Examples, from places far apart in the text, that take their step together."""
 
-BLOCK = GROUP * GROUP
-"""Examples in a batch of models that average: GROUP neighbouring ones from each of GROUP parts of the text."""
-
 BATCH = 8
 """Pairs in a batch of skip-gram: their logits are computed before any of them learns. Other models: GROUP."""
 
@@ -59,20 +56,17 @@ class Paths(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """At most BLOCK examples: pairs of BATCH parts of the text, or a column of GROUP parts after the other.
+    """At most BATCH examples, each of another part of the text."""
 
-    The k-th column has the k-th example of each part.
-    """
-
-    targets: np.ndarray  # (BLOCK,) the word to predict
-    first: np.ndarray  # (BLOCK,) slot of its first context word; the others follow
-    n: np.ndarray  # (BLOCK,) number of context words, 0 where there is no example
-    words: np.ndarray  # (BLOCK, 2 window) word by slot
-    hidden: np.ndarray  # (BLOCK, out_width) x
-    grad: np.ndarray  # (BLOCK, out_width) -alpha dL/dx
-    logits: np.ndarray  # (BLOCK, drawn + 1) of the negatives, then of the target
-    weights: np.ndarray  # (BLOCK, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
-    grad_weights: np.ndarray  # (BLOCK, rings, 2 window) W_i += grad_weights[i] grad
+    targets: np.ndarray  # (BATCH,) the word to predict
+    first: np.ndarray  # (BATCH,) slot of its first context word; the others follow
+    n: np.ndarray  # (BATCH,) number of context words
+    words: np.ndarray  # (BATCH, 2 window) word by slot
+    hidden: np.ndarray  # (BATCH, out_width) x
+    grad: np.ndarray  # (BATCH, out_width) -alpha dL/dx
+    logits: np.ndarray  # (BATCH, drawn + 1) of the negatives, then of the target
+    weights: np.ndarray  # (BATCH, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
+    grad_weights: np.ndarray  # (BATCH, rings, 2 window) W_i += grad_weights[i] grad
 
 
 class Ring(NamedTuple):
@@ -102,12 +96,6 @@ NO_PATHS = Paths(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.fl
 def pairwise(p: Any) -> bool:
     """Return whether the model predicts from one context word at a time."""
     return p.composition == PAIR
-
-
-@njit(nogil=True, cache=True)
-def neighbours(p: Any) -> int:
-    """Return how many examples of a part are in a batch."""
-    return GROUP if p.composition == MEAN or p.composition == ATTENTION else 1
 
 
 @njit(nogil=True, cache=True)
@@ -316,52 +304,53 @@ def output_row(p: Any, params: Parameters, word: int, band: int) -> np.ndarray:
 def step(
     p: Any,
     size: int,
-    group: np.ndarray,
+    first: int,
+    end: int,
     batch: Batch,
     params: Parameters,
     negatives: np.ndarray,
     band: int,
 ) -> None:
-    """Take the step of a group of examples; the row of W that is the x of a pair learns with it.
+    """Take the step of the examples from first to end; the row of W that is the x of a pair learns with it.
 
     A row that occurs twice, in the tuple or as a target too, is read the second time after its first step.
     """
     if pairwise(p):  # x after the steps of the group before
-        for b in group:
+        for b in range(first, end):
             batch.hidden[b] = params.inputs[batch.words[b, batch.first[b]]]
+    batch.grad[first:end] = 0.0
     if size == 1:
-        for b in group:
-            for t in range(p.drawn):
-                row = output_row(p, params, negatives[t], band)
-                exchange(batch.hidden[b], row, batch.logits[b, t], batch.grad[b])
-    for b in group:
+        for t in range(p.drawn):
+            row = output_row(p, params, negatives[t], band)
+            exchange(batch.hidden[0], row, batch.logits[0, t], batch.grad[0])
+    for b in range(first, end):
         row = output_row(p, params, batch.targets[b], band)
         exchange(batch.hidden[b], row, batch.logits[b, p.drawn], batch.grad[b])
     if size > 1:
         for t in range(p.drawn):
             row = output_row(p, params, negatives[t], band)
-            for b in group:
+            for b in range(first, end):
                 add(batch.grad[b], batch.logits[b, t], row)
-            for b in group:
+            for b in range(first, end):
                 add(row, batch.logits[b, t], batch.hidden[b])
     if pairwise(p):
-        for b in group:
+        for b in range(first, end):
             spread(p, b, batch, params)
 
 
 @njit(nogil=True, cache=True)
-def step_paths(column: np.ndarray, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
-    """Take the step of the examples of a column along the paths of their targets; return the loss.
+def step_paths(size: int, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
+    """Take the step of the examples of a batch along the paths of their targets; return the loss.
 
     All logits are those before the step; then each example finds the rows as the one before has left them.
     """
     total = 0.0
-    logits = np.zeros((BLOCK, len(params.nodes)), params.nodes.dtype)
-    for b in column:
+    logits = np.zeros((size, len(params.nodes)), params.nodes.dtype)
+    for b in range(size):
         begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
         for k in range(end - begin):
             logits[b, k] = dot(batch.hidden[b], params.nodes[paths.nodes[begin + k]])
-    for b in column:
+    for b in range(size):
         begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
         for k in range(end - begin):
             g, loss = slope(logits[b, k], paths.labels[begin + k])
@@ -409,40 +398,35 @@ def train_batch(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Take one step of the examples of the batch, of ``size`` parts of the text, a column after the other.
+    """Take one step of the examples of the batch: negative sampling, then hierarchical softmax.
 
-    In a column, each example has its own target, and all share one tuple of negatives: first negative sampling,
-    then hierarchical softmax. Logits are those before its step. It is taken a GROUP at a time, and each group finds
-    the rows as the one before has left them; along the paths of the targets, an example at a time. All x are
-    made of W, K and s as they are before the batch, and these learn after it.
+    Each example has its own target, and all share one tuple of negatives. Logits are those before the
+    step. It is taken a GROUP at a time, and each group finds the rows as the one before has left them;
+    along the paths of the targets, an example at a time.
     """
-    drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
-    examples = np.flatnonzero(batch.n)
-    for b in examples:
+    negatives, drawn = pool[np.int64(rng[1])], p.drawn
+    band = batch.first[0] if p.bands > 1 else 0
+    for b in range(size):
         compose(p, b, batch, params, stats)
-    batch.grad[:] = 0.0
-    for k in range(neighbours(p)):
-        column = examples[(examples >= k * GROUP) & (examples < k * GROUP + size)]
-        negatives = pool[(np.int64(rng[1]) + k) % len(pool)]
-        if drawn:
-            for b in column:
-                for t in range(drawn):
-                    batch.logits[b, t] = dot(batch.hidden[b], output_row(p, params, negatives[t], band))
-                batch.logits[b, drawn] = dot(batch.hidden[b], output_row(p, params, batch.targets[b], band))
-                stats[LOSS] += coefficients(batch.logits[b], negatives, batch.targets[b], alpha)
-            for first in range(0, len(column), GROUP):
-                step(p, size, column[first : first + GROUP], batch, params, negatives, band)
-        if p.longest_path and not pairwise(p):
-            stats[LOSS] += step_paths(column, alpha, batch, params, paths)
+    batch.grad[:size] = 0.0
+    for b in range(size if drawn else 0):
+        for t in range(drawn):
+            batch.logits[b, t] = dot(batch.hidden[b], output_row(p, params, negatives[t], band))
+        batch.logits[b, drawn] = dot(batch.hidden[b], output_row(p, params, batch.targets[b], band))
+        stats[LOSS] += coefficients(batch.logits[b], negatives, batch.targets[b], alpha)
+    for first in range(0, size if drawn else 0, GROUP):
+        step(p, size, first, min(first + GROUP, size), batch, params, negatives, band)
+    if p.longest_path and not pairwise(p):
+        stats[LOSS] += step_paths(size, alpha, batch, params, paths)
     if p.composition == ATTENTION and p.attention_rate != 0.0:
-        for b in examples:
+        for b in range(size):
             for r in range(number_of_rings(p)):
                 learn_attention(p, b, r, batch, params)
-    for b in examples:
+    for b in range(size):
         if not pairwise(p):
             spread(p, b, batch, params)
         stats[CONTEXTS] += batch.n[b]
-    stats[EXAMPLES] += len(examples)
+    stats[EXAMPLES] += size
 
 
 @njit(nogil=True, cache=True)
@@ -520,7 +504,7 @@ def train_tokens(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Read the text in ``shared_by`` parts at a time, an example of each in turn, or a few neighbouring ones.
+    """Read the text in ``shared_by`` parts at a time, an example of each in turn.
 
     So the examples that share a tuple of negatives come from places far apart. A reader that is at its end is
     dropped, and the last reader takes its number.
@@ -531,10 +515,8 @@ def train_tokens(
         readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
         readers.slot[r] = 2 * p.window
     while n_readers:
-        columns = 0
         for first in range(0, p.shared_by, most):
             size = 0
-            batch.n[:] = 0
             while size < most and first + size < n_readers:
                 one, more = next_example(p, first + size, readers, tokens, size, batch, rng)
                 read += more
@@ -546,15 +528,8 @@ def train_tokens(
                         readers.slot[first + size] = 2 * p.window
                         stats[EXAMPLES] += len(words) - 1
                         stats[CONTEXTS] += len(words) - 1
-                examples = 0 + one
-                while 0 < examples < neighbours(p) and one:
-                    b = examples * GROUP + size
-                    one, more = next_example(p, first + size, readers, tokens, b, batch, rng)
-                    read += more
-                    examples += one
-                columns = max(columns, examples)
-                size += examples > 0
-                if not examples:
+                size += one
+                if not one:
                     n_readers -= 1
                     for state in readers:
                         state[first + size] = state[n_readers]
@@ -562,7 +537,7 @@ def train_tokens(
                 alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
                 train_batch(p, size, alpha, batch, params, pool, paths, rng, stats)
         if n_readers:
-            rng[1] = np.uint64((np.int64(rng[1]) + columns) % len(pool))
+            rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
 
 
 @njit(nogil=True, cache=True)
@@ -579,15 +554,15 @@ def _train_chunk(
     p = hyper[0]
     slots, dtype = 2 * p.window, params.inputs.dtype
     batch = Batch(
-        np.zeros(BLOCK, np.int64),
-        np.zeros(BLOCK, np.int64),
-        np.zeros(BLOCK, np.int64),
-        np.zeros((BLOCK, slots), np.int64),
-        np.zeros((BLOCK, p.out_width), dtype),
-        np.zeros((BLOCK, p.out_width), dtype),
-        np.zeros((BLOCK, p.drawn + 1), dtype),
-        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
-        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
+        np.zeros(BATCH, np.int64),
+        np.zeros(BATCH, np.int64),
+        np.zeros(BATCH, np.int64),
+        np.zeros((BATCH, slots), np.int64),
+        np.zeros((BATCH, p.out_width), dtype),
+        np.zeros((BATCH, p.out_width), dtype),
+        np.zeros((BATCH, p.drawn + 1), dtype),
+        np.zeros((BATCH, number_of_rings(p), slots), dtype),
+        np.zeros((BATCH, number_of_rings(p), slots), dtype),
     )
     readers = Readers(
         np.zeros(p.shared_by, np.int64),
