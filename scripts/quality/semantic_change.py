@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from scipy.stats import spearmanr
 from study import data_files, parser, say, table, values, write_section
 
-from wordvec_ca import TrainConfig
+from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.training.changed_words import Slices
 
 TEXTS = {"english": ("ccoha1.txt", "ccoha2.txt"), "german": ("dta.txt", "bznd.txt")}
@@ -37,16 +37,17 @@ def main() -> None:
         )
         gold = dict(line.split("\t") for line in truth.read_text(encoding="utf-8").splitlines())
         for model in values(given.models):
-            config = TrainConfig(
+            options_of_model = TrainConfig(
                 model=model,
                 window=10,
                 epochs=given.epochs,
                 tokenizer="whitespace",
+                lowercase=False,
                 min_count=3,
                 workers=1,
                 attention_warmup=0.1,
             )
-            slices = Slices(texts, config.resolved(), 3)
+            slices = Slices(texts, ResolvedConfig.of(options_of_model), 3)
             words = [slices.vocab.words[row] for row in slices.rows]
             known = [words.index(word) for word in gold if word in words]
             judged = [float(gold[words[place]]) for place in known]

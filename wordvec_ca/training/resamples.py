@@ -8,6 +8,7 @@ their mean is the model that is published, and the turned models are kept beside
 from __future__ import annotations
 
 import dataclasses
+import gc
 import math
 import shutil
 import tempfile
@@ -43,10 +44,10 @@ from wordvec_ca.training.run_record import run_record
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_blas_thread
 
-FITTED = 10_000
+FITTED = 5_000
 """Rotations are fitted on so many words, the most frequent: those whose vectors have the least noise."""
 
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 8_192
 """Rows that are turned at a time."""
 
 THREADS = 8
@@ -174,6 +175,8 @@ class ResampledModels:
                         number = waiting.pop(0) if waiting else None
                     if number is None:
                         return
+                    self._last = None
+                    gc.collect()  # a trainer and its threads hold each other, and with them a whole model
                     self._train_model(number, progress)
             except BaseException as error:
                 self._failures.append(error)
@@ -237,6 +240,7 @@ class ResampledModels:
         """
         finished = self.finished
         trainer = self._last
+        gc.collect()
         if trainer is None:  # all were trained before
             config = model_config(self.config, 0, self._threads)
             trainer = self._last = Trainer(EmbeddingModel(config, self._encoded.vocab), self._encoded.tokens)
@@ -261,6 +265,7 @@ class ResampledModels:
         for part, columns in enumerate(rows):
             for turn, found in zip(turns, mean_space([head[part] for head in heads])[1], strict=True):
                 turn[columns, columns] = found
+        del heads
         sums = {
             name: np.memmap(place / name, np.float32, "w+", shape=array.shape)
             for name, array in model.learnt.items()

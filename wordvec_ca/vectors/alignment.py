@@ -158,17 +158,13 @@ def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[n
     mean = np.asarray(models[0], np.float32)
     for _ in range(rounds):
         turns = [rotation(model, mean) for model in models]
-        former, mean = mean, _mean([model @ turn for model, turn in zip(models, turns, strict=True)])
+        total = np.zeros(mean.shape, np.float32)
+        for model, turn in zip(models, turns, strict=True):
+            total += model @ turn
+        former, mean = mean, total / np.float32(len(models))
         if np.linalg.norm(mean - former) <= 1e-4 * np.linalg.norm(mean):
             break
     return mean, turns
-
-
-def _mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    total = np.zeros(arrays[0].shape, np.float32)
-    for array in arrays:
-        total += array
-    return total / np.float32(len(arrays))
 
 
 @one_blas_thread
