@@ -25,6 +25,7 @@ PACKAGES = (
     "report",
     "nn",
     "gensim",
+    "fasttext",
     "files",
     "kernels",
 )

@@ -138,6 +138,7 @@ def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chrom
         if not browser.evaluate("document.querySelector('h1') !== null"):
             faults.append(f"{address} has no heading")
         faults += [f"{address}: {complaint}" for complaint in browser.complaints]
+        seen |= set(browser.evaluate("[...document.querySelectorAll('iframe')].map(f => f.src)"))
         for link in browser.evaluate("[...document.links].map(a => a.href.split('#')[0])"):
             if link.startswith("file:") and link not in seen:
                 seen.add(link)
