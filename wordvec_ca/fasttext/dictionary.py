@@ -15,7 +15,9 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import TextLines, TokenTypes, word_ngrams
 from wordvec_ca.vectors import FastTextOptions
 
-EOS, BOW, EOW = "</s>", "<", ">"
+EOS = "</s>"
+BOW = "<"
+EOW = ">"
 END_OF_LINE = EOS.encode()
 
 NO_LABEL, LEFT_OUT = -1, -2
