@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         renumber,
         vocabulary_lines,
     )
-    from wordvec_ca.kernels.analogy import LOWEST, best_answers
     from wordvec_ca.kernels.classifier import (
         LOSSES,
         RowMatrix,
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
         load_lesson,
         predict_labels,
     )
-    from wordvec_ca.kernels.dot_products import row_products
-    from wordvec_ca.kernels.hmm import FLOOR, best_states, expectations
     from wordvec_ca.kernels.huffman import Paths, huffman_paths
     from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
 
@@ -75,23 +72,18 @@ _HOMES = {
         *("CHARACTER_CLASSES", "LINE_END", "UNICODE_VERSION", "Lexicon", "PhraseTable", "character_classes"),
         *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
     ),
-    "analogy": ("LOWEST", "best_answers"),
     "classifier": (
         *("LOSSES", "RowMatrix", "TextLines", "TokenTypes", "line_means", "load_lesson", "predict_labels"),
     ),
-    "hmm": ("FLOOR", "best_states", "expectations"),
     "huffman": ("Paths", "huffman_paths"),
     "pool": ("POOL_DRAWS", "noise_pool"),
-    "dot_products": ("row_products",),
 }
 
 __all__ = [
     "CHARACTER_CLASSES",
-    "FLOOR",
     "HYPER_DTYPE",
     "LINE_END",
     "LOSSES",
-    "LOWEST",
     "POOL_DRAWS",
     "STATS",
     "UNICODE_VERSION",
@@ -106,15 +98,12 @@ __all__ = [
     "TrainChunk",
     "add_delta",
     "aligned_zeros",
-    "best_answers",
-    "best_states",
     "character_classes",
     "compiler",
     "count_strange",
     "cut_point",
     "delta_of",
     "distinct_words",
-    "expectations",
     "huffman_paths",
     "isa",
     "isas",
@@ -129,7 +118,6 @@ __all__ = [
     "predict_labels",
     "read_rows",
     "renumber",
-    "row_products",
     "sum_of_deltas",
     "vocabulary_lines",
     "word_ngrams",

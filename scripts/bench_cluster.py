@@ -4,7 +4,7 @@
 
 cuts the text into files, then trains on each number of nodes of this machine in turn, so many times.
 Wall-clock time means little on a machine that does other work as well, so the nodes' processor time is given
-beside it. It needs ``pip install wordvec-ca[cluster]``.
+beside it. It needs ``pip install 'wordvec-ca[cluster]'``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordvec_ca.kernels import FLOOR, best_states, expectations
+from wordvec_ca.eval.probes.hmm_recursions import FLOOR, best_states, expectations
 
 BLOCK = 8_192
 """Tokens whose state probabilities are held at a time."""

@@ -128,7 +128,7 @@ def _answers(
     vectors: Vectors, asked: np.ndarray, rows: np.ndarray, position: np.ndarray, stop: int, workers: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best rows by 3CosAdd and by 3CosMul for each covered question."""
-    from wordvec_ca.kernels import LOWEST, best_answers
+    from wordvec_ca.eval.tasks.analogy_answers import LOWEST, best_answers
 
     kernel: Callable[..., None] = best_answers
     n_questions = len(rows)

@@ -54,7 +54,7 @@ def evaluate(
         PyTorch is not installed; the message says how to install it.
     """
     try:
-        import wordvec_ca.nn  # noqa: F401 - its message says what to install
+        import torch  # noqa: F401
     except ImportError as error:
         raise ImportError(
             f"the LSTM tagger needs PyTorch: pip install 'wordvec-ca[torch]' ({error})"
@@ -111,7 +111,7 @@ def _run(
     """Train on the chosen sentences: outcome of each test token, dev accuracies, share of known tokens."""
     import torch
 
-    from wordvec_ca.nn import BiLSTMTagger, fit_tagger, predict_tags
+    from wordvec_ca.eval.tasks.bilstm_tagger import BiLSTMTagger, fit_tagger, predict_tags
 
     n_dev = max(1, len(chosen) // 10)
     dev, train = chosen[:n_dev], chosen[n_dev:] if len(chosen) > 1 else chosen

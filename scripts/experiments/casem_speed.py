@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -31,7 +32,8 @@ from xopen import xopen
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import FOLDER, table, write_section
 
-from wordvec_ca.sentences import SearchIndex, SentenceVectorizer, TextLines, WordCounts, count_text, reembed
+from wordvec_ca.corpus import TextOptions, count_corpus
+from wordvec_ca.sentences import SearchIndex, SentenceVectorizer, TextLines, WordCounts, reembed
 from wordvec_ca.text import tokenize
 from wordvec_ca.vectors import KeyedVectors
 
@@ -59,6 +61,12 @@ def row(what: str, value: str) -> None:
     """Keep and show a line of the table."""
     ROWS.append((what, value))
     print(f"| {what} | {value} |", flush=True)
+
+
+def count_text(path: Any, key_to_index: dict[str, int], workers: int | None = None) -> WordCounts:
+    vocab, stats = count_corpus(path, TextOptions(min_count=1, workers=workers))
+    counts = dict(zip(vocab.words, vocab.counts.tolist(), strict=True))
+    return replace(WordCounts.from_mapping(counts, key_to_index), n_sentences=stats.lines)
 
 
 def count_shard(job: tuple[str, dict[str, int]]) -> WordCounts:

@@ -33,7 +33,8 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import FOLDER, write_section
 
-from wordvec_ca.sentences import SentenceVectorizer, count_text
+from wordvec_ca.corpus import TextOptions, count_corpus
+from wordvec_ca.sentences import SentenceVectorizer
 from wordvec_ca.text import tokenize
 from wordvec_ca.vectors import KeyedVectors
 
@@ -238,7 +239,9 @@ def word_counts(vectors: Any, corpus: Path | None) -> np.ndarray:
         if getattr(vectors, "counts", None) is None:
             raise SystemExit("These vectors carry no counts: give --corpus, a text to count words in.")
         return np.asarray(vectors.counts)
-    return count_text(corpus, vectors.key_to_index).counts
+    vocab, _ = count_corpus(corpus, TextOptions(min_count=1))
+    counts = dict(zip(vocab.words, vocab.counts.tolist(), strict=True))
+    return np.array([counts.get(word, 0) for word in vectors.index_to_key], np.int64)
 
 
 def main() -> None:

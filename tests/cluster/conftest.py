@@ -68,7 +68,7 @@ class Machines:
 
 @pytest.fixture(scope="session")
 def machines(s3: str | None) -> Iterator[Machines]:
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install wordvec-ca[cluster]")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     from ray.cluster_utils import Cluster
 
     quick = {

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordvec-ca[torch]")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'wordvec-ca[torch]'")
 
 from wordvec_ca import nn as ca  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordvec-ca[torch]")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'wordvec-ca[torch]'")
 import torch.nn.functional as F  # noqa: E402
 
 from wordvec_ca.nn.conv import CAConv2d  # noqa: E402

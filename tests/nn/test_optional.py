@@ -47,7 +47,7 @@ def test_core_and_command_line_do_not_import_torch():
 
 def test_missing_torch_says_how_to_install_it():
     done = without_torch("import wordvec_ca.nn")
-    assert done.stderr.splitlines()[-1].endswith("pip install wordvec-ca[torch]")
+    assert done.stderr.splitlines()[-1].endswith("pip install 'wordvec-ca[torch]'")
 
 
 def test_command_line_says_how_to_install_it(tmp_path):

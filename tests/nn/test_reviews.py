@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("torch", reason="PyTorch is not installed: pip install wordvec-ca[torch]")
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'wordvec-ca[torch]'")
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 

@@ -6,7 +6,7 @@ starts four nodes on this machine, of one processor each, and trains on made-up 
 so many times while each run loses so many processes or whole nodes, at random moments from the counting to
 the saving; a node that is killed is replaced by another. After each run all words must have been merged once
 in each epoch, every segment must follow the one before, the replicas must be equal, and no process may be
-left. It needs ``pip install wordvec-ca[cluster] psutil``.
+left. It needs ``pip install 'wordvec-ca[cluster]' psutil``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ tables in a bucket, and trains, each with one worker:
 
 All three models must be the same bit for bit, and no run may take more than 500 MB (files that are mapped
 into memory, and leave it when there is no room, are not counted). It needs
-``pip install 'moto[server]' wordvec-ca[parquet,remote]`` and writes docs/measurements/remote-parquet.md.
+``pip install 'moto[server]' 'wordvec-ca[parquet,remote]'`` and writes docs/measurements/remote-parquet.md.
 """
 
 from __future__ import annotations

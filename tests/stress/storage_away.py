@@ -5,7 +5,7 @@
 starts three nodes and an S3 server on this machine, with the text and the checkpoints in the bucket. Each run
 loses the server for so many seconds when a phase begins (requests are refused; with ``--fault hang`` they are
 not answered); two more runs have a fifth of all requests throttled (503 SlowDown) or cut off. It needs
-``pip install wordvec-ca[cluster,remote] moto[server] psutil``.
+``pip install 'wordvec-ca[cluster,remote]' moto[server] psutil``.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ def test_parquet_on_standard_input_is_refused(
 def test_without_pyarrow(pa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_table(pa, tmp_path / "x", "parquet", pa.table({"text": ["x"]}))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"pip install wordvec-ca\[parquet\]"):
+    with pytest.raises(DataError, match=r"pip install 'wordvec-ca\[parquet\]'"):
         text_of(tmp_path / "x", "text")
 
 

@@ -219,5 +219,5 @@ def test_what_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"cannot open 'klingon://x'.*URL such as"):
         find_files(["klingon://x"])
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(DataError, match=r"pip install wordvec-ca\[remote\]"):
+    with pytest.raises(DataError, match=r"pip install 'wordvec-ca\[remote\]'"):
         find_files(["s3://x/y"])

@@ -100,7 +100,7 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
     try:
         import matplotlib
     except ImportError as error:
-        raise click.ClickException("--plot needs matplotlib: pip install wordvec-ca[plot]") from error
+        raise click.ClickException("--plot needs matplotlib: pip install 'wordvec-ca[plot]'") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -83,13 +83,13 @@ def command(
     counts.npz beside the vectors.
     """
     from wordvec_ca.cli.sentence_options import text_options
+    from wordvec_ca.corpus import TextOptions, count_corpus
     from wordvec_ca.files import check_output
     from wordvec_ca.sentences import (
         REEMBEDDING_FILES,
         WordCounts,
         reembed,
         save_reembedded,
-        text_words,
         with_rows_for,
     )
     from wordvec_ca.vectors import MODEL_FILES, KeyedVectors
@@ -112,12 +112,14 @@ def command(
         source: dict[str, Any] = {"field": field, "encoding": encoding}
         files = inputs.texts(texts, **source)
         if files:
-            table, n_lines = text_words(files, workers=workers, **options, **source)
+            counted_text = TextOptions(min_count=1, workers=workers, **options, **source)
+            vocab, stats = count_corpus(files, counted_text)
+            table = dict(zip(vocab.words, vocab.counts.tolist(), strict=True))
             if not (counted or counts_only):
                 n_rows, vectors = len(vectors), with_rows_for(vectors, table)
                 n_made = len(vectors) - n_rows
             counts = WordCounts.from_mapping(table, vectors.key_to_index)
-            parts.append(replace(counts, n_sentences=n_lines))
+            parts.append(replace(counts, n_sentences=stats.lines))
     inputs.check_some(parts)
     counts = parts[0]
     for part in parts[1:]:

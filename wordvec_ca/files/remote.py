@@ -61,7 +61,7 @@ def file_system(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError as error:
         raise DataError(
-            f"{url!r} is a URL, and fsspec is not installed: pip install wordvec-ca[remote]"
+            f"{url!r} is a URL, and fsspec is not installed: pip install 'wordvec-ca[remote]'"
         ) from error
     try:
         system, path = fsspec.core.url_to_fs(url)

@@ -14,7 +14,7 @@ from wordvec_ca.models.attention import (
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record
 from wordvec_ca.models.fasttext import (
-    NS_EXPONENT,
+    config_of_fasttext,
     fasttext_config,
     fasttext_vocab,
     is_fasttext,
@@ -34,7 +34,6 @@ from wordvec_ca.models.sizes import (
 from wordvec_ca.models.subwords import Subwords
 
 __all__ = [
-    "NS_EXPONENT",
     "Callback",
     "ContextWeight",
     "EmbeddingModel",
@@ -49,6 +48,7 @@ __all__ = [
     "check_memory",
     "check_room",
     "check_type",
+    "config_of_fasttext",
     "fasttext_config",
     "fasttext_vocab",
     "is_fasttext",

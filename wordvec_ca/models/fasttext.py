@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.model_specs import SPECS
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.vectors import FastTextModel, read_fasttext_model
+from wordvec_ca.vectors import FastTextModel, FastTextOptions, read_fasttext_model
 
 END_OF_LINE = b"</s>"
 
 MODELS_OF = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number is not None}
 """Our models by fastText's numbers."""
 
-NEGATIVE_SAMPLING = 2
+HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
 
 NS_EXPONENT = 0.5
 """Negatives of fastText are drawn in proportion to the root of their counts."""
@@ -38,12 +39,42 @@ def fasttext_config(path: str | os.PathLike[str]) -> TrainConfig:
     DataError
         It cannot be read, or is a classifier or one trained with another loss than negative sampling.
     """
-    return _config(_readable(path))
+    return config_of_fasttext(_readable(path).options)
 
 
 def fasttext_vocab(path: str | os.PathLike[str]) -> Vocab:
     """Return the words of a ``.bin`` without ``</s>``, which no text of ours has."""
     return _vocab(_readable(path), path)[0]
+
+
+def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
+    """Return our options for word vectors that fastText trains with its own.
+
+    Raises
+    ------
+    DataError
+        A value is out of our limits.
+    """
+    o, shortest, hs = options, max(1, options.minn), options.loss == HIERARCHICAL_SOFTMAX
+    subwords: dict[str, Any] = {}
+    if o.bucket > 0 and o.maxn >= shortest:
+        subwords = {"subwords": True, "min_n": shortest, "max_n": o.maxn, "buckets": o.bucket}
+    try:
+        return TrainConfig(
+            model=MODELS_OF[o.model],
+            vector_size=o.dim,
+            window=o.ws,
+            negative=0 if hs else o.neg,
+            hs=hs,
+            ns_exponent=NS_EXPONENT,
+            sample=min(o.t, 1.0),
+            min_count=max(1, o.minCount),
+            tokenizer="whitespace",
+            lowercase=False,
+            **subwords,
+        )
+    except ValueError as error:
+        raise DataError(f"the options of this fastText model cannot be used: {error}") from error
 
 
 def model_of_fasttext(path: str | os.PathLike[str]) -> EmbeddingModel:
@@ -60,7 +91,7 @@ def model_of_fasttext(path: str | os.PathLike[str]) -> EmbeddingModel:
     """
     found = _readable(path)
     vocab, rows = _vocab(found, path)
-    model = EmbeddingModel(_config(found), vocab)
+    model = EmbeddingModel(config_of_fasttext(found.options), vocab)
     size = found.options.dim
     model.outputs[:, :size] = found.outputs[rows]
     if model.subwords is None:
@@ -84,27 +115,6 @@ def _readable(path: str | os.PathLike[str]) -> FastTextModel:
             "(fastText's -loss ns): it cannot be trained further"
         )
     return found
-
-
-def _config(found: FastTextModel) -> TrainConfig:
-    o, ngrams = found.options, found.ngrams()
-    subwords = {} if ngrams is None else {"min_n": max(1, o.minn), "max_n": o.maxn, "buckets": o.bucket}
-    try:
-        return TrainConfig(
-            model=MODELS_OF[o.model],
-            vector_size=o.dim,
-            window=o.ws,
-            negative=o.neg,
-            ns_exponent=NS_EXPONENT,
-            sample=min(o.t, 1.0),
-            min_count=max(1, o.minCount),
-            tokenizer="whitespace",
-            lowercase=False,
-            subwords=ngrams is not None,
-            **subwords,  # type: ignore[arg-type]
-        )
-    except ValueError as error:
-        raise DataError(f"the options of this fastText model cannot be used: {error}") from error
 
 
 def _vocab(found: FastTextModel, path: str | os.PathLike[str]) -> tuple[Vocab, np.ndarray]:

@@ -1,6 +1,7 @@
 """Context-aware layers for PyTorch (Zeng 2019) and the Contextualizer (Maupomé & Meurs 2021).
 
-Optional: ``pip install wordvec-ca[torch]``. Nothing outside this package imports torch.
+Optional: ``pip install 'wordvec-ca[torch]'``. Besides this package, the evaluation by an LSTM
+tagger imports torch.
 """
 
 try:
@@ -9,12 +10,11 @@ except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
     raise ImportError(
-        "wordvec_ca.nn needs PyTorch, which is not installed: pip install wordvec-ca[torch]"
+        "wordvec_ca.nn needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'"
     ) from error
 
 from wordvec_ca.nn.attention import CAAttention
 from wordvec_ca.nn.bag import CAEmbeddingBag
-from wordvec_ca.nn.bilstm import BiLSTMTagger, fit_tagger, predict_tags
 from wordvec_ca.nn.block_coordinate import BlockCoordinate
 from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier
 from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer
@@ -25,7 +25,6 @@ from wordvec_ca.nn.rnn import CARNN, CARNNCell
 
 __all__ = [
     "CARNN",
-    "BiLSTMTagger",
     "BlockCoordinate",
     "CAAttention",
     "CABagClassifier",
@@ -38,6 +37,4 @@ __all__ = [
     "ContextualizerClassifier",
     "SinusoidalPosition",
     "TokenwiseContextualizer",
-    "fit_tagger",
-    "predict_tags",
 ]

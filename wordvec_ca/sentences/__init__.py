@@ -5,7 +5,7 @@ vectors, or the nearest sentences of an index.
 """
 
 from wordvec_ca.sentences.ca_sem import reembed
-from wordvec_ca.sentences.counts import WordCounts, count_text, text_words
+from wordvec_ca.sentences.counts import WordCounts
 from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.index import SearchIndex, read_index_record
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES, save_reembedded
@@ -21,10 +21,8 @@ __all__ = [
     "SentenceVectorizer",
     "TextLines",
     "WordCounts",
-    "count_text",
     "read_index_record",
     "reembed",
     "save_reembedded",
-    "text_words",
     "with_rows_for",
 ]

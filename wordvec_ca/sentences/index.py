@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import html_table, map_npy, replacing, save_npy, write_npy_stream
-from wordvec_ca.kernels import row_products
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.sentences.word_vectors import WordVectors
-from wordvec_ca.vectors import ApproximateNeighbours, highest
+from wordvec_ca.vectors import ApproximateNeighbours, highest, row_products
 
 FILES = REEMBEDDING_FILES | {
     "config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "sentences.json", "sentences.npz",

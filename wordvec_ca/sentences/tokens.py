@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.kernels import LINE_END, Lexicon
 from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.segmentation import PhraseDictionary
 from wordvec_ca.sentences.unknown_words import (
@@ -22,7 +21,7 @@ from wordvec_ca.sentences.unknown_words import (
     renumbered,
 )
 from wordvec_ca.sentences.word_vectors import WordVectors
-from wordvec_ca.text import TOKENIZERS
+from wordvec_ca.text import TOKENIZERS, KnownWords
 from wordvec_ca.vectors import NgramVectors
 
 Sentence = str | Sequence[str]
@@ -156,7 +155,7 @@ class SentenceReader:
         self._tokenizer = tokenizer
         self._lowercase = lowercase
         self._phrases = None if phrases is None else PhraseDictionary(vectors.key_to_index, phrases)
-        self._lexicon: Lexicon | None = None
+        self._known: KnownWords | None = None
         self._ngrams = ngrams_in_use(vectors)
 
     def read(self, sentences: Iterable[Sentence]) -> Iterator[TokenIds]:
@@ -190,22 +189,9 @@ class SentenceReader:
 
     def _read_strings(self, batch: list[Any]) -> TokenIds:
         """Tokenise and look up strings in C, without an object for each token."""
-        if self._lexicon is None:
-            self._lexicon = Lexicon(self._vectors.index_to_key)
-        # Each line starts with a mark: without it, several empty lines in a row would be read as one.
-        lines = "".join(f"0 {line}\n" for line in map(_one_line, batch))
-        raw, _ = self._lexicon.read_text(
-            lines.encode("utf-8", "replace"), self._tokenizer == "words", self._lowercase
-        )
-        ends = np.flatnonzero(raw == LINE_END)
-        if len(ends) != len(batch):
-            raise AssertionError(f"{len(batch)} sentences were read as {len(ends)}")
-        starts = np.concatenate(([0], ends[:-1] + 1))
-        keep = np.ones(len(raw), bool)
-        keep[ends] = keep[starts] = False
-        lengths = ends - starts - 1
-        ids = np.where(raw >= 0, raw, np.int32(NO_VECTOR))[keep]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        if self._known is None:
+            self._known = KnownWords(self._vectors.index_to_key)
+        ids, offsets = self._known.read(list(map(_one_line, batch)), str(self._tokenizer), self._lowercase)
         if self._ngrams is None or ids.min(initial=0) >= 0:
             return TokenIds(ids, offsets)
         places = np.flatnonzero(ids < 0)

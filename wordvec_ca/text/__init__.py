@@ -2,7 +2,7 @@
 
 Comes in: paths, patterns, URLs, open streams; plain or compressed text in any encoding, JSON lines, tables,
 Wikipedia dumps. Goes out: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. Nothing here
-knows words or ids.
+remembers what words a text has.
 """
 
 from wordvec_ca.text.blocks import BLOCK_BYTES, cut_into_blocks, line_pieces
@@ -17,11 +17,12 @@ from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
 from wordvec_ca.text.segmenting_processes import SegmentingProcesses
 from wordvec_ca.text.sources import find_files, is_stream
-from wordvec_ca.text.tokenizer import TOKENIZERS, check_tokenizer, is_words, tokenize
+from wordvec_ca.text.tokenizer import TOKENIZERS, KnownWords, check_tokenizer, is_words, tokenize
 
 __all__ = [
     "BLOCK_BYTES",
     "TOKENIZERS",
+    "KnownWords",
     "SegmentingProcesses",
     "TextFiles",
     "be_patient",

@@ -57,7 +57,7 @@ def column_texts(
     except ImportError as error:
         raise DataError(
             f"{name} is a Parquet table or Arrow data, and pyarrow is not installed: "
-            "pip install wordvec-ca[parquet]"
+            "pip install 'wordvec-ca[parquet]'"
         ) from error
     if not head.startswith(ARROW_STREAM) and not stream.seekable():
         raise DataError(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
 from wordvec_ca.errors import DataError, Option, OptionError
-from wordvec_ca.kernels import Lexicon
+from wordvec_ca.kernels import LINE_END, Lexicon
 from wordvec_ca.text.segmenters import SEGMENTERS, is_segmenter, segment
 
 TOKENIZERS = ("words", "whitespace")
@@ -45,6 +49,47 @@ def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> lis
     ids, _ = lexicon.read_text(data, tokenizer == "words", lowercase)
     types = lexicon.words()
     return [types[i] for i in ids.tolist() if i >= 0]
+
+
+class KnownWords:
+    """Words by their numbers, for tokenising texts in C, without an object for each token.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Numbered from 0.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._lexicon = Lexicon(words)
+
+    def read(self, texts: Sequence[str], tokenizer: str, lowercase: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each token, and where the texts begin.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            None has a line end.
+        tokenizer : {"words", "whitespace"}
+        lowercase : bool
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_tokens,), int32
+            Of the tokens that `tokenize` returns; -1 for an unknown one.
+        offsets : ndarray of shape (n_texts + 1,), int64
+        """
+        # Each line starts with a mark: without it, several empty lines in a row would be read as one.
+        lines = "".join(f"0 {text}\n" for text in texts)
+        found, _ = self._lexicon.read_text(lines.encode("utf-8", "replace"), tokenizer == "words", lowercase)
+        ends = np.flatnonzero(found == LINE_END)
+        if len(ends) != len(texts):
+            raise AssertionError(f"{len(texts)} texts were read as {len(ends)}")
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        keep = np.ones(len(found), bool)
+        keep[ends] = keep[starts] = False
+        numbers = np.where(found >= 0, found, np.int32(-1))[keep]
+        return numbers, np.concatenate(([0], np.cumsum(ends - starts - 1)))
 
 
 def check_tokenizer(tokenizer: str) -> str:

@@ -19,6 +19,7 @@ from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
 from wordvec_ca.training.estimate import describe, measured_speed, plan
+from wordvec_ca.training.fasttext_model import train_fasttext_model
 from wordvec_ca.training.held_out import held_out_loss
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.interval import parse_interval
@@ -66,5 +67,6 @@ __all__ = [
     "run_folder",
     "sign_of_divergence",
     "train",
+    "train_fasttext_model",
     "train_on_cluster",
 ]

@@ -9,6 +9,7 @@ from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
+from wordvec_ca.vectors.dot_products import row_products
 from wordvec_ca.vectors.formats.binary import read_binary
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
 from wordvec_ca.vectors.formats.fasttext import Options as FastTextOptions
@@ -106,6 +107,7 @@ __all__ = [
     "read_vectors",
     "robust_fit",
     "rotation",
+    "row_products",
     "shown_interval",
     "standardised",
     "why_no_gensim",

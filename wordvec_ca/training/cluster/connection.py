@@ -53,7 +53,7 @@ def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[
         import ray
     except ImportError as error:
         raise DataError(
-            "a cluster needs Ray, which is not installed: pip install wordvec-ca[cluster]"
+            "a cluster needs Ray, which is not installed: pip install 'wordvec-ca[cluster]'"
         ) from error
     if ray.is_initialized():  # by a program that uses Ray for more than this
         yield ray

@@ -13,7 +13,7 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def half_products(rows: NDArray[np.float16], queries: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """Fill ``out[i, j] = <queries[i], rows[j]>``; shapes as in :mod:`wordvec_ca.kernels.dot_products`."""
+    """Fill ``out[i, j] = <queries[i], rows[j]>``; shapes as in :mod:`wordvec_ca.vectors.dot_products`."""
     # The bits of a half, moved into those of a float, are the number times 2^-112, subnormal ones too.
     _half_products(rows.view(np.uint16), queries * np.float32(2.0**112), out)
 

@@ -38,7 +38,7 @@ def row_products(
     if rows.ndim != 2 or rows.shape[1] != size or out.shape != (n_queries, len(rows)):
         raise ValueError(f"rows {rows.shape}, queries {queries.shape} and out {out.shape} do not fit")
     if rows.dtype == np.float16:
-        from wordvec_ca.kernels.half_products import half_products
+        from wordvec_ca.vectors.half_products import half_products
 
         half_products(rows, queries, out)
     elif rows.dtype == np.float32:
