@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from wordvec_ca.sentences.ca_sem import reembed
     from wordvec_ca.sentences.index import SearchIndex
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-    from wordvec_ca.training.changed_words import changes, changes_of_models
+    from wordvec_ca.training.changed_words import changes
     from wordvec_ca.training.run import resume, train
     from wordvec_ca.vectors.alignment import align
+    from wordvec_ca.vectors.changed_words import changes_of_models
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 _HOMES = {
@@ -33,7 +34,7 @@ _HOMES = {
     "TrainConfig": "models.config",
     "Vocab": "corpus.vocab",
     "changes": "training.changed_words",
-    "changes_of_models": "training.changed_words",
+    "changes_of_models": "vectors.changed_words",
     "explore": "report.explorer.page",
     "align": "vectors.alignment",
     "reembed": "sentences.ca_sem",

@@ -6,15 +6,16 @@ seconds of one core for each pair of models.
 
 from __future__ import annotations
 
+import functools
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from scipy.stats import spearmanr
-from study import data_files, parser, say, table, values, write_section
+from scipy.stats import rankdata, spearmanr
+from study import Runs, Setting, data_files, parser, table, values, write_section
 
 from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.training.changed_words import Slices
@@ -24,52 +25,77 @@ TEXTS = {"english": ("ccoha1.txt", "ccoha2.txt"), "german": ("dta.txt", "bznd.tx
 
 def main() -> None:
     """Train, compare and write the page."""
-    options = parser(__doc__, "changed-words", data=True)
+    options = parser(__doc__, "changed-words", data=True, log="semantic-change.jsonl")
     options.add_argument("--models", default="skipgram", help="which models, with commas between them")
     options.add_argument("--repeats", type=int, default=5, help="pairs of models for each text")
     options.add_argument("--epochs", type=int, default=10, help="passes over each text")
     given = options.parse_args()
-    began, rows = time.time(), []
-    for language, names in TEXTS.items():
-        folder = f"change/{language}"
-        *texts, truth = data_files(
-            given.data, *(f"{folder}/{name}" for name in names), f"{folder}/truth/graded.txt"
-        )
+    runs, rows = Runs(given.log, given.minutes), []
+    for language in TEXTS:
+        (truth,) = data_files(given.data, f"change/{language}/truth/graded.txt")
         gold = dict(line.split("\t") for line in truth.read_text(encoding="utf-8").splitlines())
         for model in values(given.models):
-            options_of_model = TrainConfig(
-                model=model,
-                window=10,
-                epochs=given.epochs,
-                tokenizer="whitespace",
-                lowercase=False,
-                min_count=3,
-                workers=1,
-                attention_warmup=0.1,
-            )
-            slices = Slices(texts, ResolvedConfig.of(options_of_model), 3)
-            words = [slices.vocab.words[row] for row in slices.rows]
-            known = [words.index(word) for word in gold if word in words]
-            judged = [float(gold[words[place]]) for place in known]
-            found = []
-            for repeat in range(given.repeats):
-                one = slices.measured(slices.labels, 1, repeat + 1)
-                found.append(np.stack([one.distance[0, known], one.turnover[0, known]]))
-                say(f"{language} {model} {repeat + 1}: {spearmanr(found[-1][0], judged).statistic:.3f}")
+            setting = {"language": language, "model": model, "epochs": given.epochs}
+            measure_targets = functools.partial(measured, data=given.data, targets=list(gold))
+            found = [
+                runs.outcome(setting | {"seed": seed}, measure_targets)
+                for seed in range(1, given.repeats + 1)
+            ]
+            if None in found:
+                continue
+            known = found[0]["targets"]  # type: ignore[index]
+            judged = [float(gold[word]) for word in known]
             cells = [language, model, f"{len(known)} of {len(gold)}"]
-            for measure in range(2):
-                alone = [spearmanr(one[measure], judged).statistic for one in found]
-                mean = spearmanr(np.mean([one[measure] for one in found], axis=0), judged).statistic
-                cells += [f"{np.mean(alone):.3f} ± {np.std(alone, ddof=1):.3f}", f"{mean:.3f}"]
+            for measure in ("distance", "turnover", "both"):
+                figures = np.array([one[measure] for one in found])  # type: ignore[index]
+                alone = [spearmanr(one, judged).statistic for one in figures]
+                together = spearmanr(figures.mean(axis=0), judged).statistic
+                spread = f" ± {np.std(alone, ddof=1):.3f}" if len(alone) > 1 else ""
+                cells += [f"{np.mean(alone):.3f}{spread}", f"{together:.3f}"]
             rows.append(cells)
-    columns = ("language", "model", "targets", "distance, one pair", "mean", "turnover, one pair", "mean")
+    columns = ["language", "model", "targets"]
+    for measure in ("distance", "turnover", "both"):
+        columns += [f"{measure}, one pair", "mean"]
     body = (
         f"Spearman with graded change, {given.epochs} epochs, 100 dimensions, window 10. One pair of models "
         f"(mean of {given.repeats} ± standard deviation), and the measures' mean over "
-        f"{given.repeats} pairs:\n\n"
+        f"{given.repeats} pairs. Both: the sum of a word's ranks in the two measures among all words:\n\n"
     )
     title = "Are the p-values of `cawv change` right?"
-    write_section(given.page, title, "semeval", body + table(columns, rows), time.time() - began)
+    seconds = sum(record["seconds"] for record in runs.done.values())
+    write_section(given.page, title, "semeval", body + table(columns, rows), seconds)
+
+
+@functools.lru_cache(maxsize=1)
+def texts_of(language: str, model: str, epochs: int, data: Path) -> Slices:
+    """Return the encoded texts of a language."""
+    config = TrainConfig(
+        model=model,
+        window=10,
+        epochs=epochs,
+        tokenizer="whitespace",
+        lowercase=False,
+        min_count=3,
+        workers=1,
+        attention_warmup=0.1,
+    )
+    texts = data_files(data, *(f"change/{language}/{name}" for name in TEXTS[language]))
+    return Slices(texts, ResolvedConfig.of(config), 3)
+
+
+def measured(setting: Setting, data: Path, targets: Sequence[str]) -> dict[str, list[float] | list[str]]:
+    """Return how far the targets moved between models of the two texts."""
+    slices = texts_of(setting["language"], setting["model"], setting["epochs"], data)
+    words = [slices.vocab.words[row] for row in slices.rows]
+    known = [words.index(word) for word in targets if word in words]
+    one = slices.measured(slices.labels, 1, setting["seed"])
+    both = rankdata(one.distance[0]) + rankdata(one.turnover[0])
+    return {
+        "targets": [words[place] for place in known],
+        "distance": one.distance[0, known].tolist(),
+        "turnover": one.turnover[0, known].tolist(),
+        "both": (both[known] / len(words)).tolist(),
+    }
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table.")
 @click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown moved from the "
               "first text.")  # fmt: skip
+@click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
+              "and sort in any browser.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
@@ -41,6 +43,7 @@ def command(
     texts: tuple[str, ...],
     output: str | None,
     plot: str | None,
+    page: str | None,
     overwrite: bool,
     as_json: bool,
     n_shown: int,
@@ -62,7 +65,7 @@ def command(
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
     from wordvec_ca.files import atomic_file
-    from wordvec_ca.report import trajectories
+    from wordvec_ca.report import changes_page, trajectories
 
     if len(texts) < 2:
         raise click.UsageError("give two texts or more: change is from one text to another")
@@ -84,6 +87,9 @@ def command(
         drawn = [(one.word, one.trajectory, one.band) for one in found.words[:n_shown]]
         with atomic_file(plot, overwrite=overwrite) as file:
             file.write(trajectories(drawn, texts).encode("utf-8", "replace"))
+    if page is not None:
+        with atomic_file(page, overwrite=overwrite) as file:
+            file.write(changes_page(found, texts).encode("utf-8", "replace"))
     if as_json:
         with record_writer("-", "word") as write:
             for one in found.words:

@@ -9,6 +9,14 @@ from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
+from wordvec_ca.vectors.changed_words import (
+    DECIDABLE,
+    SHOWN,
+    Changes,
+    WordChange,
+    changes_of_models,
+    nearest_words,
+)
 from wordvec_ca.vectors.dot_products import row_products
 from wordvec_ca.vectors.formats.binary import read_binary
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
@@ -52,10 +60,13 @@ from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
+    "DECIDABLE",
     "MANY_VECTORS",
     "MODEL_FILES",
     "MODEL_FORMAT",
+    "SHOWN",
     "ApproximateNeighbours",
+    "Changes",
     "CutOffError",
     "Directions",
     "EightBit",
@@ -73,10 +84,12 @@ __all__ = [
     "Resamples",
     "UnknownWordError",
     "VectorTable",
+    "WordChange",
     "add_gensim_index",
     "align",
     "analogies",
     "attention_of_words",
+    "changes_of_models",
     "check_ngrams",
     "cosine",
     "detect_format",
@@ -94,6 +107,7 @@ __all__ = [
     "mean_attention",
     "mean_space",
     "moved",
+    "nearest_words",
     "ngrams_of",
     "one_blas_thread",
     "p_values",

@@ -1,23 +1,17 @@
 """The page: words, places, neighbours and attention in one file of HTML that asks for nothing elsewhere.
 
 ``page.html`` is its frame, ``style.css`` its look, and the scripts, in the order of ``SCRIPTS``, what
-it does. Words can be hostile: they are in the page as JSON, never as markup, and only these
-scripts may run.
+it does.
 """
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 import html
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wordvec_ca.files import atomic_file
@@ -25,6 +19,7 @@ from wordvec_ca.report.explorer.contents import Contents, Model, gather
 from wordvec_ca.report.explorer.coordinates import Method
 from wordvec_ca.report.explorer.quantised import base64_of
 from wordvec_ca.report.explorer.table import write_table
+from wordvec_ca.report.scripted_page import json_markup, scripted_page
 
 SCRIPTS = (
     "vectors.js",
@@ -172,35 +167,12 @@ def explore(
 
 
 def _page(contents: Contents) -> str:
-    loader = PackageLoader("wordvec_ca.report.explorer", "")
-    templates = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-    def source(name: str) -> str:
-        return loader.get_source(templates, name)[0]
-
-    script = '"use strict";\n' + "\n".join(map(source, SCRIPTS))
-    style = source("style.css")
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return templates.get_template("page.html").render(
+    return scripted_page(
+        "explorer/page.html",
+        scripts=[f"explorer/{name}" for name in SCRIPTS],
+        styles=["explorer/style.css"],
         title=contents.title,
-        policy=Markup(policy),
-        style=Markup(style),
-        script=Markup(script),
-        about=_json(contents.about),
-        words=_json(contents.words),
+        about=json_markup(contents.about),
+        words=json_markup(contents.words),
         arrays={name: Markup(base64_of(array)) for name, array in contents.arrays.items()},
     )
-
-
-def _json(value: Any) -> Markup:
-    """Return JSON in which no markup can begin."""
-    return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
-
-
-def _hash(source: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()

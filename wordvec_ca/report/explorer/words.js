@@ -1,4 +1,4 @@
-// Words: how they are shown, found and read from a text.
+// Words: how they are shown, put into elements, found and read from a text.
 
 // What acts instead of being shown: controls, marks of direction, separators, lone surrogates.
 const ACTING =
@@ -17,6 +17,18 @@ function shown(word, most = 60) {
   const characters = [...visible];
   if (characters.length > most || word.length > 4 * most) visible = characters.slice(0, most - 1).join("") + "…";
   return visible || "(empty)";
+}
+
+/** Make an element; what is given as text stays text. */
+function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "onclick" || name === "oninput") element[name] = value;
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
 }
 
 class Vocabulary {

@@ -1,0 +1,180 @@
+// The table of words: searched, sorted, and shown a hundred rows at a time.
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const about = read("about"), words = read("words"), judged = read("judged");
+const undecided = read("undecided"), only = read("only");
+const STEP = 100;
+const tested = about.permutations > 0, several = about.texts.length > 2;
+
+const finite = (values) => values.filter((value) => value !== null);
+const range = (values) => finite(values).reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [0, 0]);
+const scale = tested ? range([...judged.low, ...judged.high]) : range(judged.distance);
+const farthest = range([...judged.trajectory.flat(), ...judged.band.flat()])[1] || 1;
+const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
+const last = (value) => (value === null ? Infinity : value);
+const digits = (value) =>
+  value === null ? "–" : value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(0) : value.toFixed(3);
+
+const kinds = [{ name: "all judged words", rows: words.map((_, row) => row) }];
+if (tested) {
+  const sure = kinds[0].rows.filter((row) => judged.fdr[row] !== null && judged.fdr[row] <= about.rate);
+  kinds.unshift({ name: `changed, fdr up to ${about.rate}`, rows: sure });
+}
+kinds.push({ name: "undecided, too rare", listed: undecided });
+about.texts.forEach((name, text) => {
+  const counts = (count) => about.texts.map((_, i) => (i === text ? count : 0));
+  kinds.push({ name: `only in ${shown(name, 30)}`, listed: only[text].map(([word, n]) => [word, counts(n)]) });
+});
+
+const far = (row) => -(tested ? judged.change : judged.distance)[row];
+const orders = [
+  ...(tested ? [{ name: "surest first", key: (row) => last(judged.p[row]) * 1e6 + far(row) }] : []),
+  { name: "farthest first", key: far },
+  { name: "most neighbours exchanged", key: (row) => -judged.turnover[row] },
+  { name: "most frequent", key: (row) => -total(judged.counts[row]) },
+  { name: "A to Z", key: (row) => words[row] },
+];
+
+const [query, kind, order, more, said] = ["query", "kind", "order", "more", "said"].map((id) =>
+  document.getElementById(id),
+);
+const [head, body] = document.getElementById("table").children;
+let rows = [], next = 0;
+
+function sorted(found) {
+  const { key } = orders[order.value];
+  const keys = new Map(found.map((row) => [row, key(row)]));
+  const less = (a, b) => (keys.get(a) < keys.get(b) ? -1 : keys.get(a) > keys.get(b) ? 1 : a - b);
+  return found.sort(less);
+}
+
+/** Rows of a kind whose word has the text: the word itself, then words that begin so, then others. */
+function matching(list, word) {
+  const wanted = query.value.trim().toLowerCase();
+  if (!wanted) return list;
+  const rank = (item) => {
+    const lower = word(item).toLowerCase();
+    return lower === wanted ? 0 : lower.startsWith(wanted) ? 1 : lower.includes(wanted) ? 2 : 3;
+  };
+  const groups = [[], [], []];
+  for (const item of list) groups[rank(item)]?.push(item);
+  return groups.flat();
+}
+
+function show() {
+  const chosen = kinds[kind.value];
+  const list = chosen.rows ? sorted([...chosen.rows]) : chosen.listed;
+  rows = matching(list, chosen.rows ? (row) => words[row] : ([word]) => word);
+  order.disabled = !chosen.rows;
+  const names = chosen.rows
+    ? [["word"], [tested ? "change" : "distance"], ...(tested ? [["p"], ["fdr"]] : [["turnover"]]), ["counts"],
+       ...(several ? [["from the first text"]] : []), ["neighbours lost"], ["neighbours gained"]]
+    : [["word"], ...about.texts.map((name) => [`in ${shown(name, 30)}`])];
+  head.replaceChildren(el("tr", {}, ...names.map(([name]) => el("th", { scope: "col" }, name))));
+  body.replaceChildren();
+  next = 0;
+  append();
+  say();
+}
+
+/** Say how many words are shown, and where a word is that is searched for and not among them. */
+function say() {
+  const wanted = query.value.trim().toLowerCase();
+  const count = `${rows.length.toLocaleString("en")} word${rows.length === 1 ? "" : "s"}`;
+  if (rows.length || !wanted) {
+    said.textContent = rows.length ? count : "There is no such word.";
+    return;
+  }
+  const has = (one) =>
+    one.rows ? one.rows.some((row) => words[row].toLowerCase() === wanted) : one.listed.some(([word]) => word.toLowerCase() === wanted);
+  const place = kinds.find(has);
+  said.textContent = place ? `Not here; but this word is in “${place.name}”.` : "No text has this word often enough, or the page is too small for it.";
+}
+
+function append() {
+  const chosen = kinds[kind.value];
+  for (const item of rows.slice(next, next + STEP)) body.append(chosen.rows ? judgedRow(item) : listedRow(item));
+  next = Math.min(rows.length, next + STEP);
+  more.hidden = next >= rows.length;
+  more.textContent = `More (${(rows.length - next).toLocaleString("en")})`;
+}
+
+function listedRow([word, counts]) {
+  const cells = counts.map((n) => el("td", {}, n.toLocaleString("en")));
+  return el("tr", {}, el("td", { class: "name" }, el("bdi", {}, shown(word))), ...cells);
+}
+
+const labelled = (name) => el("span", { class: "kind" }, name);
+
+function near(name, list) {
+  const buttons = list.slice(0, 4).map((row) => {
+    const visit = () => {
+      query.value = words[row];
+      kind.value = String(kinds.findIndex((one) => one.rows?.length === words.length));
+      show();
+      query.scrollIntoView({ block: "center" });
+    };
+    return el("button", { class: "near", type: "button", onclick: visit }, el("bdi", {}, shown(words[row], 30)));
+  });
+  return el("td", { class: "near-words" }, labelled(name), ...(buttons.length ? buttons : [el("span", { class: "soft" }, "–")]));
+}
+
+function judgedRow(row) {
+  const value = (tested ? judged.change : judged.distance)[row];
+  const name = el("button", { class: "word", type: "button", "aria-expanded": "false" }, el("bdi", {}, shown(words[row])));
+  const sure = tested && judged.fdr[row] !== null && judged.fdr[row] <= about.rate;
+  const title = tested ? `90 %: ${digits(judged.low[row])} to ${digits(judged.high[row])}` : "";
+  const made = el(
+    "tr",
+    { class: sure ? "sure" : "" },
+    el("td", { class: "name" }, name),
+    el("td", { class: "value", title }, digits(value), value === null ? null : intervalBar(value, judged.low[row], judged.high[row], scale)),
+    ...(tested ? ["p", "fdr"] : ["turnover"]).map((one) => el("td", { class: "value" }, labelled(one), digits(judged[one][row]))),
+    el("td", { class: "counts" }, labelled("counts"), judged.counts[row].join(" ")),
+    ...(several ? [el("td", { class: "line" }, trajectory(judged.trajectory[row], judged.band[row], about.texts, farthest, false))] : []),
+    near("lost", judged.lost[row]),
+    near("gained", judged.gained[row]),
+  );
+  name.onclick = () => {
+    const open = name.getAttribute("aria-expanded") === "true";
+    name.setAttribute("aria-expanded", String(!open));
+    if (open) made.nextSibling.remove();
+    else made.after(detail(row));
+  };
+  return made;
+}
+
+/** All that is known of a word. */
+function detail(row) {
+  const facts = about.texts.map((name, text) => [`count in ${name}`, judged.counts[row][text].toLocaleString("en")]);
+  facts.push(["cosine distance", digits(judged.distance[row])], ["neighbours exchanged", `${Math.round(100 * judged.turnover[row])} %`]);
+  const ps = [judged.p_distance[row], judged.p_turnover[row]];
+  if (tested) {
+    facts.push(["change, 90 %", `${digits(judged.low[row])} to ${digits(judged.high[row])}`]);
+    facts.push(["p of the distance alone", digits(ps[0])], ["p of the neighbours alone", digits(ps[1])]);
+  }
+  for (const [name, list] of [["lost", judged.lost[row]], ["gained", judged.gained[row]]])
+    facts.push([`neighbours ${name}`, list.map((other) => shown(words[other], 30)).join(", ") || "–"]);
+  const parts = [el("dl", {}, ...facts.map(([name, text]) => el("div", {}, el("dt", {}, shown(name, 80)), el("dd", {}, text))))];
+  if (tested && ps.every((p) => p !== null) && ps[0] < 0.05 !== ps[1] < 0.05)
+    parts.push(el("p", { class: "soft" }, "The two measures disagree at p < .05: look at the neighbours."));
+  if (several) {
+    parts.push(trajectory(judged.trajectory[row], judged.band[row], about.texts, farthest, true));
+    const what = judged.band[row].length ? "; dashed: 95 % of dealt texts stay below" : "";
+    parts.push(el("p", { class: "soft" }, `Distance from ${shown(about.texts[0], 60)}${what}.`));
+  }
+  return el("tr", { class: "detail" }, el("td", { colspan: 9 }, ...parts));
+}
+
+kinds.forEach((one, i) => {
+  const size = (one.rows ?? one.listed).length;
+  kind.append(el("option", { value: i }, `${one.name} (${size.toLocaleString("en")})`));
+});
+orders.forEach((one, i) => order.append(el("option", { value: i }, one.name)));
+if (!kinds[0].rows.length) kind.value = "1";
+query.addEventListener("input", show);
+kind.addEventListener("change", show);
+order.addEventListener("change", show);
+more.addEventListener("click", append);
+document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
+show();
