@@ -243,14 +243,21 @@ def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
         )
         left, top = browser.evaluate("(b => [b.x, b.y])(points.getBoundingClientRect())")
         browser.drag([(left + (west + east) / 2, top + (north + south) / 2)])
-        browser.wait(f"document.querySelector('#content h2')?.textContent == '{region[4]} words'")
+        browser.wait(
+            f"document.querySelector('#content h2 + p')?.textContent == 'A region of {region[4]} words.'"
+        )
+        name = browser.evaluate(f"{region[3]}.map(row => explorer.words[row]).join(' · ')")
+        assert browser.evaluate("document.querySelector('#content h2').textContent") == name
         assert browser.evaluate(f"{region[3]}.every(row => explorer.marked[row])")
     browser.click("#content .regions button")
     size = browser.evaluate("explorer.panels.selection.length")
     browser.click("#selected .word")
     browser.wait("explorer.state.kind === 'word'")
     browser.click("#tab-selection")
-    assert browser.evaluate("document.querySelector('#content h2').textContent") == f"{size} words"
+    assert (
+        browser.evaluate("document.querySelector('#content h2 + p').textContent")
+        == f"A region of {size} words."
+    )
     browser.click("#content .actions button:last-child")
     assert browser.evaluate("explorer.marked") is None
     assert browser.complaints == []

@@ -23,6 +23,7 @@ class Panels {
     this.sentence = "";
     this.target = -1; // the word that was chosen, by its place in the sentence
     this.selection = null;
+    this.region = "";
   }
 
   get tabs() {
@@ -253,7 +254,8 @@ class Panels {
     const { words, models } = this.explorer;
     const list = el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("td", {}, this.word(row)))));
     return [
-      el("h2", {}, counted(rows.length, "word")),
+      el("h2", {}, this.region ? el("bdi", {}, this.region) : counted(rows.length, "word")),
+      this.region ? el("p", { class: "soft" }, `A region of ${counted(rows.length, "word")}.`) : null,
       el("div", { class: "actions" },
         el("button", { type: "button", onclick: (event) => copy(rows.map((row) => words[row]).join("\n"), event.target) }, "Copy"),
         el("button", { type: "button", id: "csv", onclick: () => saveCsv(this.explorer, rows) }, "Save as CSV"),

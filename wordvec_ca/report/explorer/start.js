@@ -260,7 +260,7 @@ class Explorer {
       this.axis = null;
       this.makeColours();
     }
-    if (this.marked && asked.kind === "axis") this.select(null, true); // its colours are those of all words
+    if (this.marked && asked.kind === "axis") this.select(null, { quiet: true }); // its colours are those of all words
     this.show(asked.kind === "none" && this.change ? "differences" : "words");
     this.map.redraw();
     performance.measure("answer", "asked");
@@ -311,8 +311,10 @@ class Explorer {
     return highest(scores, 8).map(({ row }) => row);
   }
 
-  select(rows, quiet = false) {
+  /** Mark words and list them; `name` is that of the region they are, if any. */
+  select(rows, { quiet = false, name = "" } = {}) {
     this.panels.selection = rows;
+    this.panels.region = name;
     this.marked = this.map.marked = rows ? new Uint8Array(this.n) : null;
     if (rows) for (const row of rows) this.marked[row] = 1;
     else this.map.outline = null;
@@ -323,12 +325,12 @@ class Explorer {
   }
 
   /** The words of a region of the map that is shown. */
-  selectRegion([level, , , , , label]) {
+  selectRegion([level, , , named, , label]) {
     const labels = this.regionOf[this.mapOf].subarray(level * this.n, (level + 1) * this.n);
     const rows = [];
     for (let row = 0; row < this.n; row++) if (labels[row] === label) rows.push(row);
     this.map.outline = null;
-    this.select(rows);
+    this.select(rows, { name: named.map((row) => shown(this.words[row], 18)).join(" · ") });
   }
 
   showMapOf(number) {
