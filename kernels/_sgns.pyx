@@ -162,7 +162,7 @@ cdef int64_t slots_of(const Hyper *p) noexcept:
     cdef int r, begin = 0
     if p.n_rings == 0:
         return 2 * <int64_t> p.window
-    if not 1 <= p.n_rings <= MOST_RINGS or p.composition not in (ord("m"), ord("a")):
+    if not 1 <= p.n_rings <= MOST_RINGS or p.composition in (ord("p"), SIDE_BY_SIDE):
         return -1
     for r in range(p.n_rings):
         if not (begin < p.ring_end[r] <= p.width and 1 <= p.ring_inner[r] <= p.ring_outer[r] <= p.window):

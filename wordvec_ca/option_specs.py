@@ -166,9 +166,15 @@ class OptionSpec:
         return _spelled(self.help + default, lambda name: spelled_as_flag(Option(name)))
 
 
+OF_EXPORT = {"duplicates": "--keep-first", "errors": "--errors {}", "unwritable": "--skip-unwritable"}
+"""Options of reading and writing vectors that only one command has, and how they are typed there."""
+
+
 def spelled_as_flag(option: Option) -> str:
     """Return an option as it is typed: --alpha, --alpha 0.2, --hs, --no-hs."""
     name, value = option
+    if name in OF_EXPORT:
+        return "cawv export " + OF_EXPORT[name].format(value)
     on, off = OPTIONS[name].switch if name in OPTIONS else switch_of(name)
     if value is None or isinstance(value, bool):
         return off if value is False else on

@@ -440,7 +440,7 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
     members.all += [Member(i, f"n{i}", f"node {i} (10.0.0.7)", None, 1, fit=True) for i in (1, 2)]
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert members._answer(members.all[0], full) is None
-    assert re.match(r"node 1 \(10.0.0.7\) is left out: No space left .* --cache-dir name a folder", told[0])
+    assert re.match(r"node 1 \(10.0.0.7\) is left out: No space left .* name a folder with more", told[0])
     assert members.living == members.all[1:]
     missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/missing")
     with pytest.raises(DataError, match=r"^node 2 \(10.0.0.7\): '/missing': No such file or directory$"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors.ngrams import NgramVectors
@@ -126,8 +126,8 @@ def check_unique(words: list[str], source: str, first_line: int | None = None) -
             n_repeats = len(words) - len(set(words))
             raise DataError(
                 f"{source}: the word {show_word(word)} occurs twice, at {where} ({n_repeats} repeated words "
-                "in all); remove one, or keep the first of each with duplicates='first' (cawv export "
-                "--keep-first)"
+                "in all); remove one, or keep the first of each with ",
+                Option("duplicates", "first"),
             )
         seen[word] = i
 

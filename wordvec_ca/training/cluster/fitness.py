@@ -124,8 +124,8 @@ def misfit(found: Mapping[str, Any], required: Requirements, asked: float, now: 
         return f"it does not see the text: {found['text']}"
     if required.place is not None and found["storage"] != required.content:
         return (
-            f"it does not see {required.place!r}, beside which checkpoints go: give --checkpoint-dir a "
-            "folder that all nodes share or a URL (s3://...), or --checkpoint-every never"
+            f"it does not see {required.place!r}, beside which checkpoints go: name a folder for checkpoints "
+            "that all nodes share, or a URL (s3://...), or let no checkpoints be written"
         )
     return None
 
@@ -135,7 +135,7 @@ def fault_of_disk(error: OSError) -> str:
     name = f"{error.filename!r}: " if error.filename is not None else ""
     hint = ""
     if error.errno in DISK_FULL:
-        hint = "; make room there, or let --cache-dir name a folder with more, and start again"
+        hint = "; make room there, or name a folder with more for the encoded text, and start again"
     return f"{name}{error.strerror or error}{hint}"
 
 

@@ -149,7 +149,7 @@ class Rounds:
             if time.monotonic() > limit:
                 raise DataError(
                     "all nodes are lost, and no other has come; what the last checkpoint holds is kept: "
-                    "--resume goes on from there"
+                    "the run can be resumed from there"
                 )
             time.sleep(0.2)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import atomic_file
 from wordvec_ca.kernels import write_rows
 from wordvec_ca.vectors.formats.text import TEXT_PART
@@ -55,13 +55,15 @@ def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
     ngrams = table.ngrams
     if ngrams is None or not ngrams.index.max_n:
         raise DataError(
-            "these vectors have no n-grams, of which floret's table is made: train with --subwords, or give "
-            "the .bin of fastText"
+            "these vectors have no n-grams, of which floret's table is made: train with ",
+            Option("subwords", True),
+            ", or give the .bin of fastText",
         )
     if ngrams.index.min_n < 2:
         raise DataError(
-            "n-grams of one character are not those of floret, which has the marks < and > too: train with "
-            "--min-n 2 or more"
+            "n-grams of one character are not those of floret, which has the marks < and > too: train with ",
+            Option("min_n"),
+            " of 2 or more",
         )
     rows = floret_rows(table, ngrams)
     sizes = *rows.shape, ngrams.index.min_n, ngrams.index.max_n

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import atomic_file, escape_lines, unescape, withdraw
 from wordvec_ca.kernels import write_rows
 from wordvec_ca.vectors.formats.text import TEXT_PART, line_blocks, not_utf8, parse_lines
@@ -107,8 +107,10 @@ def write_projector(
         bad = next(word for word in table.words if not _is_unicode(word))
         raise DataError(
             f"the word {show_word(bad)} is not valid Unicode: the projector's metadata cannot hold it. The "
-            "formats safetensors and gensim can; or write its original bytes with errors='surrogateescape' "
-            "(--errors), or leave such words out (--skip-unwritable)"
+            "formats safetensors and gensim can; or write its original bytes with ",
+            Option("errors", "surrogateescape"),
+            ", or leave such words out with ",
+            Option("unwritable", "skip"),
         ) from error
     if table.counts is not None:
         pairs = zip(text.split(b"\n"), table.counts.tolist(), strict=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import replacing
 from wordvec_ca.vectors.formats.token_pattern import between_words_pattern, splitting_of, word_pattern
 from wordvec_ca.vectors.formats.tokenizer_json import is_text
@@ -47,7 +47,8 @@ def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True)
     if bad is not None:
         raise DataError(
             f"the word {show_word(bad)} is {'not Unicode text' if bad else 'empty'}: spaCy cannot hold it. "
-            "The format safetensors can; or leave such words out with unwritable='skip' (--skip-unwritable)"
+            "The format safetensors can; or leave such words out with ",
+            Option("unwritable", "skip"),
         )
     try:
         import spacy

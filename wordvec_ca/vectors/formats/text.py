@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
 from wordvec_ca.kernels import read_rows, write_rows
 from wordvec_ca.vectors.table import CutOffError, GrowingRows, VectorTable, row_blocks, show_word
@@ -317,8 +317,10 @@ def _decode(words: list[bytes], errors: str, name: str, first_line: int, encodin
 def not_utf8(word: bytes, where: str) -> DataError:
     """Return the error for a word that is not UTF-8."""
     return DataError(
-        f"{where}: the word {show_word(word)} is not UTF-8; load with errors='surrogateescape' to keep its "
-        "bytes, or 'replace' to mark them (cawv export --errors)"
+        f"{where}: the word {show_word(word)} is not UTF-8; keep its bytes with ",
+        Option("errors", "surrogateescape"),
+        ", or mark them with ",
+        Option("errors", "replace"),
     )
 
 
@@ -347,15 +349,18 @@ def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]
         if problem:
             raise DataError(
                 f"the word {show_word(word)} {problem}: {format_name} cannot hold it. The formats "
-                "safetensors, gensim and projector can; or leave such words out (--skip-unwritable)"
+                "safetensors, gensim and projector can; or leave such words out with ",
+                Option("unwritable", "skip"),
             )
         try:
             encoded.append(word.encode("utf-8", errors))
         except UnicodeEncodeError as error:
             raise DataError(
                 f"the word {show_word(word)} is not valid Unicode: {format_name} cannot hold it as UTF-8. "
-                "The formats safetensors and gensim can; or write its original bytes with "
-                "errors='surrogateescape' (--errors), or leave such words out (--skip-unwritable)"
+                "The formats safetensors and gensim can; or write its original bytes with ",
+                Option("errors", "surrogateescape"),
+                ", or leave such words out with ",
+                Option("unwritable", "skip"),
             ) from error
     return encoded
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.vectors.formats.token_pattern import (
     SOFT_HYPHEN,
     Splitting,
@@ -67,7 +67,8 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
         bad = next(word for word in words if not is_text(word))
         raise DataError(
             f"the word {show_word(bad)} is not valid Unicode: tokenizer.json cannot hold it. The format "
-            "safetensors can; or leave such words out with unwritable='skip' (--skip-unwritable)"
+            "safetensors can; or leave such words out with ",
+            Option("unwritable", "skip"),
         ) from error
 
 
