@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 EXACT_ALPHA = 0.2
 """Learning rate of the exact step of models that average. That step is n times smaller than word2vec's, with
@@ -172,10 +172,20 @@ SPECS = (
 """All models, in the order in which the training loop numbers them."""
 
 MODELS = tuple(spec.name for spec in SPECS)
+ModelName = Literal[
+    "cbow",
+    "skipgram", "sg", "skip-gram",
+    "ssg", "structgram", "structured-skipgram",
+    "cwindow",
+    "cbow-attn", "attention", "cbow-attention",
+]  # fmt: skip
+"""All these names, for type checkers."""
+
 MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
 """Other names under which people know the models."""
 
-ATTENTION_KINDS = ("full", "position", "word")
+AttentionKind = Literal["full", "position", "word"]
+ATTENTION_KINDS = get_args(AttentionKind)
 """Attention logits by word and place, by place alone, by word alone."""
 
 

@@ -12,13 +12,14 @@ import inspect
 import os
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from wordvec_ca.errors import Option, OptionError
-from wordvec_ca.model_specs import ATTENTION_KINDS, MODELS, defaults_by_model, models_with
+from wordvec_ca.model_specs import MODELS, AttentionKind, ModelName, defaults_by_model, models_with
 
 MOST_SHARED = 64
 """More predictions than this that share a draw are taken for a typing error."""
@@ -253,7 +254,8 @@ class TextFields(Options):
 class TrainFields(TextFields):
     """What is trained and how."""
 
-    model: str = _usual("cbow", "Which model.", "See docs/models.md.", choices=MODELS, shapes="always")
+    model: ModelName = _usual("cbow", "Which model.", "See docs/models.md.",  # noqa: RUF009
+        choices=MODELS, shapes="always")
     vector_size: int = _usual(100, "Dimensions of a vector.", flags=("--size", "--dim", "-d"),
         limits=(1, 100_000), shapes="always")
     window: int | None = _usual(None, "Context words on each side.", flags=("-w",),
@@ -283,11 +285,11 @@ class TrainFields(TextFields):
     hs: bool = _learning(False,
         "Hierarchical softmax, beside negative sampling unless {negative} is 0; not for ssg.",
         trait="has_tree")
-    negatives: str | None = _learning(None,
+    negatives: Literal["exact", "shared"] | None = _learning(None,
         "Own negatives for each prediction, or some shared by predictions from far apart.",
         "Own ones are slower and no better (docs/decisions/).",
         usual=defaults_by_model(lambda spec: "shared" if spec.shared_by else "exact"),
-        choices=("exact", "shared"), trait="shared_by")
+        trait="shared_by")
     shared_by: int | None = _learning(None, "Predictions that share negatives.",
         "With more, training is hardly faster, and a little worse on small vocabularies.",
         usual=f"{defaults_by_model(lambda spec: spec.shared_by)}; at most one for each 128,000 words",
@@ -297,10 +299,10 @@ class TrainFields(TextFields):
     shrink_windows: bool | None = _learning(None,
         "Draw each window's size from 1 to {window}; not with {parts}.",
         usual=defaults_by_model(lambda spec: "no" if spec.knows_places else "yes"))
-    cbow_update: str = _learning("exact",
+    cbow_update: Literal["exact", "word2vec"] = _learning("exact",
         "cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
         "n is the number of words in the window; ``word2vec`` is the one to choose with the learning rates "
-        "of word2vec.c and gensim (Irsoy et al. 2021, docs/decisions/).", choices=("exact", "word2vec"),
+        "of word2vec.c and gensim (Irsoy et al. 2021, docs/decisions/).",
         trait="averages")
     cbow_mean: bool = _learning(True, "cbow: predict from the mean of the context words, or from their sum.",
         off="--cbow-sum", trait="sums")
@@ -308,10 +310,10 @@ class TrainFields(TextFields):
         "cbow, cbow-attn: make each part of the vectors of its own places, as near:2,far or "
         "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.vectors.parse_parts``.", usual="one part",
         metavar="NAME:PLACES:DIMENSIONS,…", trait="averages", shapes="always")
-    backend: str = _learning("cython", "Implementation of the training loop.", choices=("cython", "numba"),
+    backend: Literal["cython", "numba"] = _learning("cython", "Implementation of the training loop.",
         on_cluster=False)
-    attention: str = _attention("full", "cbow-attn: logits by word and place, by place, or by word.",
-        choices=ATTENTION_KINDS, trait="attends", shapes="always")
+    attention: AttentionKind = _attention("full",  # noqa: RUF009
+        "cbow-attn: logits by word and place, by place, or by word.", trait="attends", shapes="always")
     attention_alpha: float | None = _attention(None, "cbow-attn: learning rate of the logits.",
         usual="as {alpha}", limits=(0, 100), trait="attends", resume="change alone",
         renewed_by=("cbow_update",))
@@ -340,9 +342,8 @@ class TrainFields(TextFields):
         usual="200; 600 for more than 4 of cbow-attn", limits=(1, 1_000_000))
     merge_rate: float | None = _cores(None, "By what replicas multiply the learning rates.",
         usual="1.5, and 2 where a replica trains at most 5,000 tokens between merges", limits=(0.01, 100))
-    merge_rule: str = _cores("saturating",
-        "How replicas merge: rare rows by their sum and frequent ones by their mean, or all by one.",
-        choices=("saturating", "mean", "sum"))
+    merge_rule: Literal["saturating", "mean", "sum"] = _cores("saturating",
+        "How replicas merge: rare rows by their sum and frequent ones by their mean, or all by one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -393,8 +394,8 @@ class RunOptions(Options):
     config: str | None = _progress(None,
         "Take options, and CORPUS, from this file; a run leaves its own as run.toml in its model directory.",
         metavar="FILE", kept=False, resume="no")
-    progress: str = _progress("auto", "How to show progress; auto: a bar on a terminal, else lines.",
-        choices=("auto", "bar", "lines", "none"), kept=False, resume="change")
+    progress: Literal["auto", "bar", "lines", "none"] = _progress("auto",
+        "How to show progress; auto: a bar on a terminal, else lines.", kept=False, resume="change")
     quiet: bool = _progress(False, "Print nothing but the name of the model directory.", flags=("-q",),
         usual="off", kept=False, resume="change")
     log_json: str | None = _progress(None, "Append a JSON record per second and epoch.", metavar="FILE",
@@ -404,12 +405,27 @@ class RunOptions(Options):
 
 # fmt: on
 
+
+def _facts_of(owner: type) -> Iterator[OptionSpec]:
+    """Yield the options of a class, with what the types of its fields say."""
+    types = get_type_hints(owner)
+    for one in fields(owner):  # type: ignore[arg-type]
+        spec, kind = one.metadata["spec"], str(one.type).removesuffix(" | None")
+        names = [
+            name
+            for part in (types[one.name], *get_args(types[one.name]))
+            if get_origin(part) is Literal
+            for name in get_args(part)
+        ]
+        choices = spec.choices or tuple(names)
+        yield replace(spec, name=one.name, kind="str" if choices else kind, choices=choices)
+
+
 OPTIONS: dict[str, OptionSpec] = {
     spec.name: spec
     for group in GROUPS
     for owner in (RunOptions, TrainFields)
-    for one in fields(owner)
-    for spec in [replace(one.metadata["spec"], name=one.name, kind=str(one.type).removesuffix(" | None"))]
+    for spec in _facts_of(owner)
     if spec.group == group
 }
 """All options by their names, in the order of the help."""

@@ -382,7 +382,7 @@ def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> 
 
 
 def test_a_slip_in_the_name_of_a_text_gets_the_nearest(command, text) -> None:
-    assert "Did you mean c.txt?" in command("train", "cc.txt", *SMALL).err
+    assert "there is no file 'cc.txt'. Did you mean c.txt?" in command("train", "cc.txt", *SMALL).err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

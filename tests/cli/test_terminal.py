@@ -83,6 +83,7 @@ def test_colours_only_where_they_are_wanted(seen, command, text) -> None:
     assert "\x1b[" not in seen("nn", "m", "w1", NO_COLOR="1")
     assert "\x1b[" not in seen("nn", "m", "w1", TERM="dumb")
     assert "\x1b[" not in command("nn", "m", "w1").out
+    assert re.search(r"\x1b\[[0-9;]*mError:", seen("nn", "m"))  # behind the usage
 
 
 def test_results_of_eval_are_not_mixed_with_progress(seen, command, text) -> None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from wordvec_ca import TrainConfig
 from wordvec_ca.kernels import sgns_reference as reference
-from wordvec_ca.model_specs import MODEL_ALIASES, MODELS, SPECS, defaults_by_model, models_with, spec_of
+from wordvec_ca.model_specs import (
+    MODEL_ALIASES,
+    MODELS,
+    SPECS,
+    ModelName,
+    defaults_by_model,
+    models_with,
+    spec_of,
+)
 from wordvec_ca.models import ResolvedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,3 +55,7 @@ def test_the_documentation_shows_the_table() -> None:
     shown = hook["on_page_markdown"](page)
     rows = [line for line in shown.splitlines() if line.count(" | ") == 5 and line.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == ["--model", *MODELS]
+
+
+def test_type_checkers_know_all_names_and_nothing_else() -> None:
+    assert set(get_args(ModelName)) == {*MODELS, *MODEL_ALIASES}

@@ -50,8 +50,9 @@ def test_window_may_be_another_where_no_parameter_depends_on_it(tmp_path: Path, 
 def test_model_goes_on_with_old_words_and_new_ones(tmp_path: Path, name: str) -> None:
     old = train(text(range(40)), small(model=name, attention_warmup=0), output=tmp_path / "old")
     new_text = text(range(20, 70), seed=2)
-    config = continued_config(tmp_path / "old", {"alpha": 0.0, "min_alpha": 0.0, "workers": 1})
-    same = train(new_text, config, continue_from=tmp_path / "old")  # without learning: what it begins with
+    still = {"alpha": 1e-300, "min_alpha": 0.0, "attention_alpha": 1e-300, "workers": 1}  # nothing is learnt
+    config = continued_config(tmp_path / "old", still)
+    same = train(new_text, config, continue_from=tmp_path / "old")
     assert set(same.vocab.words) == {f"w{i}" for i in range(70)}
     counts = dict(zip(old.vocab.words, old.vocab.counts.tolist(), strict=True))
     for line in new_text:
@@ -182,10 +183,10 @@ def test_run_begins_with_vectors_of_any_format(tmp_path: Path, suffix: str) -> N
     formats = {".txt": "word2vec", ".glove.txt": "glove", ".bin": "word2vec-binary", ".kv": "gensim"}
     path = tmp_path / f"v{suffix}"
     source.vectors.save(path, format=formats[suffix])
-    model = train(text(range(20, 70)), small(alpha=0.0, min_alpha=0.0), init_vectors=path)
+    model = train(text(range(20, 70)), small(alpha=1e-300, min_alpha=0.0), init_vectors=path)
     for word in (f"w{i}" for i in range(20, 40)):
         assert np.allclose(row(model, word), row(source, word), atol=1e-6)
-    fresh = train(text(range(20, 70)), small(alpha=0.0, min_alpha=0.0))
+    fresh = train(text(range(20, 70)), small(alpha=1e-300, min_alpha=0.0))
     assert np.array_equal(row(model, "w60"), row(fresh, "w60"))
     (origin,) = model.record["changes"]
     assert (origin["words_kept"], origin["words_new"]) == (20, 30)

@@ -17,7 +17,7 @@ from small_runs import same, sentences
 
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OptionError
 from wordvec_ca.model_specs import MODELS
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
@@ -171,6 +171,11 @@ def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_pat
         resume(tmp_path / "not-there", callbacks=print)  # type: ignore[arg-type]
 
 
+def test_a_rate_of_0_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"^alpha is 0, with which nothing is learnt"):
+        train(sentences(), small(alpha=0))
+
+
 def test_callback_stops_the_run_and_the_model_is_saved(tmp_path: Path) -> None:
     model = train(
         sentences(),
@@ -231,7 +236,7 @@ def test_loss_begins_at_its_known_value_and_falls(model: str) -> None:
     held_out = sentences(100, seed=2)
     # outputs are 0 at first: each of 1 + negative logistic losses is ln 2; a negative that is the target
     # itself is left out, which takes away at most the share of its draws
-    start = train(sentences(), small(model=model, alpha=0.0), valid=held_out)
+    start = train(sentences(), small(model=model, alpha=1e-300, min_alpha=0), valid=held_out)
     known = 6 * math.log(2)
     for loss in (start.record["loss_by_epoch"][0], start.record["valid_loss_by_epoch"][0]):
         assert 0.8 * known < loss <= known + 1e-9

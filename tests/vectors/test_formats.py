@@ -617,7 +617,9 @@ def test_export_command(tmp_path, capsys):
     code, err = run(["export", model, "-o", tmp_path / "v.txt"], capsys)
     assert code == 1
     assert "'b c'" in err
-    assert "--skip-unwritable" in err
+    assert "leave such words out with cawv export --skip-unwritable" in err
+    with pytest.raises(DataError, match=r"leave such words out with unwritable='skip'$"):
+        kv.save(tmp_path / "v.txt")
     assert not (tmp_path / "v.txt").exists()
     code, err = run(["export", model, "-o", tmp_path / "v.txt", "--skip-unwritable"], capsys)
     assert code == 0

@@ -21,7 +21,7 @@ import click
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variables
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError
 from wordvec_ca.option_specs import spelled_as_flag
@@ -203,7 +203,7 @@ def describe_error(error: Exception) -> str:
     from wordvec_ca.machine import out_of_addresses
 
     if isinstance(error, Message):
-        return error.spelled(spelled_as_flag)
+        return reason(error)
     if out_of_addresses(error):
         return (
             "not enough memory to load the libraries: the address space is limited (ulimit -v), raise that "
@@ -212,7 +212,9 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "without setting an exception" in str(
+        error
+    ):  # an import that failed
         return f"not enough memory ({error}): fewer words, dimensions or workers need less"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
         return str(error)
@@ -224,8 +226,7 @@ def describe_error(error: Exception) -> str:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Show a warning as people write them, without file and line; those for developers are left out."""
     if issubclass(category, UserWarning):
-        text = message.spelled(spelled_as_flag) if isinstance(message, Message) else message
-        say(f"Warning: {text}")
+        say(f"Warning: {reason(message) if isinstance(message, Warning) else message}")
 
 
 def _end_as_on_interrupt(number: int, frame: FrameType | None) -> None:

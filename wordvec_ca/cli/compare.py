@@ -14,7 +14,7 @@ from wordvec_ca.cli.evaluation_options import (
     files_of,
 )
 from wordvec_ca.cli.json_output import NAMES, record_writer
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
 
@@ -78,7 +78,7 @@ def command(
     faults: list[str] = []
 
     def refuse(path: Path, error: Exception) -> None:
-        fault = str(error) if str(path) in str(error) else f"{path}: {error}"
+        fault = reason(error) if str(path) in str(error) else f"{path}: {reason(error)}"
         if path == baseline:
             raise DataError(
                 f"there is nothing to compare with, as the baseline cannot be used: {fault}"
@@ -138,7 +138,7 @@ def command(
         first, *others = each(readable, reports)
         if not others:
             raise DataError("\n* ".join(["there is nothing to compare with the baseline", *faults]))
-        differences = compare(first, others, refused=lambda error: faults.append(str(error)))
+        differences = compare(first, others, refused=lambda error: faults.append(reason(error)))
         for difference in differences:
             write(difference.to_dict())
         tell("")

@@ -10,6 +10,7 @@ import click
 
 from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import OUTPUT
+from wordvec_ca.model_specs import ModelName
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
@@ -34,7 +35,7 @@ WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
 @click.option("--epochs", type=click.IntRange(1), default=10, show_default=True, help="Passes over the text.")
 @click.option("--max-words", type=click.IntRange(1_000), help="Read no more text than this.  [default: all]")
 @click.option("--overwrite", is_flag=True, help="Replace DIR, although the demo did not make it.")
-def command(output: str, model: str, epochs: int, max_words: int | None, overwrite: bool) -> None:
+def command(output: str, model: ModelName, epochs: int, max_words: int | None, overwrite: bool) -> None:
     """Train vectors on the documentation of Python and the installed packages, and look at them.
 
     The last thing that it writes is a page with a map of the words, which any browser opens.
@@ -46,10 +47,7 @@ def command(output: str, model: str, epochs: int, max_words: int | None, overwri
     from wordvec_ca.training import progress_display, train
     from wordvec_ca.vectors import MODEL_FILES
 
-    try:
-        config = TrainConfig(model=model, window=10, epochs=epochs)
-    except ValueError as error:
-        raise click.UsageError(f"--{error}") from error
+    config = TrainConfig(model=model, window=10, epochs=epochs)
     overwrite = overwrite or _is_of_demo(Path(output))
     check_output(output, overwrite=overwrite, files=MODEL_FILES)
     say("Reading the documentation of Python and the installed packages ...")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.output import reason, say
 
 
 class Inputs:
@@ -31,8 +31,8 @@ class Inputs:
             try:
                 results.append(use(name))
             except (DataError, OSError) as error:
-                reason = str(error)
-                self.not_run.append(reason if name in reason else f"{name!r}: {reason}")
+                why = reason(error)
+                self.not_run.append(why if name in why else f"{name!r}: {why}")
         return results
 
     def check_some(self, results: list[Any]) -> None:

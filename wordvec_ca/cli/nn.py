@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import part_option
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 
@@ -81,7 +81,7 @@ def command(
                     found = vectors.most_similar(known, topn=topn, indexer=indexer)
                     neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
             except DataError as error:  # the next one may be answered
-                say(f"Error: {error}")
+                say(f"Error: {reason(error)}")
                 failed = True
                 continue
             given = {} if known == word else {"given": word}

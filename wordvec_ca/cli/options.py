@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import OptionError
 from wordvec_ca.model_specs import MODEL_ALIASES, MODELS
@@ -68,7 +68,7 @@ class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click ha
         try:
             return check_tokenizer(value)
         except OptionError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(reason(error), param, ctx)
 
 
 class ModelChoice(Choice):

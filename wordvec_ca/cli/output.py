@@ -13,6 +13,9 @@ from typing import Any
 
 import click
 
+from wordvec_ca.errors import Message
+from wordvec_ca.option_specs import spelled_as_flag
+
 
 def show(text: object) -> None:
     """Write a result to standard output, and a newline."""
@@ -35,16 +38,24 @@ def next_commands(model: str, word: str = "WORD") -> str:
 def say(text: object) -> None:
     """Write a message to standard error, and a newline; that nobody reads it is no failure."""
     shown = _harmless(str(text))
-    kind, colon, rest = shown.partition(":")
-    if colon and kind in ("Error", "Warning"):
-        from wordvec_ca.cli.terminal import styled
+    for kind in ("Error:", "Warning:"):
+        begin = f"\n{shown}".find(f"\n{kind}")  # behind the usage, if that was wrong
+        if begin >= 0:
+            from wordvec_ca.cli.terminal import styled
 
-        shown = styled(kind + colon, kind.lower(), sys.stderr) + rest
+            head = styled(kind, kind[:-1].lower(), sys.stderr)
+            shown = shown[:begin] + head + shown[begin + len(kind) :]
+            break
     with contextlib.suppress(OSError):
         sys.stderr.write(
             shown + "\n"
         )  # click.echo would write past a bar, which puts it on a line of its own
         sys.stderr.flush()
+
+
+def reason(error: Exception) -> str:
+    """Return the message of an exception, with options as they are typed."""
+    return error.spelled(spelled_as_flag) if isinstance(error, Message) else str(error)
 
 
 def _harmless(text: str) -> str:

@@ -14,7 +14,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice, option
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, terminal_width, wrapped
@@ -111,7 +111,7 @@ def command(
             try:
                 hits = found.search(text, topn, indexer=indexer)
             except DataError as error:  # the next one may be answered
-                say(f"Error: {error}")
+                say(f"Error: {reason(error)}")
                 failed = True
                 continue
             seconds = time.perf_counter() - began

@@ -110,8 +110,6 @@ def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
     for name in sorted(typed_options() & {"merges", "merge_rate", "merge_rule"}):
         if alone and not run.cluster:
             raise click.UsageError(f"{_flag(name)} goes with several --replicas, and this run has one")
-    if config.alpha == 0:
-        raise click.UsageError("--alpha is 0, with which nothing is learnt: give more, or leave it out")
 
 
 def _flag(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import Option, OptionError, OptionWarning
@@ -134,7 +134,7 @@ class ResolvedConfig(TrainConfig):
     shrink_windows: bool
     alpha: float
     attention_alpha: float
-    negatives: str
+    negatives: Literal["exact", "shared"]
 
     @classmethod
     def of(cls, config: TrainConfig, *, on_cluster: bool = False) -> ResolvedConfig:

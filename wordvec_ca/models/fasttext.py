@@ -17,7 +17,7 @@ from wordvec_ca.vectors import FastTextModel, FastTextOptions, read_fasttext_mod
 
 END_OF_LINE = b"</s>"
 
-MODELS_OF = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number is not None}
+MODELS_OF: dict[int, Any] = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number}
 """Our models by fastText's numbers."""
 
 HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2

@@ -74,11 +74,10 @@ def _expand(path: str) -> list[str]:
             if files:
                 return files
             raise DataError(f"no file matches the pattern {path!r}") from error
-        hint = (
-            "; a list of str is a list of paths: to train on lines of text, pass iter(lines)"
-            if any(character.isspace() for character in path)
-            else nearest_name(path)
-        )
+        if any(character.isspace() for character in path):
+            hint = "; a list of str is a list of paths: to train on lines of text, pass iter(lines)"
+        else:
+            hint = f".{nearest_name(path)}"
         raise DataError(f"there is no file {path!r}{hint}") from error
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, absolute_name
 from wordvec_ca.models import ResolvedConfig, read_record
 from wordvec_ca.training.interval import DEFAULT_INTERVAL, parse_interval
@@ -35,6 +35,11 @@ class Request:
         As in ``train``.
     run : str
         A random name, which the checkpoints and the model of this run carry, too.
+
+    Raises
+    ------
+    OptionError
+        The learning rate is 0.
     """
 
     config: ResolvedConfig
@@ -45,6 +50,12 @@ class Request:
     command: str | None = None
     settings: Mapping[str, Any] | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    def __post_init__(self) -> None:
+        if not self.config.alpha:
+            raise OptionError(
+                Option("alpha"), " is 0, with which nothing is learnt: give more, or leave it out"
+            )
 
     def as_record(self) -> dict[str, Any]:
         """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""

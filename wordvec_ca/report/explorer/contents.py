@@ -162,7 +162,8 @@ def _made(model: Model | None) -> dict[str, Any] | None:
         record, config = read_record(folder), read_config(folder)
     except DataError:
         return None  # another program's, beside its vectors
-    settings, made = record.get("settings"), {"kind": config.model, "seed": config.seed}
+    made: dict[str, Any] = {"kind": config.model, "seed": config.seed}
+    settings = record.get("settings")
     corpus = settings.get("corpus") if isinstance(settings, dict) else None
     files = [Path(file).name for file in corpus if isinstance(file, str)] if isinstance(corpus, list) else []
     if files:
