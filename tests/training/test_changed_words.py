@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from wordvec_ca import DataError, KeyedVectors, TrainConfig, changes, changes_of_models
 from wordvec_ca.report import trajectories
+from wordvec_ca.training.changed_words import lines_of_all
 from wordvec_ca.vectors import false_discovery_rate
 
 CONFIG = TrainConfig(model="skipgram", vector_size=20, window=4, epochs=6, workers=1)
@@ -44,6 +46,37 @@ def test_p_is_uniform_where_nothing_changed() -> None:
     assert np.mean(p < 0.05) < 0.12
     assert 0.35 < p.mean() < 0.65
     assert all(len(one.trajectory) == len(one.band) == 2 for one in found.words)
+
+
+def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers() -> None:
+    config = dataclasses.replace(CONFIG, epochs=2)
+    told: list[str] = []
+    found = changes(text(8, 400), text(8, 400), config=config, permutations=5, progress=told.append)
+    p = np.array([one.p for one in found.words])
+    assert 0.35 < p.mean() < 0.65
+    assert np.mean(p < 0.05) < 0.12
+    assert "same lines" in told[0]
+    several = changes(
+        text(8, 400), text(8, 400), config=dataclasses.replace(config, workers=3), permutations=5
+    )
+    assert several.table() == found.table()
+
+
+def test_lines_of_every_text_are_known() -> None:
+    lines = ["a b", "c", "a b", "a b", "d", "c", "a b", "d d", "e"]
+    tokens = np.array([token for line in lines for token in [*map(ord, line.split()), -1]], np.int32)
+    lengths = np.array([len(line.split()) + 1 for line in lines])
+    shared = lines_of_all(tokens, lengths, np.array([0, 0, 0, 1, 1, 1, 1, 1, 1]))
+    assert [line for line, one in zip(lines, shared, strict=True) if one] == [
+        "a b",
+        "c",
+        "a b",
+        "a b",
+        "c",
+        "a b",
+    ]
+    shared = lines_of_all(tokens, lengths, np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]))
+    assert shared.tolist() == [True, True, False, False, False, True, True, False, False]
 
 
 def test_texts_that_cannot_be_compared_are_refused() -> None:

@@ -32,7 +32,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @option("model", default="skipgram")
 @option("vector_size", type=click.IntRange(min=2))
 @option("window", default=10, show_default=True, help="Context words on each side.")
-@option("epochs", default=10)
+@option("epochs", default=None, show_default="10, and fewer for more than 3 million words")
 @option("seed")
 @option("tokenizer")
 @option("lowercase")
@@ -51,6 +51,7 @@ def command(
     repeats: int,
     least: int,
     quiet: bool,
+    epochs: int | None,
     **training: Any,
 ) -> None:
     """Find the words that are used otherwise in each of TEXTS, two or more, with p-values.
@@ -74,7 +75,8 @@ def command(
     else:
         found = changes(
             *texts,
-            config=TrainConfig(**training),
+            config=TrainConfig(epochs=epochs or TrainConfig.epochs, **training),
+            fit_epochs=epochs is None,
             permutations=permutations,
             repeats=repeats,
             least=least,

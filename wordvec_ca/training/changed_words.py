@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,7 +15,8 @@ import numpy as np
 
 from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
+from wordvec_ca.machine import free_memory
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import (
     DECIDABLE,
@@ -27,12 +29,16 @@ from wordvec_ca.vectors import (
     false_discovery_rate,
     moved,
     nearest_words,
+    one_blas_thread,
     p_values,
     standardised,
 )
 
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
-"""What is trained unless said otherwise; good for short texts."""
+"""What is trained unless said otherwise."""
+
+READ = 30_000_000
+"""Of longer texts so many words are read in all passes together, but each word at least twice."""
 
 BAND = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
@@ -44,12 +50,15 @@ def changes(
     permutations: int = 20,
     repeats: int = 1,
     least: int = DECIDABLE,
+    fit_epochs: bool | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Changes:
     """Find the words that have changed between two or more texts, with p-values.
 
     A model of each text is trained; then the documents (lines) are dealt anew into texts of as many
-    documents, ``permutations`` times, and models of these say what chance gives.
+    documents, ``permutations`` times, and models of these say what chance gives. With several workers as many
+    pairs of texts are trained side by side, each with one thread if there are enough of them: the result does
+    not depend on the number of workers then.
 
     Parameters
     ----------
@@ -63,6 +72,9 @@ def changes(
         Models of each text, with seeds of their own, whose measures are averaged: less noise.
     least : int, default 10
         Words that stand less often in a text are undecided.
+    fit_epochs : bool, optional
+        Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
+        longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
     progress : callable, optional
         Called with a line about what was done.
 
@@ -83,19 +95,13 @@ def changes(
         raise ValueError(
             f"permutations is {permutations} and repeats {repeats}; they must be at least 5 and 1"
         )
-    config = ResolvedConfig.of(config or USUAL)
+    resolved = ResolvedConfig.of(config or USUAL)
     tell = progress or (lambda line: None)
-    slices = Slices(texts, config, least)
+    slices = Slices(texts, resolved, least)
+    if config is None if fit_epochs is None else fit_epochs:
+        slices.fit_epochs()
     tell(slices.description)
-    actual = slices.labels
-    observed = slices.measured(actual, repeats, 0)
-    tell("models of the texts are trained")
-    rng = np.random.default_rng(config.seed)
-    dealt = []
-    for number in range(1, permutations + 1):
-        dealt.append(slices.measured(rng.permutation(actual), repeats, number))
-        tell(f"dealt texts: {number} of {permutations}")
-    return slices.judged(observed, dealt)
+    return slices.compared(permutations, repeats, tell)
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,7 @@ class Slices:
 
     def __init__(self, texts: Sequence[Corpus], config: ResolvedConfig, least: int) -> None:
         self.config = config
+        self._stopping, self._at_work = False, set[Trainer]()
         options = config.text_options()
         every_word = dataclasses.replace(options, min_count=1, max_final_vocab=None)
         total: Counter[str] = Counter()
@@ -156,6 +163,7 @@ class Slices:
         self.lengths = np.diff(ends, prepend=0)
         lines = [int((part < 0).sum()) for part in parts]
         self.labels = np.repeat(np.arange(len(parts)), lines)
+        self.shared = lines_of_all(self.tokens, self.lengths, self.labels)
         self.counts = np.stack([self._count(part) for part in parts])
         self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
         self._check(lines)
@@ -167,24 +175,80 @@ class Slices:
                 "a text has fewer than two lines; its documents, one a line, cannot be dealt anew"
             )
         shares = [row[self.rows].sum() / max(1, row.sum()) for row in self.counts]
+        sizes = self.counts.sum(axis=1)
+        tokens, documents = (" and ".join(f"{n:,}" for n in numbers) for numbers in (sizes, lines))
         if len(self.rows) < 50:
             raise DataError(
-                f"only {len(self.rows)} words stand often enough in every text to be judged; give longer "
-                "texts of one language, split alike, or lower ",
+                f"the texts have {tokens} tokens, and only {len(self.rows)} words stand often enough in "
+                "every text to be judged; 50 are needed. Give longer texts of one language, split alike, or "
+                "lower ",
                 Option("least"),
             )
         if min(shares) < 0.5:
             raise DataError(
                 f"the words common to all texts make only {min(shares):.0%} of one of them: these are texts "
-                "of different languages, or not split alike, or one is far too short"
+                f"of different languages, or not split alike, or one is far too short; they have {tokens} "
+                "tokens"
             )
-        sizes = self.counts.sum(axis=1)
-        tokens, documents = (" and ".join(f"{n:,}" for n in numbers) for numbers in (sizes, lines))
         self.description = f"{tokens} tokens in {documents} lines; {len(self.rows):,} words can be judged"
         if sizes.max() > 20 * sizes.min():
             self.description += (
                 "\nNote: the texts differ more than twentyfold in size; only great changes can be seen"
             )
+        if self.shared.all():
+            self.description += (
+                "\nNote: the texts have the same lines: nothing changed; the models differ by chance alone"
+            )
+        elif self.shared.mean() > 0.1:
+            self.description += (
+                f"\nNote: {self.shared.mean():.0%} of the lines are in every text; they are not dealt anew"
+            )
+
+    def fit_epochs(self) -> None:
+        """Choose the passes over the texts by the length of the longest."""
+        epochs = min(USUAL.epochs, max(2, READ // int(self.counts.sum(axis=1).max())))
+        self.config = dataclasses.replace(self.config, epochs=epochs)
+
+    @one_blas_thread
+    def compared(self, permutations: int, repeats: int, tell: Callable[[str], None]) -> Changes:
+        """Measure the texts and dealt texts, as many at a time as there are workers; judge the words."""
+        at_once = max(1, min(self.config.threads, permutations + 1, int(0.8 * free_memory() / self._bytes())))
+        self.config = dataclasses.replace(self.config, workers=max(1, self.config.threads // at_once))
+        dealt: dict[int, Measured] = {}
+        with ThreadPoolExecutor(at_once) as pool:
+            jobs = {pool.submit(self._dealt, number, repeats): number for number in range(permutations + 1)}
+            try:
+                waiting = set(jobs)
+                while waiting:  # a short wait, so that signals are handled meanwhile
+                    done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
+                    for job in done:
+                        dealt[jobs[job]] = job.result()
+                        number = sum(number > 0 for number in dealt)
+                        tell(
+                            f"dealt texts: {number} of {permutations}"
+                            if jobs[job]
+                            else "models of the texts are trained"
+                        )
+            except BaseException:
+                self._stopping = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                for trainer in list(self._at_work):
+                    trainer.interrupt()
+                raise
+        return self.judged(dealt.pop(0), [dealt[number] for number in sorted(dealt)])
+
+    def _dealt(self, number: int, repeats: int) -> Measured:
+        """Measure the texts, number 0, or dealt texts."""
+        if not number:
+            return self.measured(self.labels, repeats, 0)
+        labels, free = self.labels.copy(), ~self.shared
+        labels[free] = np.random.default_rng([self.config.seed, number]).permutation(labels[free])
+        return self.measured(labels, repeats, number)
+
+    def _bytes(self) -> int:
+        """Return about how much memory it takes to measure once."""
+        models = memory_bytes(dataclasses.replace(self.config, workers=1, replicas=None), len(self.vocab))
+        return len(self.counts) * models + 4 * self.tokens.nbytes
 
     def _count(self, tokens: np.ndarray) -> np.ndarray:
         return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
@@ -218,7 +282,12 @@ class Slices:
         renumbered = ids[tokens]
         model = EmbeddingModel(dataclasses.replace(self.config, seed=self.config.seed * 1000 + seed), vocab)
         model.initialise()
-        Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2])).run()
+        trainer = Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2]))
+        self._at_work.add(trainer)
+        if self._stopping:
+            raise KeyboardInterrupt
+        trainer.run()
+        self._at_work.discard(trainer)
         return model.wv
 
     def _moved(self, models: Sequence[KeyedVectors]) -> list[Moved]:
@@ -300,3 +369,32 @@ class Slices:
             rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
             only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
         return Changes(words, undecided, only, len(dealt))
+
+
+def lines_of_all(tokens: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return which lines are in every text, as often as they are in each.
+
+    It makes no difference which text has which copy of them. So they stay where they are when lines are
+    dealt: else dealt texts would have less in common than the texts.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+    lengths, labels : ndarray of shape (n_lines,)
+        Tokens of each line, and its text.
+
+    Returns
+    -------
+    ndarray of shape (n_lines,), bool
+    """
+    ends = np.cumsum(lengths).tolist()
+    keys = [hash(tokens[start:end].tobytes()) for start, end in zip([0, *ends], ends, strict=False)]
+    _, kind = np.unique(np.array(keys, np.int64), return_inverse=True)
+    copies = np.zeros((kind.max() + 1, labels.max() + 1), np.int64)
+    np.add.at(copies, (kind, labels), 1)
+    order = np.lexsort((labels, kind))
+    starts = np.cumsum(copies.ravel()) - copies.ravel()
+    rank = np.arange(len(order)) - starts[(kind * copies.shape[1] + labels)[order]]
+    found = np.zeros(len(order), bool)
+    found[order] = rank < copies.min(axis=1)[kind[order]]
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.alignment import directions
 from wordvec_ca.vectors.blas import one_blas_thread
-from wordvec_ca.vectors.change import moved
+from wordvec_ca.vectors.change import POOL, moved
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 DECIDABLE = 10
@@ -199,13 +199,18 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
 
 @one_blas_thread
 def nearest_words(words: Sequence[str], rows: np.ndarray) -> dict[str, list[str]]:
-    """Return the nearest of some words to each of them, of their `directions`."""
+    """Return the nearest of some words to each of them, of their `directions`, most frequent first.
+
+    As for turnover, neighbours are looked for among the ``POOL`` most frequent.
+    """
     found = {}
-    n = min(3 * SHOWN, len(words) - 1)
+    pool = min(POOL, len(words))
+    n = min(3 * SHOWN, pool - 1)
     for start in range(0, len(words), 1000):
-        cosines = rows[start : start + 1000] @ rows.T
+        cosines = rows[start : start + 1000] @ rows[:pool].T
         for i, row in enumerate(cosines):
-            row[start + i] = -np.inf
+            if start + i < pool:
+                row[start + i] = -np.inf
             best = np.argpartition(row, len(row) - n)[-n:]
             found[words[start + i]] = [words[j] for j in best[np.argsort(-row[best])]]
     return found
