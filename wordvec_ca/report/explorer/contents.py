@@ -66,64 +66,35 @@ def gather(
     """Return what an explorer of these models holds; the arguments are those of `explore`."""
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")
-    tables = [_table(one) for one in (model, other) if one is not None]
-    names = [_name(one, f"model {'AB'[i]}") for i, one in enumerate([model, other]) if one is not None]
-    attention = [_attention(one) for one in (model, other) if one is not None]
-    rows = _common_rows(tables, words)
-    if max_megabytes is not None:
-        once = sum(7 * NEAREST * FIRST * 4 / 3 for table in tables if table.resamples is not None)
-        fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(tables, attention, rows))
-        if fits < 2:
-            raise DataError(f"a page of {max_megabytes:g} MB holds no words of these vectors")
-        rows = [chosen[:fits] for chosen in rows]
+    sources = [_source(one, f"model {'AB'[i]}") for i, one in enumerate([model, other]) if one is not None]
+    rows = _rows_that_fit(sources, words, max_megabytes)
     n_words = len(rows[0])
-    if n_words < 2:
-        raise DataError("there are fewer than two words with a direction: there is nothing to explore")
     if tell is not None:
-        tell(f"{n_words:,} words of {len(tables[0]):,}")
+        tell(f"{n_words:,} words of {len(sources[0].table):,}")
+    found = [sources[0].table.index_to_key[row] for row in rows[0].tolist()]
     used = chosen_method(method, n_words)
-    found = [tables[0].index_to_key[row] for row in rows[0].tolist()]
+    place = f"{os.path.normpath(model)}.cawv-maps" if cache and not isinstance(model, KeyedVectors) else None
     maps: list[WordMap] = []
     spaces: list[np.ndarray] = []
     named: list[list[Region]] = []
     entries: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
-    place = f"{os.path.normpath(model)}.cawv-maps" if cache and not isinstance(model, KeyedVectors) else None
-    for number, (table, chosen) in enumerate(zip(tables, rows, strict=True)):
-        vectors = np.asarray(table.vectors[chosen], dtype=np.float32)
+    for number, (source, chosen) in enumerate(zip(sources, rows, strict=True)):
+        vectors = np.asarray(source.table.vectors[chosen], dtype=np.float32)
         directions = vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True).astype("f4")
         start = maps[0].places if maps else None
         made = word_map(directions, method=used, seed=seed, start=start, cache=place, tell=tell)
+        found_regions, region_of_word = regions(made.places, directions, found, seed)
         maps.append(made)
         spaces.append(directions)
-        found_regions, region_of_word = regions(made.places, directions, found, seed)
         named.append(found_regions)
+        entry, of_words = _shown(source, chosen, made, found_regions, tell)
         upper, lower, scales = whole_numbers(vectors)
-        arrays |= {f"upper{number}": upper, f"lower{number}": lower, f"scales{number}": scales}
-        arrays[f"places{number}"] = np.rint(made.places * 65_535).astype(np.uint16)
-        arrays[f"region{number}"] = region_of_word
-        arrays[f"nearest{number}"] = made.graph.rows[:, 0]
-        entry = {
-            "name": terminal_text(names[number]),
-            "size": table.vector_size,
-            "of": len(table),
-            "made": _made(model if number == 0 else other),
-            "kept": round(made.kept, 4),
-            "regions": [
-                [r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size, r.label] for r in found_regions
-            ],
-        }
-        if table.resamples is not None:
-            judged = sureness(table.resamples, chosen, made.graph, tell)
-            entry["resamples"] = len(table.resamples)
-            arrays |= {f"{name}{number}": array for name, array in judged._asdict().items()}
-        if (attends := attention[number]) is not None:
-            entry["attention"], arrays[f"logits{number}"] = attends(chosen)
-        if (weights := _weights(table, chosen)) is not None:
-            arrays[f"weights{number}"] = weights
+        of_words |= {"upper": upper, "lower": lower, "scales": scales, "region": region_of_word}
         entries.append(entry)
-    if tables[0].counts is not None:
-        arrays["counts"] = np.asarray(tables[0].counts[rows[0]], dtype=np.float32)
+        arrays |= {f"{name}{number}": array for name, array in of_words.items()}
+    if sources[0].table.counts is not None:
+        arrays["counts"] = np.asarray(sources[0].table.counts[rows[0]], dtype=np.float32)
     if len(maps) == 2:
         arrays["change"] = np.rint(255 * change(maps[0].graph, maps[1].graph)).astype(np.uint8)
         arrays["distance"] = distance_of_neighbourhoods(maps[0].graph, maps[1].graph, *spaces)
@@ -134,30 +105,83 @@ def gather(
     about = {
         "version": __version__,
         "words": n_words,
-        "all": [len(table) for table in tables],
+        "all": [len(source.table) for source in sources],
         "method": used,
         "seed": seed,
         "classes": [terminal_text(kind) for kind in kinds],
         "models": entries,
         "types": {name: array.dtype.name for name, array in arrays.items()},
     }
-    title = " and ".join(terminal_text(name) for name in names)
+    title = " and ".join(source.name for source in sources)
     return Contents(title, found, maps, named, about, arrays)
 
 
-def _table(model: Model) -> KeyedVectors:
-    return model if isinstance(model, KeyedVectors) else KeyedVectors.load(model)
+class _Source(NamedTuple):
+    """A model that is shown: its vectors, its name, its attention, and what it was made with."""
+
+    table: KeyedVectors
+    name: str
+    attends: _Attention | None
+    made: dict[str, Any] | None
 
 
-def _name(model: Model, otherwise: str) -> str:
-    return otherwise if isinstance(model, KeyedVectors) else Path(model).resolve().name
+def _source(model: Model, otherwise: str) -> _Source:
+    """Open a model; vectors that are in no file are called ``otherwise``."""
+    if isinstance(model, KeyedVectors):
+        return _Source(model, otherwise, None, None)
+    name = terminal_text(Path(model).resolve().name)
+    return _Source(KeyedVectors.load(model), name, _attention(Path(model)), _made(Path(model)))
 
 
-def _made(model: Model | None) -> dict[str, Any] | None:
+def _rows_that_fit(sources: list[_Source], words: int, max_megabytes: float | None) -> list[np.ndarray]:
+    """Return the rows, of each model, of the most frequent words that fit into the page."""
+    rows = _common_rows([source.table for source in sources], words)
+    if max_megabytes is not None:
+        resampled = sum(source.table.resamples is not None for source in sources)
+        once = 7 * NEAREST * FIRST * 4 / 3 * resampled
+        fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(sources, rows))
+        if fits < 2:
+            raise DataError(f"a page of {max_megabytes:g} MB holds no words of these vectors")
+        rows = [chosen[:fits] for chosen in rows]
+    if len(rows[0]) < 2:
+        raise DataError("there are fewer than two words with a direction: there is nothing to explore")
+    return rows
+
+
+def _shown(
+    source: _Source,
+    chosen: np.ndarray,
+    made: WordMap,
+    named: list[Region],
+    tell: Callable[[str], None] | None,
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what the page is told about a model, and arrays of its words but those of the vectors."""
+    entry: dict[str, Any] = {
+        "name": source.name,
+        "size": source.table.vector_size,
+        "of": len(source.table),
+        "made": source.made,
+        "kept": round(made.kept, 4),
+        "regions": [[r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size, r.label] for r in named],
+    }
+    arrays = {
+        "places": np.rint(made.places * 65_535).astype(np.uint16),
+        "nearest": made.graph.rows[:, 0],
+    }
+    if (resamples := source.table.resamples) is not None:
+        entry["resamples"] = len(resamples)
+        arrays |= sureness(resamples, chosen, made.graph, tell)._asdict()
+    if source.attends is not None:
+        entry["attention"], arrays["logits"] = source.attends(chosen)
+    if (weights := _weights(source.table, chosen)) is not None:
+        arrays["weights"] = weights
+    return entry, arrays
+
+
+def _made(folder: Path) -> dict[str, Any] | None:
     """Return what a model was trained with and on, if it is a directory with a record."""
-    if model is None or isinstance(model, KeyedVectors) or not (Path(model) / "config.json").is_file():
+    if not (folder / "config.json").is_file():
         return None
-    folder = Path(model)
     try:
         record, config = read_record(folder), read_config(folder)
     except DataError:
@@ -185,11 +209,12 @@ def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
     return [first[both][:n], second[both][:n]]
 
 
-def _bytes_of_word(tables: list[KeyedVectors], attention: list[Any], rows: list[np.ndarray]) -> float:
+def _bytes_of_word(sources: list[_Source], rows: list[np.ndarray]) -> float:
     """Return about how many bytes of the page a word needs."""
-    numbers = sum(1.25 * table.vector_size + 19 for table in tables) + 7
-    numbers += sum(2 * attends.columns for attends in attention if attends is not None)
-    sample = [tables[0].index_to_key[row] for row in rows[0][:: max(1, len(rows[0]) // 1_000)].tolist()]
+    numbers = sum(1.25 * source.table.vector_size + 19 for source in sources) + 7
+    numbers += sum(2 * source.attends.columns for source in sources if source.attends is not None)
+    words, step = sources[0].table.index_to_key, max(1, len(rows[0]) // 1_000)
+    sample = [words[row] for row in rows[0][::step].tolist()]
     return numbers * 4 / 3 + len(json.dumps(sample)) / max(1, len(sample))
 
 
@@ -230,11 +255,10 @@ class _Attention:
         return told, np.rint(logits / step).astype(np.int16)
 
 
-def _attention(model: Model) -> _Attention | None:
+def _attention(folder: Path) -> _Attention | None:
     """Return the attention of a model directory, if it has any."""
-    if isinstance(model, KeyedVectors) or not (Path(model) / "attention_slots.npy").is_file():
+    if not (folder / "attention_slots.npy").is_file():
         return None
-    folder = Path(model)
     return _Attention(folder) if read_config(folder).spec.attends else None
 
 
