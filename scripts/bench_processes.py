@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xopen import xopen
+from study import measured, write_tokens
 
 from wordvec_ca.corpus import count_corpus
-from wordvec_ca.files import atomic_file
-from wordvec_ca.text import tokenize
 
 LEAST_CPU = 5.0
 """Seconds of CPU that a difference of two numbers of epochs must take."""
@@ -61,22 +57,8 @@ def prepare(corpus: str, into: Path, words: int) -> Text:
     tokens, vocab = into / f"{name}.{words}.txt", into / f"{name}.vocab.tsv"
     if not (tokens.exists() and vocab.exists()):
         count_corpus([corpus])[0].prune(5).save(vocab)
-        n = 0
-        with xopen(corpus, "rt", encoding="utf-8") as source, atomic_file(tokens) as out:
-            for line in source:
-                out.write((" ".join(tokenize(line)) + "\n").encode())
-                n += len(line.split())
-                if n >= words:
-                    break
+        write_tokens(corpus, tokens, words)
     return Text(tokens, vocab, sum(len(line.split()) for line in open(tokens, encoding="utf-8")))
-
-
-def cpu_seconds(command: Sequence[str]) -> float:
-    """Run a command to its end and return the CPU time of it and its children, in seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
 def our_command(text: Text, row: Row, epochs: int, output: str, negatives: str) -> list[str]:
@@ -153,7 +135,7 @@ class Process:
 
     def _seconds(self) -> float:
         longer, shorter = self._command(self._fewest + self._more), self._command(self._fewest)
-        return cpu_seconds(longer) - cpu_seconds(shorter)
+        return measured(longer)["cpu"] - measured(shorter)["cpu"]
 
 
 if __name__ == "__main__":  # the command of ``gensim_command``

@@ -251,6 +251,24 @@ def peak_memory(process: subprocess.Popen[Any]) -> int:
     return peak
 
 
+def measured(command: Sequence[Any]) -> dict[str, float]:
+    """Run a command to its end.
+
+    Returns
+    -------
+    dict of str to float
+        ``wall`` and ``cpu`` time in seconds, and peak ``memory`` in bytes, of it and its children.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{shlex.join(map(str, command))} ended with {process.returncode}")
+    cpu = usage.ru_utime + usage.ru_stime
+    return {"wall": time.monotonic() - began, "cpu": cpu, "memory": usage.ru_maxrss * 1024}
+
+
 # ---- the page -----------------------------------------------------------------------------------------
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, lines_of, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, encode_corpus
 from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
@@ -343,10 +343,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=FOLDER / "core-traffic.md")
     options = parser.parse_args()
     started = time.monotonic()
-    from xopen import xopen
-
-    with xopen(options.corpus) as file:
-        text = [line.split() for _, line in zip(range(options.lines), file, strict=False)]
+    text = [line.split() for line in lines_of(options.corpus, options.lines)]
     line = line_cost()
     sections = [f"Two threads that write a line in turn take it from each other in {line:.0f} ns."]
     with tempfile.TemporaryDirectory() as folder, encode_corpus(text, cache_dir=Path(folder)) as encoded:

@@ -12,18 +12,16 @@ so that reading, starting and saving are counted.
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import Runs, Setting, data_files, lines_of, parser, say, table, values, write_section
+from study import Runs, Setting, data_files, lines_of, measured, parser, say, table, values, write_section
 
 import wordvec_ca.fasttext as fasttext
 from wordvec_ca.text import tokenize
@@ -113,21 +111,6 @@ def chosen(runs: Runs, program: str, name: str, into: Path) -> tuple[dict[str, A
             return None
         figures.append(outcome["accuracy"])
     return best, figures
-
-
-def measured(command: list[Any]) -> dict[str, float]:
-    """Run a command to its end; return its wall and CPU time in seconds, and its peak memory in bytes."""
-    began = time.monotonic()
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{command[0]} ended with {process.returncode}")
-    return {
-        "wall": time.monotonic() - began,
-        "cpu": usage.ru_utime + usage.ru_stime,
-        "memory": usage.ru_maxrss * 1024,
-    }
 
 
 def speeds(

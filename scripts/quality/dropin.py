@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, spearman, table, write_section, write_tokens
 
 from wordvec_ca import TrainConfig, train
 
@@ -45,22 +45,6 @@ def settings(sg: int, hs: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def first_words(corpus: str, words: int, path: Path) -> None:
-    """Write the first so many words of a corpus, lower-cased, split by spaces."""
-    from xopen import xopen
-
-    from wordvec_ca.text import tokenize
-
-    n = 0
-    with xopen(corpus, "rt", encoding="utf-8") as source, open(path, "w", encoding="utf-8") as out:
-        for line in source:
-            tokens = tokenize(line)
-            out.write(" ".join(tokens) + "\n")
-            n += len(tokens)
-            if n >= words:
-                return
-
-
 def word2vec(whose: str) -> Any:
     """Return the class ``Word2Vec`` of gensim or of the drop-in."""
     if whose == "gensim":
@@ -75,15 +59,14 @@ def word2vec(whose: str) -> Any:
 
 def similarity(options: argparse.Namespace) -> None:
     """Compare the quality of vectors."""
-    from wordvec_ca.eval import evaluate, read_word_pairs
+    from wordvec_ca.eval import read_word_pairs
     from wordvec_ca.vectors import KeyedVectors
 
-    pairs = {Path(path).stem: read_word_pairs(path) for path in options.pairs}
+    pairs = [read_word_pairs(path) for path in options.pairs]
     found: dict[tuple[str, int], dict[str, list[float]]] = {}
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "words.txt"
-        first_words(options.corpus, options.words, path)
+        path = write_tokens(options.corpus, Path(folder) / "words.txt", options.words)
         for seed in range(1, options.seeds + 1):
             for name, sg, hs in KINDS:
                 for whose in ("gensim", "drop-in"):
@@ -91,19 +74,10 @@ def similarity(options: argparse.Namespace) -> None:
                         corpus_file=str(path), seed=seed, workers=1, epochs=options.epochs, **settings(sg, hs)
                     )
                     vectors = KeyedVectors(list(model.wv.index_to_key), model.wv.vectors)
-                    means = [
-                        evaluate(vectors, gold, seed=1).metrics["spearman"].value for gold in pairs.values()
-                    ]
-                    found.setdefault((name, hs), {}).setdefault(whose, []).append(statistics.mean(means))
-                    print(
-                        name,
-                        "hs" if hs else "negative",
-                        whose,
-                        seed,
-                        f"{statistics.mean(means):.4f}",
-                        flush=True,
-                    )
-            write_quality(found, list(pairs), options, time.monotonic() - started)
+                    mean = statistics.mean(spearman(vectors, pairs).values())
+                    found.setdefault((name, hs), {}).setdefault(whose, []).append(mean)
+                    print(name, loss_of(hs), whose, seed, f"{mean:.4f}", flush=True)
+            write_quality(found, [gold.name for gold in pairs], options, time.monotonic() - started)
 
 
 def write_quality(
@@ -188,8 +162,8 @@ def medians(
 
 def prepared(options: argparse.Namespace, folder: str) -> tuple[Path, list[list[str]]]:
     """Return a file of words and its sentences; everything has been imported and used once."""
-    path, little = Path(folder) / "words.txt", Path(folder) / "little.txt"
-    first_words(options.corpus, options.words, path)
+    path = write_tokens(options.corpus, Path(folder) / "words.txt", options.words)
+    little = Path(folder) / "little.txt"
     with open(path, encoding="utf-8") as file:
         sentences = [line.split() for line in file]
     little.write_text("\n".join(" ".join(words) for words in sentences[:500]), "utf-8")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import FOLDER, peak_memory, table, write_section, write_tokens
 
 MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
 BARS = (7, 3, 5, 5)
@@ -40,22 +40,6 @@ MANNER = set(
     completely simply thoroughly repeatedly
     """.split()  # noqa: SIM905
 )
-
-
-def peak_anonymous(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a process and return the largest anonymous memory seen, in bytes (Linux)."""
-    peak = 0
-    while process.poll() is None:
-        try:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-        except OSError:
-            break
-        for line in status.splitlines():
-            if line.startswith("RssAnon:"):
-                peak = max(peak, int(line.split()[1]) * 1024)
-        time.sleep(0.05)
-    process.wait()
-    return peak
 
 
 def neighbours(vectors: Any) -> tuple[dict[str, list[str]], tuple[int, int, int, int]]:
@@ -83,17 +67,6 @@ def train_gensim(tokens: Path, model: str, seed: int, workers: int) -> Any:
         workers=workers,
     )  # fmt: skip
     return word2vec.wv
-
-
-def write_tokens(corpus: str, path: Path) -> None:
-    """Write the tokens that our runs see, split by spaces."""
-    from xopen import xopen
-
-    from wordvec_ca.files import atomic_file
-    from wordvec_ca.text import tokenize
-
-    with xopen(corpus, "rt", encoding="utf-8") as source, atomic_file(path) as out:
-        out.writelines((" ".join(tokenize(line)) + "\n").encode() for line in source)
 
 
 def main() -> int:
@@ -135,7 +108,7 @@ def main() -> int:
         started = time.monotonic()
         with open(f"{folder}.log", "wb") as log:
             process = subprocess.Popen([*command, *arguments.split()], stdout=log, stderr=log)
-            peak = peak_anonymous(process)
+            peak = peak_memory(process)
         seconds = time.monotonic() - started
         if process.returncode:
             print(f"{model:<10} failed, see {folder}.log")

@@ -1,60 +1,48 @@
-"""Quality and memory with many threads: one worker beside 8, 16, 32 and 64, on two cores if need be.
+"""Quality and memory with many threads and replicas: held-out loss and word similarity, over seeds.
 
-    python scripts/quality/replicas.py --corpus WIKI.txt.xz --words 1,10 --log runs.jsonl
-    python scripts/quality/replicas.py --corpus WIKI.txt.xz --memory --log runs.jsonl
+    python scripts/quality/replicas.py --corpus WIKI.txt.xz --pairs ws353.tsv rg65.tsv mturk287.tsv \
+        --cells 30:cbow:1,2,4,8,16 30:skipgram:2:merges=50 1:ssg:auto:workers=64
+    python scripts/quality/replicas.py --corpus WIKI.txt.xz --memory
 
-The last lines of the text are held out. Every run adds a line to the log, and one that is there already is
-not run again, so the script can be stopped and started; the page is written from the log. Options other
-than the number of threads are defaults, but for 50 dimensions and 3 epochs.
+A cell is ``WORDS:MODEL:REPLICAS[:OPTION=VALUE...]``: millions of words, replicas of one thread each (or
+``auto``, as many as the program chooses for its workers), and options of training; those that are not named
+are defaults, but for 50 dimensions and 3 epochs. The last lines of the text are held out. A run that is in
+--log is not run again, so cells can be added; the page is written from the log.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, lines_of, table, write_section
+from study import Runs, Setting, lines_of, parser, peak_memory, spearman, table, write_section
 
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
-from wordvec_ca.model_specs import MODELS
+from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import train
+
+TITLE = "Many threads: replicas"
 
 HELD_OUT = 2_000
 """Lines of held-out text."""
 
 WORDS_PER_LINE = 64.1
 
-WORKERS = (1, 8, 16, 32, 64)
+BESIDE_ONE = ("merges", "merge_rate", "merge_rule", "workers")
+"""Options in which a run may differ from the one worker that it is compared with."""
 
-PROBE = """
-import sys, threading, time
-from wordvec_ca.cli import main
-peak = 0
-def watch():
-    global peak
-    while True:
-        for line in open("/proc/self/status"):
-            if line.startswith("RssAnon"):
-                peak = max(peak, int(line.split()[1]) * 1024)
-        time.sleep(0.02)
-threading.Thread(target=watch, daemon=True).start()
-try:
-    main(sys.argv[1:])
-except SystemExit:
-    pass
-print("PEAK", peak)
-"""
-"""Runs the command line and tells the most anonymous memory that it had."""
+DEFAULTS = {"vector_size": 50, "epochs": 3, "min_count": 5}
 
 
 def read(corpus: str, words: float) -> tuple[list[list[str]], list[list[str]]]:
@@ -64,152 +52,135 @@ def read(corpus: str, words: float) -> tuple[list[list[str]], list[list[str]]]:
     return lines[:-HELD_OUT], lines[-HELD_OUT:]
 
 
-def runs(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
-    """Do the runs that are not in the log."""
-    for words in options.words:
-        wanted = [
-            (model, workers, seed)
-            for workers in options.workers
-            for model in options.models
-            for seed in (range(1, options.seeds + 1) if workers == 1 else (1,))
-        ]
-        known = {(run["model"], run["workers"], run["seed"]) for run in done if run.get("words") == words}
-        if not set(wanted) - known:
-            continue
-        text, valid = read(options.corpus, words)
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            encode_corpus(text, cache_dir=Path(folder)) as encoded,
-        ):
-            del text
-            for model, workers, seed in wanted:
-                if (model, workers, seed) in known:
-                    continue
-                config = TrainConfig(model=model, workers=workers, seed=seed, vector_size=50, epochs=3)
-                run: dict[str, Any] = {"words": words, "model": model, "workers": workers, "seed": seed}
-                cpu = time.process_time()
-                try:
-                    record = train(encoded, config, valid=valid, progress=False).record
-                    run |= {"loss": record["valid_loss_by_epoch"][-1], **record["replicas"]}
-                except DataError as error:
-                    run |= {"error": str(error)}
-                run["cpu"] = round(time.process_time() - cpu, 1)
-                keep(options, done, run)
+def value(text: str) -> Any:
+    """Return a number, or the text if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
-def memory(options: argparse.Namespace, done: list[dict[str, Any]]) -> None:
+def cells(options: argparse.Namespace) -> Iterator[Setting]:
+    """Yield the runs that are asked for, in order: all cells of the first seed before the second."""
+    for seed in range(1, options.seeds + 1):
+        for cell in options.cells:
+            words, model, replicas, *more = cell.split(":")
+            named = {name: value(text) for name, text in (pair.split("=") for pair in more)}
+            of_all = {"words": float(words), "model": model, "seed": seed, "options": named}
+            yield from ({**of_all, "replicas": value(number)} for number in replicas.split(","))
+
+
+def trained(cell: Setting, encoded: Any, valid: Any, sets: list[Any]) -> dict[str, Any]:
+    """Train once; return the loss on the held-out lines and Spearman's rho of each set of word pairs."""
+    n = None if cell["replicas"] == "auto" else cell["replicas"]
+    options = DEFAULTS | {"workers": n} | cell["options"]
+    config = TrainConfig(model=cell["model"], replicas=n, seed=cell["seed"], **options)
+    try:
+        model = train(encoded, config, valid=valid, progress=False)
+    except DataError as error:
+        return {"error": str(error)}
+    return {
+        "loss": model.record["valid_loss_by_epoch"][-1],
+        "similarity": spearman(model.vectors, sets),
+        "n_words": len(model.vocab),
+        "merges": model.record["replicas"].get("merges", 0),
+    }
+
+
+def memory(corpus: str, runs: Runs) -> list[tuple[Any, ...]]:
     """Compare the memory that ``--dry-run`` tells with what a run takes."""
+
+    def measured(setting: Setting) -> dict[str, Any]:
+        command = [sys.executable, "-m", "wordvec_ca", "train", str(path), "--epochs", "1"]
+        command += ["--model", setting["memory"], "--workers", str(setting["workers"])]
+        command += ["--vector-size", "100" if setting["memory"] == "ssg" else "300"]
+        said = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True).stdout
+        line = next(line for line in said.splitlines() if line.startswith("memory"))
+        run = subprocess.Popen([*command, "-q", "-o", str(Path(folder) / "m"), "--overwrite"])
+        return {"said": line.removeprefix("memory").strip(), "peak": peak_memory(run)}
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text"
-        text, _ = read(options.corpus, 10)
-        path.write_text("\n".join(map(" ".join, text)), encoding="utf-8")
-        del text
-        known = {(run["model"], run["workers"]) for run in done if "memory" in run}
+        path.write_text("\n".join(map(" ".join, read(corpus, 10)[0])), encoding="utf-8")
         for model, workers in (("cbow", 8), ("cbow", 64), ("skipgram", 64), ("ssg", 8), ("cbow", 1)):
-            if (model, workers) in known:
-                continue
-            command = ["train", str(path), "--model", model, "--workers", str(workers), "--epochs", "1"]
-            command += ["--vector-size", "100" if model == "ssg" else "300", "--min-count", "5"]
-            said = subprocess.run(
-                [sys.executable, "-m", "wordvec_ca", *command, "--dry-run"],
-                capture_output=True, text=True, check=True,
-            ).stdout  # fmt: skip
-            line = next(line for line in said.splitlines() if line.startswith("memory"))
-            output = subprocess.run(
-                [sys.executable, "-c", PROBE, *command, "-o", str(Path(folder) / "m"), "--overwrite"],
-                capture_output=True, text=True, check=True, env={**os.environ},
-            ).stdout  # fmt: skip
-            peak = int(output.rpartition("PEAK")[2])
-            keep(
-                options,
-                done,
-                {"memory": True, "model": model, "workers": workers, "said": line, "peak": peak},
-            )
+            runs.outcome({"memory": model, "workers": workers}, measured)
+    found = [run for run in runs.done.values() if "memory" in run["setting"]]
+    return [(*run["setting"].values(), run["said"], f"{run['peak'] / 1e6:.0f} MB") for run in found]
 
 
-def keep(options: argparse.Namespace, done: list[dict[str, Any]], run: dict[str, Any]) -> None:
-    """Add a run to the log."""
-    done.append(run)
-    print(run, flush=True)
-    with open(options.log, "a", encoding="utf-8") as file:
-        file.write(json.dumps(run) + "\n")
+def mean(values: list[float]) -> float:
+    """Return the mean; nan of none."""
+    return statistics.fmean(values) if values else float("nan")
 
 
-def pages(options: argparse.Namespace, done: list[dict[str, Any]], seconds: float) -> None:
-    """Write the page from the log."""
-    parts = []
-    for words in sorted({run["words"] for run in done if "words" in run}):
-        of_text = [run for run in done if run.get("words") == words]
+def parts(done: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a table for each size of text and options, with a row for each model and number of replicas."""
+    groups = sorted({(r["words"], json.dumps(r["options"])) for r in done}, key=lambda g: (-len(g[1]) < 3, g))
+    for words, settings in groups:
+        group = [r for r in done if (r["words"], json.dumps(r["options"])) == (words, settings)]
+        same = {n: v for n, v in json.loads(settings).items() if n not in BESIDE_ONE}
         rows = []
-        for model in MODELS:
-            row: list[Any] = [model]
-            alone = [run["loss"] for run in of_text if run["model"] == model and run["workers"] == 1]
-            if not alone:
-                continue
-            row.append(" / ".join(f"{loss:.3f}" for loss in alone))
-            for workers in WORKERS[1:]:
-                found = [run for run in of_text if run["model"] == model and run["workers"] == workers]
-                loss = found[-1].get("loss") if found else None
-                row.append(
-                    ""
-                    if not found
-                    else "diverged"
-                    if loss is None
-                    else f"{loss:.3f} ({loss - alone[0]:+.3f})"
-                )
-            rows.append(row)
-        threads = {run["workers"]: run["threads"] for run in of_text if "threads" in run}
-        columns = ["model", "1 worker"]
-        for workers in WORKERS[1:]:
-            parted = threads.get(workers)
-            columns.append(f"{workers}: {len(parted)} × {parted[0]}" if parted else str(workers))
-        parts.append(f"### {words:g} M words\n\n" + table(columns, rows))
-    note = (
-        "Held-out loss, and in brackets how far it is from that of one worker (seed 1). A column names "
-        "threads: replicas × threads of each."
-    )
-    title = "Many threads: replicas"
-    if parts:
-        write_section(options.page, title, "quality", note + "\n\n" + "\n\n".join(parts), seconds)
-    rows = [
-        [
-            run["model"],
-            run["workers"],
-            run["said"].removeprefix("memory").strip(),
-            f"{run['peak'] / 1e6:.0f} MB",
-        ]
-        for run in done
-        if "memory" in run
-    ]
-    if rows:
-        columns = ("model", "workers", "--dry-run says", "taken")
-        body = "### Memory\n\n300 dimensions (ssg 100), 10 M words.\n\n" + table(columns, rows)
-        write_section(options.page, title, "memory", body, seconds)
+        for model, n in sorted({(r["model"], r["replicas"]) for r in group}, key=str):
+            alone = mean([
+                r["loss"] for r in done
+                if (r["words"], r["model"], r["replicas"], r["options"]) == (words, model, 1, same)
+                and "loss" in r
+            ])  # fmt: skip
+            found = [r for r in group if (r["model"], r["replicas"]) == (model, n)]
+            good = [r for r in found if "loss" in r]
+            loss = mean([r["loss"] for r in good])
+            similarity = [mean(list(r["similarity"].values())) for r in good]
+            spread = f" ({min(similarity):.3f} to {max(similarity):.3f})" if len(similarity) > 1 else ""
+            shown = f"{loss:.3f}" if len(good) == len(found) else "diverged"
+            figures = f"{loss - alone:+.3f}", f"{mean(similarity):.3f}{spread}", len(found)
+            rows.append((model, n, good[0]["merges"] if good else "", shown, *figures))
+        named = "".join(f", {name} {value}" for name, value in json.loads(settings).items())
+        types = max((r.get("n_words", 0) for r in group), default=0)
+        yield f"### {words:g} M words, {types:,} different{named}"
+        yield table(
+            ("model", "replicas", "merges", "held-out loss", "beside one", "similarity", "seeds"), rows
+        )
 
 
 def main() -> None:
     """Run what is not in the log, write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", required=True)
-    parser.add_argument("--words", type=lambda text: [float(n) for n in text.split(",")], default=[])
-    parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
-    parser.add_argument(
-        "--workers", type=lambda text: [int(n) for n in text.split(",")], default=list(WORKERS)
-    )
-    parser.add_argument("--seeds", type=int, default=2, help="with one worker")
-    parser.add_argument("--memory", action="store_true")
-    parser.add_argument("--log", required=True)
-    parser.add_argument("--page", type=Path, default=FOLDER / "replicas.md")
-    options = parser.parse_args()
-    started = time.monotonic()
-    done: list[dict[str, Any]] = []
-    if os.path.exists(options.log):
-        with open(options.log, encoding="utf-8") as file:
-            done = [json.loads(line) for line in file]
-    runs(options, done)
+    arguments = parser(__doc__, "replicas", log="replicas.jsonl")
+    arguments.add_argument("--corpus", required=True)
+    arguments.add_argument("--pairs", nargs="+", default=[])
+    arguments.add_argument("--cells", nargs="+", default=[])
+    arguments.add_argument("--seeds", type=int, default=1)
+    arguments.add_argument("--memory", action="store_true")
+    arguments.add_argument("--section", default="numbers", help="name of the section of the page")
+    options = arguments.parse_args()
+    runs = Runs(options.log, options.minutes)
     if options.memory:
-        memory(options, done)
-    pages(options, done, time.monotonic() - started)
+        columns = ("model", "workers", "--dry-run says", "taken")
+        body = "### Memory\n\n300 dimensions (ssg 100), 10 M words.\n\n"
+        write_section(options.page, TITLE, "memory", body + table(columns, memory(options.corpus, runs)))
+    sets = [read_word_pairs(path) for path in options.pairs]
+    with tempfile.TemporaryDirectory() as folder:
+
+        @cache
+        def text_of(words: float, least: int) -> tuple[Any, Any]:
+            lines, valid = read(options.corpus, words)
+            place = Path(folder) / f"{words:g}-{least}"
+            place.mkdir()
+            return encode_corpus(lines, TrainConfig(min_count=least).text_options(), cache_dir=place), valid
+
+        def run(cell: Setting) -> dict[str, Any]:
+            least = cell["options"].get("min_count", DEFAULTS["min_count"])
+            return trained(cell, *text_of(cell["words"], least), sets)
+
+        for cell in cells(options):
+            runs.outcome(cell, run)
+    done = [{**run["setting"], **run} for run in runs.done.values() if "words" in run["setting"]]
+    if done and not options.memory:
+        note = (
+            "Each replica has one thread, unless workers are named. Loss and similarity (mean of Spearman's "
+            "rho over the sets of word pairs) are means over the seeds; in brackets the least and the "
+            "greatest seed. 50 dimensions and 3 epochs unless said."
+        )
+        write_section(options.page, TITLE, options.section, "\n\n".join([note, *parts(done)]))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from compare_fasttext import MODELS, by_cawv
-from compare_gensim import tokenised
-from study import FOLDER, table, write_section
+from study import FOLDER, table, write_section, write_tokens
 
 
 def main() -> None:
@@ -32,7 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        path = tokenised(options.corpus, options.words, Path(folder))
+        path = write_tokens(options.corpus, Path(folder) / "tokens.txt", options.words)
         for model in MODELS:
             speeds: dict[int, list[float]] = {1: [], 2: []}
             cpu: dict[int, list[float]] = {1: [], 2: []}

@@ -12,15 +12,13 @@ script); on a busy machine only CPU time says much.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import parser, table, write_section, write_tokens
+from study import measured, parser, table, write_section, write_tokens
 
 MODEL = {"size": 50, "window": 20, "negative": 10, "min-count": 20}
 
@@ -59,18 +57,6 @@ def commands(text: Path, into: Path, threads: int, peers: list[str]) -> dict[str
     return found
 
 
-def measure(command: list[str]) -> dict[str, float]:
-    """Run a command to its end; return wall and CPU time in seconds, and peak memory in bytes."""
-    started = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{command[0]} ended with {process.returncode}: {' '.join(command)}")
-    wall = time.monotonic() - started
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss * 1024}
-
-
 def phases(folder: Path) -> str:
     """Return how long our run took to read and to train, by its own record."""
     timings: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))["timings"]
@@ -93,7 +79,7 @@ def main() -> None:
     began, rows, notes = time.monotonic(), [], []
     for threads in chosen.threads:
         for name, command in commands(text, chosen.into, threads, chosen.peer).items():
-            found = measure(command)
+            found = measured(command)
             times = f"{found['wall']:.1f}", f"{found['cpu']:.1f}"
             rows.append((name, threads, *times, f"{found['memory'] / 1e6:.0f}"))
             if name.startswith("cawv"):
