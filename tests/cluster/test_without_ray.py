@@ -27,7 +27,7 @@ from wordvec_ca.corpus import Vocab, count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig, TrainConfig
-from wordvec_ca.training import MergePlan
+from wordvec_ca.training import MergePlan, resume
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
 from wordvec_ca.training.cluster import (
     check_cluster_address,
@@ -44,7 +44,7 @@ from wordvec_ca.training.cluster.lease import Lease
 from wordvec_ca.training.cluster.ledger import Ledger, Segment, end_of_line
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Node
-from wordvec_ca.training.cluster.request import ClusterRequest
+from wordvec_ca.training.cluster.request import ClusterRequest, is_cluster_run
 from wordvec_ca.training.cluster.rounds import Rounds, plan_of_nodes
 from wordvec_ca.training.cluster.run_state import RunState
 from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
@@ -193,6 +193,14 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     request = request_of(tmp_path)
     request.write()
     for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
+        assert ClusterRequest.read(place) == request
+    assert is_cluster_run(tmp_path / "m")
+    with pytest.raises(DataError, match="is one on a cluster"):
+        resume(tmp_path / "m")
+    (tmp_path / "m.run" / "lock").unlink()
+    for place in (tmp_path / "m.run", tmp_path / "shared"):  # as earlier versions named it
+        (place / "run.json").rename(place / "cluster.json")
+        assert is_cluster_run(place)
         assert ClusterRequest.read(place) == request
     request.clear()
     assert list(tmp_path.iterdir()) == []
@@ -362,7 +370,7 @@ def test_a_run_that_fails_before_it_has_done_anything_leaves_nothing(
     text: Path, tmp_path: Path, run_without_nodes: Any
 ) -> None:
     def count(self: Driver, vocab: Any, resumed: bool) -> Any:
-        assert (tmp_path / "model.run" / "cluster.json").exists()
+        assert is_cluster_run(tmp_path / "model")
         raise DataError("node 1: a file is missing")
 
     with pytest.raises(DataError, match="a file is missing"):
@@ -473,7 +481,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
 
 
 def test_what_does_not_fit_is_told() -> None:
-    required = Requirements(("text",), "/shared/cluster.json", b"{}")
+    required = Requirements(("text",), "/shared/run.json", b"{}")
     fits = {"version": __version__, "clock": 1005.0, "disk": None, "text": None, "storage": b"{}"}
     assert misfit(fits, required, 1000.0, 1010.0) is None
     for wrong, reason in (
@@ -482,7 +490,7 @@ def test_what_does_not_fit_is_told() -> None:
         ({"clock": 4610.0}, "its clock is 3600 s off"),
         ({"clock": 100.0}, "its clock is 900 s off"),
         ({"text": "there is no file 'text'"}, "it does not see the text: there is no file"),
-        ({"storage": None}, "does not see '/shared/cluster.json'"),
+        ({"storage": None}, "does not see '/shared/run.json'"),
     ):
         assert reason in str(misfit({**fits, **wrong}, required, 1000.0, 1010.0))
 

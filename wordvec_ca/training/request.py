@@ -18,6 +18,7 @@ from wordvec_ca.files import Storage, absolute_name
 from wordvec_ca.models import ResolvedConfig, read_record
 from wordvec_ca.training.interval import DEFAULT_INTERVAL, parse_interval
 
+REQUEST_FILE = "run.json"
 REQUEST_FORMAT = 1
 
 R = TypeVar("R")
@@ -86,16 +87,16 @@ class Request:
         return self.saved_record().get("interrupted") is False
 
 
-def request_in(storage: Storage, name: str, made: Callable[[dict[str, Any]], R]) -> R | None:
+def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str = REQUEST_FILE) -> R | None:
     """Return the request in a file; None if there is no such file.
 
     Parameters
     ----------
     storage : Storage
-    name : str
-        Of the file.
     made : callable
         Makes the request of its record.
+    name : str
+        Of the file.
 
     Raises
     ------
@@ -111,6 +112,8 @@ def request_in(storage: Storage, name: str, made: Callable[[dict[str, Any]], R])
             raise ValueError("it has a format that this version does not know")
         record.pop("version")
         return made(record)
+    except DataError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run anew") from error
 
@@ -179,7 +182,11 @@ class RunRequest(Request):
         ------
         ValueError, TypeError, KeyError
             The record is damaged.
+        DataError
+            It is that of a run on a cluster.
         """
+        if "cluster" in record:
+            raise DataError(f"the run of {os.fspath(output)!r} is one on a cluster: resume it there")
         request = cls(**{**record, "config": ResolvedConfig.from_dict(record["config"]), "output": output})
         parse_interval(request.checkpoint_every)
         if not request.run.isalnum() or len(request.run) > 16:

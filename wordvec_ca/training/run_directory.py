@@ -28,9 +28,9 @@ from wordvec_ca.files import Storage, clear_scraps, take_lock
 from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.interval import Interval, parse_interval
-from wordvec_ca.training.request import RunRequest, absolute_names, request_in
+from wordvec_ca.training.request import REQUEST_FILE, RunRequest, absolute_names, request_in
 
-OURS = {"run.json", "vocab.tsv", "text", "valid", "resamples", "lock"}
+OURS = {REQUEST_FILE, "vocab.tsv", "text", "valid", "resamples", "lock"}
 
 
 class UnfinishedRun:
@@ -86,7 +86,7 @@ class UnfinishedRun:
                 raise DataError(
                     f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
                 ) from error
-            Storage(folder).write("run.json", request.as_file())
+            Storage(folder).write(REQUEST_FILE, request.as_file())
             undo.pop_all()
         return cls(target, request, lock)
 
@@ -101,7 +101,7 @@ class UnfinishedRun:
         """
         target = _output(directory)
         folder = run_folder(target)
-        if not (folder / "run.json").is_file():
+        if not (folder / REQUEST_FILE).is_file():
             raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
         try:
             lock = _lock(folder, os.fspath(directory))
@@ -222,7 +222,7 @@ def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
     """
     target = _output(directory)
     folder = run_folder(target)
-    if not (folder / "run.json").is_file():
+    if not (folder / REQUEST_FILE).is_file():
         raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
     request = _read_request(folder, target)
     texts = [*(absolute_names(request.corpus) or []), *(absolute_names(request.valid) or [])]
@@ -233,7 +233,7 @@ def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
 def _output(directory: str | os.PathLike[str]) -> Path:
     """Return the model directory to be of a run, which may be given as its OUTPUT.run."""
     target = Path(os.path.abspath(directory))
-    if target.name.endswith(".run") and (target / "run.json").is_file():
+    if target.name.endswith(".run") and (target / REQUEST_FILE).is_file():
         target = target.with_name(target.name.removesuffix(".run"))
     return target
 
@@ -256,9 +256,9 @@ def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
 
 
 def _read_request(folder: Path, output: Path) -> RunRequest:
-    found = request_in(Storage(folder), "run.json", lambda record: RunRequest.from_record(record, output))
+    found = request_in(Storage(folder), lambda record: RunRequest.from_record(record, output))
     if found is None:
-        raise DataError(f"there is no {str(folder / 'run.json')!r}")
+        raise DataError(f"there is no {str(folder / REQUEST_FILE)!r}")
     return found
 
 
@@ -297,7 +297,7 @@ def _remove(folder: Path) -> None:
     """Remove a run's folder, ``run.json`` last, so that it can be recognised; keep what is not ours."""
     if not folder.is_dir():
         return
-    last = ("lock", "run.json")
+    last = ("lock", REQUEST_FILE)
     for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
         if path.name in ("text", "valid", "resamples"):
             shutil.rmtree(path, ignore_errors=True)

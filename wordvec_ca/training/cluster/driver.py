@@ -29,7 +29,7 @@ from wordvec_ca.training.cluster.ledger import Ledger
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.progress import ProgressReporter
 from wordvec_ca.training.cluster.record import cluster_record
-from wordvec_ca.training.cluster.request import REQUEST_FILE, ClusterRequest
+from wordvec_ca.training.cluster.request import ClusterRequest
 from wordvec_ca.training.cluster.rounds import Rounds
 from wordvec_ca.training.cluster.run_state import RunState
 from wordvec_ca.training.cluster.shard_placement import ShardPlacement
@@ -37,6 +37,7 @@ from wordvec_ca.training.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.interval import parse_interval
 from wordvec_ca.training.merge_plan import beyond_measured
+from wordvec_ca.training.request import REQUEST_FILE
 from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20

@@ -1,7 +1,9 @@
-"""What a run on a cluster is asked to do, and its record in ``cluster.json``, from which it is resumed."""
+"""What a run on a cluster is asked to do, and its record in ``run.json``, from which it is resumed."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -15,13 +17,14 @@ from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import Checkpoints
 from wordvec_ca.training.cluster.shards import Shard
 from wordvec_ca.training.interval import Interval, parse_interval
-from wordvec_ca.training.request import Request, request_in
+from wordvec_ca.training.request import REQUEST_FILE, Request, request_in
 from wordvec_ca.training.run_directory import run_folder
 
 STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be away."""
 
-REQUEST_FILE = "cluster.json"
+FORMER_REQUEST_FILE = "cluster.json"
+"""Its name in runs of earlier versions, which are resumed too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +75,8 @@ class ClusterRequest(Request):
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
         """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
+        if "cluster" not in record:
+            raise DataError(f"the run of {record['output']!r} is one on a single machine: resume it there")
         if "workers" in record:  # the threads of a node, in the records of older runs
             record["config"]["workers"] = record.pop("workers")
         record["config"] = ResolvedConfig.from_dict(record["config"])
@@ -107,8 +112,9 @@ class ClusterRequest(Request):
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
         for folder in places:
-            if (request := request_in(Storage(folder), REQUEST_FILE, cls.from_record)) is not None:
-                return request
+            for name in (REQUEST_FILE, FORMER_REQUEST_FILE):
+                if (request := request_in(Storage(folder), cls.from_record, name)) is not None:
+                    return request
         raise DataError(
             f"there is no run on a cluster to resume in {given!r}: give the output of the run, its folder "
             "OUTPUT.run, or the place of its checkpoints"
@@ -122,7 +128,8 @@ class ClusterRequest(Request):
 
 def clear(storage: Storage) -> None:
     """Remove all that a run has put there, and the folder if nothing else is in it."""
-    for name in [*Checkpoints(storage).names(), "vocab.tsv", "counted.json", REQUEST_FILE]:
+    others = ("vocab.tsv", "counted.json", FORMER_REQUEST_FILE, REQUEST_FILE)
+    for name in (*Checkpoints(storage).names(), *others):
         storage.remove(name)
     storage.remove_folder()
 
@@ -153,7 +160,13 @@ def is_cluster_run(place: str | os.PathLike[str]) -> bool:
     given = os.fspath(place)
     if is_url(given):
         return True
-    return any((Path(folder) / REQUEST_FILE).is_file() for folder in (given, run_folder(given.rstrip("/"))))
+    for folder in (Path(given), Path(run_folder(given.rstrip("/")))):
+        if (folder / FORMER_REQUEST_FILE).is_file():
+            return True
+        with contextlib.suppress(OSError, ValueError):
+            if "cluster" in json.loads((folder / REQUEST_FILE).read_bytes()):
+                return True
+    return False
 
 
 def files_of_cluster_run(place: str | os.PathLike[str]) -> list[str]:
