@@ -33,7 +33,7 @@ CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1, workers=1
 
 
 class Watched(Driver):
-    """A driver that looks at the ledger and the replicas before the model is saved."""
+    """A driver that looks at the replicas when the model is saved."""
 
     latest: Watched
 
@@ -42,11 +42,10 @@ class Watched(Driver):
         type(self).latest = self
         self.digests: set[str] = set()
 
-    def _save(self, *args: Any) -> Any:
-        self._with_parameters()
+    def _fetch(self, *args: Any) -> bool:
         living = [m for m in self.members.living if m.version == self.state.version]
         self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
-        return super()._save(*args)
+        return super()._fetch(*args)
 
 
 class Deaths:
@@ -199,17 +198,47 @@ def test_an_actor_dies_and_its_node_gets_another(machines, text, tmp_path, monke
     assert len(finished.record["cluster"]["nodes"]) == 4
 
 
+def kill_all(members: Members) -> None:
+    for member in members.living:
+        os.kill(pid_of(members, member), signal.SIGKILL)
+
+
 def test_all_nodes_die_and_the_run_goes_back_to_its_checkpoint(machines, text, tmp_path, monkeypatch) -> None:
     machines.have(2)
-
-    def kill(members: Members) -> None:
-        for member in members.living:
-            os.kill(pid_of(members, member), signal.SIGKILL)
-
-    Deaths(monkeypatch, "training", 25, kill)
+    Deaths(monkeypatch, "training", 25, kill_all)
     finished, notices = train(text, tmp_path, nodes=2, checkpoint_every="20k")
     check(finished)
     assert any("from the checkpoint" in notice for notice in notices), notices
+
+
+def test_all_nodes_die_while_the_model_is_saved_and_it_is_trained_again(
+    machines, text, tmp_path, monkeypatch
+) -> None:
+    machines.have(2)
+    deaths = Deaths(monkeypatch, "saving", 1, kill_all)
+    finished, notices = train(text, tmp_path, nodes=2)
+    assert deaths.done
+    check(finished)
+    assert any("begun anew" in notice for notice in notices), notices
+
+
+def test_all_nodes_die_while_the_held_out_loss_is_measured(machines, text, tmp_path, monkeypatch) -> None:
+    machines.have(2)
+    held_out = Driver._held_out_loss
+
+    def measured(driver: Driver) -> float:
+        if driver.state.sessions == 1 and not driver.members.deaths:
+            kill_all(driver.members)
+            time.sleep(1)
+        return held_out(driver)
+
+    monkeypatch.setattr(Driver, "_held_out_loss", measured)
+    valid = tmp_path / "valid.txt"
+    valid.write_text((text / "part-0.txt").read_text()[:5000])
+    finished, notices = train(text, tmp_path, nodes=2, valid=valid)
+    check(finished)
+    assert len(finished.record["valid_loss_by_epoch"]) == CONFIG.epochs
+    assert any("begun anew" in notice for notice in notices), notices
 
 
 def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(

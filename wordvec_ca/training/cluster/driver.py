@@ -152,6 +152,7 @@ class Driver:
             self.words = self._words(vocab, resumed)
             self._prepare()  # which may take hours, and leaves nothing to save: Ctrl-C ends it at once
             with ended_by_signals(self):
+                self._begin_training()
                 self._train()
                 return self._save()
 
@@ -199,8 +200,8 @@ class Driver:
 
     # ---- training ------------------------------------------------------------------------------------------
 
-    def _train(self) -> None:
-        """Train what is left of the run."""
+    def _begin_training(self) -> None:
+        """Have ready what trains the rest of the run."""
         state = self.state
         if not state.ledger.tokens:
             state.ledger = Ledger(
@@ -217,8 +218,12 @@ class Driver:
         )
         self.rounds.before_merge = self.checkpointing.settle
         self.rounds.before_going_back = self.checkpointing.forget
-        self.phase = "training"
         state.start_clock()
+
+    def _train(self) -> None:
+        """Train what is left of the run."""
+        state = self.state
+        self.phase = "training"
         self.checkpointing.begin(state.ledger.position)
         while True:
             ready = self.rounds.ready()  # it may go back to a checkpoint: then the run is not finished
@@ -251,7 +256,10 @@ class Driver:
         valid_loss = None
         if self.request.valid:
             began = time.monotonic()
+            version = self.state.version
             valid_loss = self._held_out_loss()
+            if self.state.version != version:  # all nodes were lost: this epoch has not ended any more
+                return
             self.state.valid_losses.append(valid_loss)
             self.state.totals.took("held-out", began)
         self._record(before, epoch, ended=True, valid_loss=valid_loss)
@@ -305,9 +313,7 @@ class Driver:
             raise
         except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
             self.notice(f"{error}; the model is saved all the same")
-        interrupted = not self.state.ledger.finished
         began = time.monotonic()
-        record = cluster_record(request, self.rounds, self.words.words, started=self.started)
         with replacing(
             request.output,
             overwrite=request.overwrite,
@@ -316,6 +322,10 @@ class Driver:
         ) as folder:
             while True:
                 member = self._with_parameters()
+                if not (self.state.ledger.finished or self._stopping()):
+                    self._train()  # all nodes were lost, and the run stands where it stood before
+                    continue
+                record = cluster_record(request, self.rounds, self.words.words, started=self.started)
                 files = self.members.results(
                     {member: member.actor.save.remote(request.run, record, self.state.history)}
                 )
@@ -323,7 +333,7 @@ class Driver:
                     self.members.results({member: member.actor.tidy.remote(request.run)})
                     break
         self.state.totals.took("saving", began)
-        if not interrupted:
+        if self.state.ledger.finished:
             try:
                 self._beside(request.clear)
             except DataError as error:
@@ -337,6 +347,7 @@ class Driver:
             self._on_status()
 
     def _with_parameters(self) -> Member:
+        """Return a node that has the parameters; those of an earlier version if all were lost."""
         while True:
             for member in self.members.living:
                 if member.version == self.state.version:
