@@ -354,7 +354,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
 @pytest.fixture
 def run_without_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that starts a run whose driver does something in place of counting or encoding."""
-    members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, living=[])
+    members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, ask=lambda: None, living=[])
     monkeypatch.setattr(driver, "connected", lambda *args: contextlib.nullcontext())
     monkeypatch.setattr(driver, "Members", lambda *args, **options: members)
 
@@ -407,7 +407,7 @@ def test_a_checkpoint_that_a_node_cannot_read_is_rejected(tmp_path: Path) -> Non
 
     reader = SimpleNamespace(read_checkpoint=SimpleNamespace(remote=lambda storage, name: name))
     member = Member(1, "n", "node 1", reader, 1, version=0)
-    members: Any = SimpleNamespace(results=results, notice=lambda text: None)
+    members: Any = SimpleNamespace(results=results, notice=lambda text: None, ask=lambda: None)
     state = RunState("a", 2)
     checkpoints = Checkpoints(Storage(tmp_path))
     for version in (4, 8):

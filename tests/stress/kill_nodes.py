@@ -1,17 +1,19 @@
-"""Kill processes and nodes of a cluster at random moments, and look whether anything was lost.
+"""Kill and stop processes and nodes of a cluster in each phase, and look whether anything was lost.
 
-    python tests/stress/kill_nodes.py --runs 20 --kills 2 --page docs/measurements/cluster-deaths.md
+    python tests/stress/kill_nodes.py --runs 40 --kills 3 --page docs/measurements/cluster-deaths.md
 
 starts four nodes on this machine, of one processor each, and trains on made-up text: once undisturbed, then
-so many times while each run loses so many processes or whole nodes, at random moments from the counting to
-the saving; a node that is killed is replaced by another. After each run all words must have been merged once
-in each epoch, every segment must follow the one before, the replicas must be equal, and no process may be
-left. It needs ``pip install 'wordvec-ca[cluster]' psutil``.
+so many times while each run loses so many of them, each in a phase of its own and in one of three ways: a
+node dies with all its processes, the process that works there dies, or it hangs (it is stopped, answers
+nothing, and is given up). A node that dies is replaced by another. After each run all words must have been
+merged once in each epoch, every segment must follow the one before, the replicas must be equal, and no
+process may be left. It needs ``pip install 'wordvec-ca[cluster]' psutil``.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +35,32 @@ from ray.cluster_utils import Cluster
 from study import table, write_section
 
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.training.cluster import checkpointing, rounds, train_on_cluster
 from wordvec_ca.training.cluster import run as cluster_run
-from wordvec_ca.training.cluster import train_on_cluster
 from wordvec_ca.training.cluster.driver import Driver
 
 LINES = 16_000
 CONFIG = TrainConfig(vector_size=32, epochs=3, min_count=1, alpha=0.1, workers=1)
 NICENESS = "RAY_worker_niceness"
 
-SPAN = 8.0
-"""Seconds within which the kills of a run fall."""
+PHASES = {
+    "counting": 2.0,
+    "encoding": 1.0,
+    "training": 4.0,
+    "merging": 0.1,
+    "checkpoint": 0.1,
+    "saving": 0.3,
+}
+"""Seconds of a phase within which it is struck."""
+
+WAYS = ("node", "process", "hang")
+"""What may happen: a node dies, its process dies, its process stops and answers nothing."""
+
+FIRST_MERGES = 5
+"""Merges that are let pass before one is struck, or the checkpoint beside it."""
+
+PATIENCE = 20.0
+"""Seconds after which a node that answers nothing is given up."""
 
 
 class Machines:
@@ -75,51 +93,124 @@ class Machines:
             self.add()
 
 
-class Watched(Driver):
-    """A driver that is attacked while it runs, and looked at before the model is saved."""
+class Lines:
+    """The lines about nodes, and the longest time without one."""
 
-    machines: Machines
-    rng: random.Random
-    kills = 0
-    latest: Watched
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self.longest, self._last = 0.0, time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        self.longest, self._last = max(self.longest, now - self._last), now
+        self.all.append(text)
+
+    def end(self) -> None:
+        """Count the time since the last line."""
+        self.longest = max(self.longest, time.monotonic() - self._last)
+
+
+class Watched(Driver):
+    """A driver that tells when a phase begins, and looks at the replicas when the model is saved."""
+
+    latest: Any
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        type(self).latest = self
+        Watched.latest = self
         self.digests: set[str] = set()
-        self.done: list[str] = []
-        self.over = False
-        self.timers = [
-            threading.Timer(self.rng.uniform(0, SPAN), self._strike, (self.rng.random(), self.rng.random()))
-            for _ in range(self.kills)
-        ]
+        super().__init__(*args, **options)
 
-    def _words(self, *args: Any) -> Any:
-        for timer in self.timers:
-            timer.start()
-        return super()._words(*args)
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "phase":
+            self.entered(value)
 
-    def _strike(self, kind: float, which: float) -> None:
-        if self.over:
-            return
-        phase = self.phase
-        if kind < 0.5:
-            self.done.append(f"node while {phase}")
-            self.machines.kill(which)
-        elif found := actors():
-            self.done.append(f"process while {phase}")
-            try:
-                os.kill(found[int(which * len(found))], signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+    def entered(self, phase: str) -> None:
+        """Do something at the begin of a phase; merges and checkpoints after the first are phases, too."""
 
-    def _save(self, *args: Any) -> Any:
+    def _fetch(self, *args: Any) -> bool:
         living = [m for m in self.members.living if m.version == self.state.version]
         calls = {member: member.actor.digest.remote() for member in living}
         self.digests = set(self.members.results(calls).values())
+        return super()._fetch(*args)
+
+
+def watch_merges() -> None:
+    """Let merges and checkpoints be phases of the latest driver."""
+    attempt, write = rounds.Rounds._attempt, checkpointing.Checkpointing._write
+
+    def attempted(these: rounds.Rounds, *args: Any) -> bool:
+        if these.state.version >= FIRST_MERGES:
+            Watched.latest.entered("merging")
+        return attempt(these, *args)
+
+    def written(these: checkpointing.Checkpointing, *args: Any) -> None:
+        write(these, *args)
+        Watched.latest.entered("checkpoint")
+
+    rounds.Rounds._attempt = attempted  # type: ignore[method-assign]
+    checkpointing.Checkpointing._write = written  # type: ignore[method-assign]
+
+
+class Attacked(Watched):
+    """A driver that loses nodes while it runs."""
+
+    machines: Machines
+    rng: random.Random
+    plan: tuple[tuple[str, str], ...] = ()
+    """What is to happen: a phase and a way."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.done: list[str] = []
+        self.over = False
+        self.timers: list[threading.Timer] = []
+        self.stopped: list[int] = []
+        self.left = [(*strike, self.rng.randrange(12)) for strike in self.plan]
+        super().__init__(*args, **options)
+
+    def entered(self, phase: str) -> None:
+        """Set a timer for each strike of this phase; merges and checkpoints are not always the first."""
+        for i, (when, way, wait) in enumerate(self.left):
+            if when != phase:
+                continue
+            if phase == "merging" and wait:
+                self.left[i] = (when, way, wait - 1)
+                continue
+            self.left[i] = ("", way, 0)
+            after, which = self.rng.uniform(0, PHASES[phase]), self.rng.random()
+            self.timers.append(threading.Timer(after, self._strike, (phase, way, which)))
+            self.timers[-1].start()
+
+    def _strike(self, phase: str, way: str, which: float) -> None:
+        if self.over:
+            return
+        if phase not in ("merging", "checkpoint"):  # which the driver does not tell from training
+            phase = self.phase
+        found = [process for process in actors() if process not in self.stopped]
+        if way == "node":
+            self.done.append(f"node while {phase}")
+            self.machines.kill(which)
+        elif found:
+            self.done.append(f"{way} while {phase}")
+            process = found[int(which * len(found))]
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP if way == "hang" else signal.SIGKILL)
+                self.stopped += [process] if way == "hang" else []
+
+    def _save(self, *args: Any) -> Any:
         found = super()._save(*args)
         self.over = True
         return found
+
+    def end(self) -> None:
+        """Let nothing happen any more, and end what was stopped and not given up before the run ended."""
+        self.over = True
+        for timer in self.timers:
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
+        for process in set(self.stopped) & set(actors()):
+            os.kill(process, signal.SIGKILL)
 
 
 def write_text(folder: Path) -> int:
@@ -171,9 +262,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--page", type=Path)
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     given = parser.parse_args()
@@ -190,55 +282,23 @@ def main() -> None:
 
 def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
     """Make the runs that are missing, and add their rows."""
-    cluster_run.Driver = Watched  # type: ignore[misc]
-    Watched.machines = Machines(given.nodes)
-    ray.init(address=Watched.machines.cluster.address, log_to_driver=False, logging_level="ERROR")
+    watch_merges()
+    cluster_run.Driver = Attacked  # type: ignore[misc]
+    Attacked.machines = Machines(given.nodes)
+    ray.init(address=Attacked.machines.cluster.address, log_to_driver=False, logging_level="ERROR")
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text"
         text.mkdir()
         words = write_text(text)
         for number in range(len(rows), given.runs + 1):
-            Watched.rng = random.Random(1000 * given.seed + number)
-            Watched.kills = given.kills if number else 0
-            while len(Watched.machines.nodes) < given.nodes:
-                Watched.machines.add()
-            began = time.monotonic()
-            try:
-                finished = train_on_cluster(
-                    text,
-                    CONFIG,
-                    output=Path(folder) / f"model-{number}",
-                    cluster="auto",
-                    nodes=given.nodes,
-                    checkpoint_every="50k",
-                    merging={"merges_per_epoch": 25},
-                    notice=lambda text: None,
-                    callbacks=[lambda record: Watched.machines.replenish(given.nodes)],
-                )
-                driver = Watched.latest
-                found = faults(driver, words)
-                loss, share = finished.record["loss_by_epoch"][-1], f"{same_topic(finished.load()):.1%}"
-            except Exception as error:
-                driver, found, loss, share = (
-                    Watched.latest,
-                    [f"{type(error).__name__}: {error}"],
-                    float("nan"),
-                    "-",
-                )
-            for timer in driver.timers:
-                timer.cancel()
-                if timer.is_alive():
-                    timer.join()
-            seconds = time.monotonic() - began
+            Attacked.rng = rng = random.Random(1000 * given.seed + number)
+            phases = [list(PHASES)[(given.kills * number + i) % len(PHASES)] for i in range(given.kills)]
+            Attacked.plan = tuple((phase, rng.choice(given.ways.split(","))) for phase in phases if number)
+            while len(Attacked.machines.nodes) < given.nodes:
+                Attacked.machines.add()
             row = (
                 str(number or "undisturbed"),
-                ", ".join(driver.done) or "none",
-                str(len(driver.members.deaths)),
-                f"{seconds:.0f}",
-                str(driver.state.totals.merges),
-                f"{loss:.4f}",
-                share,
-                "; ".join(found) or "nothing",
+                *one_run(text, Path(folder) / f"model-{number}", words, given.nodes),
             )
             rows.append(row)
             print(*row, sep=" | ", flush=True)
@@ -246,21 +306,76 @@ def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
                 with given.log.open("a", encoding="utf-8") as log:
                     log.write(" | ".join(row) + "\n")
     ray.shutdown()
-    Watched.machines.cluster.shutdown()
+    Attacked.machines.cluster.shutdown()
+
+
+def one_run(text: Path, output: Path, words: int, nodes: int) -> tuple[str, ...]:
+    """Train once; return what was killed, and what became of the run."""
+    lines, began = Lines(), time.monotonic()
+    loss, share = float("nan"), "-"
+    try:
+        finished = train_on_cluster(
+            text,
+            CONFIG,
+            output=output,
+            cluster="auto",
+            nodes=nodes,
+            checkpoint_every="50k",
+            merging={"merges_per_epoch": 25},
+            patience=PATIENCE,
+            notice=lines,
+            callbacks=[lambda record: Attacked.machines.replenish(nodes)],
+        )
+        lines.end()
+        driver = Watched.latest
+        driver.end()
+        found = faults(driver, words)
+        loss, share = finished.record["loss_by_epoch"][-1], f"{same_topic(finished.load()):.1%}"
+    except Exception as error:
+        lines.end()
+        driver, found = Watched.latest, [f"{type(error).__name__}: {error}"]
+        driver.end()
+    if found:
+        print(*lines.all, sep="\n    ", file=sys.stderr, flush=True)
+    return (
+        ", ".join(driver.done) or "none",
+        str(len(driver.members.deaths)),
+        f"{time.monotonic() - began:.0f}",
+        f"{lines.longest:.0f}",
+        str(driver.state.totals.merges),
+        f"{loss:.4f}",
+        share,
+        "; ".join(found) or "nothing",
+    )
 
 
 def verdict(rows: list[tuple[str, ...]], nodes: int) -> str:
     """Return what came out, in a sentence."""
-    kills = sum(0 if row[1] == "none" else row[1].count(",") + 1 for row in rows)
-    wrong = sum(row[-1] != "nothing" for row in rows)
-    return f"{len(rows) - 1} runs of {nodes} nodes, {kills} kills: {wrong} runs with a fault."
+    kills = sum(map(len, map(strikes, rows)))
+    wrong, longest = sum(row[-1] != "nothing" for row in rows), max(int(row[4]) for row in rows)
+    return (
+        f"{len(rows) - 1} runs of {nodes} nodes, {kills} deaths: {wrong} runs with a fault; never quiet for "
+        f"more than {longest} s."
+    )
+
+
+def strikes(row: tuple[str, ...]) -> list[str]:
+    """Return what happened in a run, in words."""
+    return [] if row[1] == "none" else row[1].split(", ")
 
 
 def write_page(page: Path, rows: list[tuple[str, ...]], nodes: int) -> None:
-    """Write the page."""
-    columns = ("run", "killed", "nodes lost", "seconds", "merges", "loss", "same topic", "fault")
-    body = f"**{verdict(rows, nodes)}**\n\n" + table(columns, rows)
-    write_section(page, "Deaths in a cluster", "kills", body)
+    """Write the page: how many deaths there were in each phase, and all runs."""
+    happened = Counter(strike for row in rows for strike in strikes(row))
+    counts = [
+        (phase, *(happened[f"{way} while {phase}"] for way in WAYS))
+        for phase in PHASES
+        if any(happened[f"{way} while {phase}"] for way in WAYS)
+    ]
+    columns = ("run", "lost", "nodes lost", "seconds", "longest silence, s", "merges", "loss", "same topic",
+               "fault")  # fmt: skip
+    body = f"**{verdict(rows, nodes)}**\n\n" + table(("while", "a node", "its process", "it hangs"), counts)
+    write_section(page, "Deaths in a cluster", "kills", body + "\n\n" + table(columns, rows))
 
 
 if __name__ == "__main__":

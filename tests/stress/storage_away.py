@@ -11,7 +11,6 @@ not answered); two more runs have a fifth of all requests throttled (503 SlowDow
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import tempfile
 import time
@@ -24,13 +23,11 @@ import fsspec
 import numpy as np
 import ray
 from faulty_s3 import FaultyS3
-from kill_nodes import CONFIG, Machines, Watched, faults, same_topic, write_text
+from kill_nodes import CONFIG, PHASES, Lines, Machines, Watched, faults, same_topic, watch_merges, write_text
 from study import table, write_section
 
-from wordvec_ca.training.cluster import checkpointing, rounds, train_on_cluster
 from wordvec_ca.training.cluster import run as cluster_run
-
-PHASES = ("counting", "encoding", "training", "merging", "checkpoint", "saving")
+from wordvec_ca.training.cluster import train_on_cluster
 
 NODES = 3
 
@@ -45,51 +42,11 @@ class Away(Watched):
     share: float
     begun: bool
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name == "phase":
-            strike(value)
-
-
-def strike(phase: str) -> None:
-    """Let the storage fail, if this is the phase in which it is to."""
-    if phase == Away.when and not Away.begun:
-        Away.begun = True
-        Away.server.fail(Away.fault, Away.lasts, Away.share)
-
-
-def hook() -> None:
-    """Let the merge and the checkpoint after the first few be phases, too."""
-    attempt, write = rounds.Rounds._attempt, checkpointing.Checkpointing._write
-
-    def attempted(these: rounds.Rounds, *args: Any) -> bool:
-        if these.state.version >= 5:
-            strike("merging")
-        return attempt(these, *args)
-
-    def written(these: checkpointing.Checkpointing, *args: Any) -> None:
-        strike("checkpoint")
-        write(these, *args)
-
-    rounds.Rounds._attempt = attempted  # type: ignore[method-assign]
-    checkpointing.Checkpointing._write = written  # type: ignore[method-assign]
-
-
-class Lines:
-    """The lines about nodes, and the longest time without one."""
-
-    def __init__(self) -> None:
-        self.all: list[str] = []
-        self.longest, self._last = 0.0, time.monotonic()
-
-    def __call__(self, text: str) -> None:
-        now = time.monotonic()
-        self.longest, self._last = max(self.longest, now - self._last), now
-        self.all.append(text)
-
-    def end(self) -> None:
-        """Count the time since the last line."""
-        self.longest = max(self.longest, time.monotonic() - self._last)
+    def entered(self, phase: str) -> None:
+        """Let the storage fail, if this is the phase in which it is to."""
+        if phase == Away.when and not Away.begun:
+            Away.begun = True
+            Away.server.fail(Away.fault, Away.lasts, Away.share)
 
 
 def main() -> None:
@@ -132,7 +89,7 @@ def name_of(want: tuple[str, str, float, float]) -> str:
 
 def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) -> None:
     """Make runs, and add their rows."""
-    hook()
+    watch_merges()
     cluster_run.Driver = Away  # type: ignore[misc]
     with FaultyS3() as server, tempfile.TemporaryDirectory() as folder:
         Away.server = server
@@ -147,8 +104,7 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
             wanted = [("none", "none", 0.0, 1.0), *wanted]
         for number, want in enumerate(wanted):
             Away.when, Away.fault, Away.lasts, Away.share = want
-            Away.begun, Away.kills = False, 0
-            Away.rng = random.Random(1)
+            Away.begun = False
             server.met, lines, began = 0, Lines(), time.monotonic()
             share, loss, same = "-", float("nan"), "-"
             try:

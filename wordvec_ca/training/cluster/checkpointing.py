@@ -61,6 +61,12 @@ class Beside:
             raise self.error
         return True
 
+    def wait(self, meanwhile: Callable[[], None]) -> Any:
+        """Return what the action has returned, or raise what it has raised; until then call ``meanwhile``."""
+        while not self.done(0.2):
+            meanwhile()
+        return self.value
+
 
 class Checkpointing:
     """Has nodes write checkpoints beside the training.
@@ -225,8 +231,10 @@ class Checkpointing:
             return
         try:
             self.settle()
-            named = self._named or Beside(self._name)
-            if named.done(STALLED):
+            named, limit = self._named or Beside(self._name), time.monotonic() + STALLED
+            while not named.done(0.2) and time.monotonic() < limit:
+                self._members.ask()
+            if named.done():
                 self._write(named.value, version)
                 self.settle()
         except StorageAway:

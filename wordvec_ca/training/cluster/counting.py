@@ -67,11 +67,11 @@ class Counting:
                     self._at_work[member] = shard, member.actor.count.remote(shard)
             if not missing and not self._at_work:
                 return
+            members.ask()
             if not self._at_work:  # a new node is still starting
                 time.sleep(0.1)
                 continue
             ready, _ = ray.wait([ref for _, ref in self._at_work.values()], num_returns=1, timeout=0.5)
-            members.ask()
             for member, (shard, ref) in list(self._at_work.items()):
                 if ref in ready:
                     del self._at_work[member]
@@ -103,6 +103,10 @@ class Counting:
         number, text = gatherer.actor.gather.options(num_returns=2).remote(*kept)
         n_words = self._members.results({gatherer: number}).get(gatherer)
         if n_words is None:
+            return None
+        while gatherer.alive and not self._members.ray.wait([text], timeout=0.2)[0]:
+            self._members.ask()
+        if not gatherer.alive:
             return None
         try:  # kept here, it outlives the node that has gathered it
             text = self._members.ray.put(self._members.ray.get(text))

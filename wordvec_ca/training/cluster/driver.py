@@ -146,7 +146,8 @@ class Driver:
             self.members.on_status = self._on_status
             self.phase = "starting"
             self.members.assemble()
-            if resumed and (former := self.checkpoints.newest(self.checkpoints.record)) is not None:
+            newest = Beside(lambda: self.checkpoints.newest(self.checkpoints.record) if resumed else None)
+            if (former := newest.wait(self.members.ask)) is not None:
                 self.state.go_back(former)
                 self.state.sessions += 1
             self.words = self._words(vocab, resumed)
@@ -167,9 +168,14 @@ class Driver:
 
     def _words(self, vocab: Vocab | None, resumed: bool) -> SharedWords:
         """Return the words: given, counted before, or counted now."""
-        began, ray = time.monotonic(), self.members.ray
-        note = self.storage.read("counted.json") if resumed else None
-        if note is not None and (lines := self.storage.read("vocab.tsv")) is not None:
+        began, ray, storage = time.monotonic(), self.members.ray, self.storage
+
+        def kept() -> tuple[bytes | None, bytes | None]:
+            note = storage.read("counted.json") if resumed else None
+            return note, None if note is None else storage.read("vocab.tsv")
+
+        note, lines = Beside(kept).wait(self.members.ask)
+        if note is not None and lines is not None:
             try:
                 found = json.loads(note)
                 words = Words(lines.count(b"\n"), *found["raw"])
@@ -182,10 +188,14 @@ class Driver:
         else:
             shared = SharedWords(Words.of(vocab), ray.put(text_of(vocab)))
         self.state.totals.took("counting", began)
-        self.storage.write("vocab.tsv", memoryview(ray.get(shared.text)))
-        words = shared.words
+        words, text = shared.words, memoryview(ray.get(shared.text))
         record = {"raw": [words.raw_tokens, words.raw_types]}
-        self.storage.write("counted.json", json.dumps(record).encode())
+
+        def keep() -> None:
+            storage.write("vocab.tsv", text)
+            storage.write("counted.json", json.dumps(record).encode())
+
+        Beside(keep).wait(self.members.ask)
         return shared
 
     def _prepare(self) -> None:
@@ -248,7 +258,7 @@ class Driver:
 
     def _on_status(self) -> None:
         """Tell between two merges how far the nodes are."""
-        self.reporter.report_nodes(self.members.living, self.checkpointing.away())
+        self.reporter.report_nodes(self.members.present, self.checkpointing.away())
 
     def _end_epoch(self, before: dict[str, float]) -> None:
         epoch = self.state.ledger.epoch
@@ -308,7 +318,7 @@ class Driver:
         """Let a node write the model, fetch it, and drop the run if it is finished."""
         request = self.request
         try:
-            self._beside(lambda: self.lease.check(now=True))
+            Beside(lambda: self.lease.check(now=True)).wait(self._on_status)
         except LeaseLost:
             raise
         except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
@@ -335,16 +345,10 @@ class Driver:
         self.state.totals.took("saving", began)
         if self.state.ledger.finished:
             try:
-                self._beside(request.clear)
+                Beside(request.clear).wait(self._on_status)
             except DataError as error:
                 self.notice(f"{error}; the model is saved, and what the run has left there may be removed")
         return FinishedRun(request.output, record)
-
-    def _beside(self, action: Callable[[], None]) -> None:
-        """Do something with the storage, and say meanwhile for how long it has been away."""
-        under_way = Beside(action)
-        while not under_way.done(0.5):
-            self._on_status()
 
     def _with_parameters(self) -> Member:
         """Return a node that has the parameters; those of an earlier version if all were lost."""

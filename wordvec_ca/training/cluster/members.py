@@ -66,6 +66,8 @@ class Member:
         Whether it is not known to be dead, and was found to be able to take part.
     status : dict
         What it last said.
+    quiet : float
+        Seconds for which it has not answered the question of how far it is.
     words, seconds, processor : float
         Trained, in words of text, wall-clock seconds and seconds of its processors.
     speed : float
@@ -81,6 +83,7 @@ class Member:
     alive: bool = True
     fit: bool = False
     status: dict[str, Any] = field(default_factory=dict)
+    quiet: float = 0.0
     words: float = 0.0
     seconds: float = 0.0
     processor: float = 0.0
@@ -211,6 +214,7 @@ class Members:
             late = time.monotonic() > limit
             if len(self.living) >= self.wanted or (late and (self.living or not self.present)):
                 break
+            self.ask()
             time.sleep(0.1)
         if not self.living:
             reasons = "; ".join([*self.deaths, *self.left_out.values()])
@@ -441,10 +445,11 @@ class Members:
                 del self._asked[member]
                 found = self._answer(member, ref)
                 if found is not None:
-                    member.status = found[0]
+                    member.status, member.quiet = found[0], 0.0
                 continue
             patience = self.patience if member.status else max(self.patience, PATIENCE_AT_START)
-            if time.monotonic() - since > patience:
+            member.quiet = time.monotonic() - since
+            if member.quiet > patience:
                 self.mark_dead(member, f"it has not answered for {patience:.0f} s")
         if now or time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY

@@ -12,6 +12,9 @@ from wordvec_ca.training.cluster.members import Member
 LINE_EVERY = 10.0
 """Seconds between two lines about the nodes."""
 
+WITHOUT_ANSWER = 5.0
+"""Seconds from which on it is said that a node does not answer."""
+
 
 class ProgressReporter:
     """Tells callbacks how far the run is, and people how far each node is.
@@ -45,12 +48,14 @@ class ProgressReporter:
             return
         self._last_line = time.monotonic()
         lasts = [f"storage has been away for {duration(away)}"] if away >= 1 else []
-        self.notice("; ".join([*lasts, *map(described, members)]))
+        self.notice("; ".join([*lasts, *map(described, members)]) or "no node is there yet")
 
 
 def described(member: Member) -> str:
     """Return what a node does, in some words."""
     parts = [f"{member.name}:", str(member.status.get("activity", "starting"))]
+    if member.quiet >= WITHOUT_ANSWER:
+        parts.append(f"(no answer for {duration(member.quiet)})")
     if member.seconds:
         parts.append(f"{member.words / member.seconds / 1e6:.2f} M words/s")
     return " ".join(parts)

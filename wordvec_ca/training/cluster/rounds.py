@@ -13,6 +13,7 @@ from typing import Any
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.checkpoint import Checkpoints
+from wordvec_ca.training.cluster.checkpointing import Beside
 from wordvec_ca.training.cluster.ledger import Segment
 from wordvec_ca.training.cluster.members import Member, Members
 from wordvec_ca.training.cluster.node import Trained
@@ -146,6 +147,7 @@ class Rounds:
         self.members.notice("all nodes are lost; waiting for others")
         while not self.members.present:
             self.members.look()
+            self.members.ask()
             if time.monotonic() > limit:
                 raise DataError(
                     "all nodes are lost, and no other has come; what the last checkpoint holds is kept: "
@@ -170,13 +172,8 @@ class Rounds:
                 )
         fresh = [m for m in living if m.version < 0]
         if fresh:
-            ready, _ = self.members.ray.wait(
-                [self._begun[m] for m in fresh],
-                num_returns=len(fresh),
-                timeout=self.members.patience if self.state.version == 0 and len(fresh) == len(living) else 0,
-            )
-            arrived = {m: self._begun[m] for m in fresh if self._begun[m] in ready}
-            for member, loop in self.members.results(arrived).items():
+            at_start = self.state.version == 0 and len(fresh) == len(living)
+            for member, loop in self.members.results(self._arrived(fresh, wait=at_start)).items():
                 member.version, self.loop = 0, loop
         stale = [m for m in self.members.living if 0 <= m.version != self.state.version]
         if not stale:
@@ -189,10 +186,21 @@ class Rounds:
             if peer is not None and member.version != self.state.version and not self._copy(peer, member):
                 return
 
+    def _arrived(self, fresh: list[Member], *, wait: bool) -> dict[Member, Any]:
+        """Return who has begun; at the start of a run all are waited for, but for those who do not answer."""
+        refs, limit = [self._begun[m] for m in fresh], time.monotonic() + self.members.patience
+        while True:
+            ready = set(self.members.ray.wait(refs, num_returns=len(refs), timeout=0.2 if wait else 0)[0])
+            late = [m for m in fresh if m.alive and self._begun[m] not in ready]
+            if not (wait and late) or time.monotonic() > limit:
+                return {m: self._begun[m] for m in fresh if self._begun[m] in ready}
+            self.members.ask()
+
     def _recover(self, member: Member) -> Member | None:
         """Go back to the last checkpoint, or the beginning: every node that had the parameters is gone."""
         self.before_going_back()
-        found = self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name)))
+        looking = Beside(lambda: self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name))))
+        found = looking.wait(self.members.ask)
         if found is None:
             self.state.begin_anew()
             member.version = -1

@@ -119,6 +119,7 @@ class ShardPlacement:
         """
         ray = self._members.ray
         refs = [ref for _, ref in self._moving.values()]
+        self._members.ask()
         if not refs:
             time.sleep(0.1 if wait else 0.0)  # a new node is still starting
             return
@@ -141,7 +142,6 @@ class ShardPlacement:
             if before is not None and before.alive and before is not member:
                 before.actor.drop.remote(number)
             self.owners[number] = member
-        self._members.ask()
 
     def wait_for_all(self) -> None:
         """Wait until every shard is encoded."""
