@@ -94,16 +94,15 @@ class Machines:
 
 
 class Lines:
-    """The lines about nodes, and the longest time without one."""
+    """Writes the lines about nodes, and knows the longest time without one."""
 
     def __init__(self) -> None:
-        self.all: list[str] = []
         self.longest, self._last = 0.0, time.monotonic()
 
     def __call__(self, text: str) -> None:
         now = time.monotonic()
         self.longest, self._last = max(self.longest, now - self._last), now
-        self.all.append(text)
+        print(f"    {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Count the time since the last line."""
@@ -335,8 +334,6 @@ def one_run(text: Path, output: Path, words: int, nodes: int) -> tuple[str, ...]
         lines.end()
         driver, found = Watched.latest, [f"{type(error).__name__}: {error}"]
         driver.end()
-    if found:
-        print(*lines.all, sep="\n    ", file=sys.stderr, flush=True)
     return (
         ", ".join(driver.done) or "none",
         str(len(driver.members.deaths)),

@@ -14,6 +14,7 @@ import argparse
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
             try:
                 finished = train_on_cluster(
                     "s3://bucket/text/*.txt", CONFIG, output=Path(folder) / f"model-{number}", cluster="auto",
-                    nodes=NODES, workers=1, checkpoint_every="50k", checkpoint_dir="s3://bucket/run",
+                    nodes=NODES, checkpoint_every="50k", checkpoint_dir="s3://bucket/run",
                     merging={"merges_per_epoch": 25}, notice=lines,
                 )  # fmt: skip
                 wrong = faults(Away.latest, words)
@@ -119,6 +120,7 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
                 undisturbed = model.inputs if undisturbed is None else undisturbed
                 same = "the same bits" if np.array_equal(undisturbed, model.inputs) else "another"
             except Exception as error:
+                traceback.print_exc()
                 wrong = [f"{type(error).__name__}: {error}"]
             lines.end()
             server.fail("", 0)
@@ -128,7 +130,6 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
                 share, same, "; ".join(wrong) or "nothing",
             )  # fmt: skip
             print(*row, sep=" | ", flush=True)
-            print(*lines.all[-12:], sep="\n    ", file=sys.stderr, flush=True)
             if row[0] in {known[0] for known in rows}:
                 continue
             rows.append(row)
