@@ -392,7 +392,8 @@ def test_a_slow_node_is_named_and_not_waited_for(machines, text, tmp_path, monke
     assert not finished.record["cluster"]["lost"]
 
 
-def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("phase", ["counting", "encoding", "round", "reducing", "saving"])
+def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monkeypatch, phase) -> None:
     machines.have(3)
     frozen = []
 
@@ -400,7 +401,7 @@ def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monke
         frozen.append(pid_of(members, members.living[2]))
         os.kill(frozen[0], signal.SIGSTOP)
 
-    Deaths(monkeypatch, "round", 4, freeze)
+    Deaths(monkeypatch, phase, {"round": 4, "reducing": 4}.get(phase, 1), freeze)
     try:
         finished, notices = train(text, tmp_path, patience=6)
     finally:

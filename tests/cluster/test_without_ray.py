@@ -455,6 +455,23 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
         members._answer(members.all[1], missing)
 
 
+def test_a_node_that_was_found_fit_and_answers_nothing_from_then_on_is_given_up() -> None:
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        kill=lambda actor, **options: None,
+        wait=lambda refs, **options: ([], refs),
+    )
+    told: list[str] = []
+    members = Members(ray, CONFIG, 1, directory=None, notice=told.append, patience=0.05)
+    actor = SimpleNamespace(status=SimpleNamespace(remote=lambda: "asked"))
+    members.all.append(Member(1, "n1", "node 1", actor, 1, fit=True))
+    members.ask(now=True)
+    time.sleep(0.1)
+    members.ask()
+    assert told == ["node 1 is lost: it has not answered for 0 s"]
+
+
 def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_tell_of_the_text(
     tmp_path: Path,
 ) -> None:

@@ -447,10 +447,9 @@ class Members:
                 if found is not None:
                     member.status, member.quiet = found[0], 0.0
                 continue
-            patience = self.patience if member.status else max(self.patience, PATIENCE_AT_START)
             member.quiet = time.monotonic() - since
-            if member.quiet > patience:
-                self.mark_dead(member, f"it has not answered for {patience:.0f} s")
+            if member.quiet > self.patience:
+                self.mark_dead(member, f"it has not answered for {self.patience:.0f} s")
         if now or time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
             for member in self.living:
