@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import orthogonal_procrustes
 
 from wordvec_ca import DataError, KeyedVectors, align
-from wordvec_ca.vectors import directions, mean_space, robust_fit
+from wordvec_ca.vectors import directions, mean_space, robust_fit, rotation
 
 
 def turned(vectors: np.ndarray, seed: int) -> np.ndarray:
@@ -29,6 +30,11 @@ def test_a_turned_model_comes_back_and_its_words_in_another_order(vectors: np.nd
         np.testing.assert_allclose(aligned[word], vectors[int(word[1:])], atol=1e-4)
     assert fit.words == 200
     assert fit.cosines.min() > 0.999
+
+
+def test_a_rotation_is_that_of_scipy(vectors: np.ndarray) -> None:
+    other = turned(vectors, 4) + np.random.default_rng(5).standard_normal(vectors.shape).astype(np.float32)
+    np.testing.assert_allclose(rotation(other, vectors), orthogonal_procrustes(other, vectors)[0], atol=1e-5)
 
 
 def test_words_that_changed_do_not_spoil_the_fit(vectors: np.ndarray) -> None:

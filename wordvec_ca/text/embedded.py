@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PACKAGES = ("numpy", "scipy", "sklearn", "numba", "gensim", "click", "rich", "joblib")
@@ -19,7 +19,9 @@ LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "e
 """Folders with much code and little prose."""
 
 
-def docstrings(*, max_words: int | None = None) -> Iterator[str]:
+def docstrings(
+    *, max_words: int | None = None, packages: Sequence[str] = ("python", *PACKAGES)
+) -> Iterator[str]:
     """Yield the paragraphs of all documentation strings, one line each, always in the same order.
 
     Doctest examples, tables and underlines are left out, and so are paragraphs that came before.
@@ -28,6 +30,8 @@ def docstrings(*, max_words: int | None = None) -> Iterator[str]:
     ----------
     max_words : int, optional
         Stop after about so many words.
+    packages : sequence of str
+        Whose documentation is read, of those that are installed; ``"python"`` is Python's own library.
 
     Yields
     ------
@@ -36,7 +40,7 @@ def docstrings(*, max_words: int | None = None) -> Iterator[str]:
     """
     seen: set[int] = set()
     n_words = 0
-    for path in _source_files():
+    for path in _source_files(packages):
         for text in _documentation(path):
             for paragraph in text.split("\n\n"):
                 lines = [line.strip() for line in paragraph.splitlines()]
@@ -51,10 +55,12 @@ def docstrings(*, max_words: int | None = None) -> Iterator[str]:
                     return
 
 
-def _source_files() -> Iterator[Path]:
-    library = Path(sysconfig.get_paths()["stdlib"])
-    folders = [library]
-    for name in PACKAGES:
+def _source_files(packages: Sequence[str]) -> Iterator[Path]:
+    folders = []
+    for name in packages:
+        if name == "python":
+            folders.append(Path(sysconfig.get_paths()["stdlib"]))
+            continue
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
             folders.extend(Path(place) for place in spec.submodule_search_locations)
