@@ -156,3 +156,11 @@ def test_info_says_in_ten_lines_what_people_ask(command, text) -> None:
     assert "run.toml" in command("info", "m").out
     assert len(command("info", "m", "--all").out.splitlines()) > 50
     assert command("info", "m", "--json").json["config"]["vector_size"] == 8
+
+
+def test_the_demo_leaves_no_progress_of_the_map(seen, text) -> None:
+    shown = seen("demo", "--max-words", "2000", "--epochs", "1", "-o", "d")
+    assert "neighbours of" in shown
+    left = plain(shown)
+    assert "words on a map: open" in left
+    assert not re.search("neighbours of|t-SNE|neighbours: [0-9]+ %", left)

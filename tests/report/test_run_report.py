@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import chromium
 import numpy as np
 import pytest
 
@@ -140,6 +141,15 @@ def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Pat
     (tmp_path / "page.png").unlink(missing_ok=True)
     assert console(place) == []
     assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.skipif(chromium.executable() is None, reason="needs Chromium: apt-get install chromium")
+def test_nothing_sticks_out_of_a_narrow_screen(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(render(trained), encoding="utf-8")
+    with chromium.Chromium(str(chromium.executable())) as browser:
+        browser.resize(390)
+        browser.open((tmp_path / "page.html").as_uri())
+        assert browser.evaluate("document.documentElement.scrollWidth") == 390
 
 
 @pytest.mark.parametrize("attention", ["full", "position", "word"])

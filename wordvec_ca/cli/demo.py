@@ -10,6 +10,7 @@ import click
 
 from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import OUTPUT
+from wordvec_ca.cli.terminal import status
 from wordvec_ca.model_specs import ModelName
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
     page = Path(output) / "words.html"
-    explore(output, max_megabytes=25, cache=False, tell=say).save(page, follow_links=False)
+    with status() as tell:
+        explore(output, max_megabytes=25, cache=False, tell=tell).save(page, follow_links=False)
     show(f"words on a map: open {page.absolute().as_uri()} in a browser")
     show(next_commands(output, "tuple"))
 

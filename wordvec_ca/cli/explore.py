@@ -9,6 +9,7 @@ import click
 from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
+from wordvec_ca.cli.terminal import status
 
 MEGABYTES = 25.0
 """Of a page, unless the words or the size are asked for: what most mail programs send."""
@@ -83,17 +84,18 @@ def command(
     place = Path(model) / "words.html" if output is None else Path(output)
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size
-    made = explore(
-        model,
-        other,
-        words=words or 100_000,
-        max_megabytes=limit,
-        method=method,  # type: ignore[arg-type]  # one of the choices
-        seed=seed,
-        classes=None if colour_by is None else read_classes(colour_by),
-        cache=not no_cache,
-        tell=None if quiet else say,
-    )
+    with status(quiet) as tell:
+        made = explore(
+            model,
+            other,
+            words=words or 100_000,
+            max_megabytes=limit,
+            method=method,  # type: ignore[arg-type]  # one of the choices
+            seed=seed,
+            classes=None if colour_by is None else read_classes(colour_by),
+            cache=not no_cache,
+            tell=tell,
+        )
     ours = output is None  # MODEL may come from somebody who put a link there
     made.save(place, overwrite=overwrite or ours, follow_links=not ours)
     if not quiet:
