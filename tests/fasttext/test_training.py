@@ -12,6 +12,7 @@ import wordvec_ca.fasttext as fasttext
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.autotune import Measure, size_of
 from wordvec_ca.fasttext.label_tree import label_paths, label_tree
+from wordvec_ca.models import Progress
 
 OPTIONS = {
     "dim": 10,
@@ -52,6 +53,29 @@ def test_the_real_program_predicts_the_same_and_learns_no_better(
             for label, score in zip(own, scores, strict=True):
                 assert score == pytest.approx(expected[line].get(label, score), abs=1e-4), line
     assert (tmp_path / "made.ftz").stat().st_size < (tmp_path / "made.bin").stat().st_size / 4
+
+
+def test_an_interrupt_ends_the_threads_after_the_lines_they_are_in(
+    texts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    class Interrupted:
+        def __enter__(self) -> tuple[list[object], None]:
+            return [self.show], None
+
+        def __exit__(self, *exception: object) -> None: ...
+
+        def show(self, record: Progress) -> None:
+            seen.append(record)
+            if record.fraction > 0:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("wordvec_ca.fasttext.training.progress_display", lambda style: Interrupted())
+    with pytest.raises(KeyboardInterrupt):  # in ten days the test would end by itself
+        fasttext.train_supervised(str(texts[0]), **{**OPTIONS, "epoch": 10**7, "thread": 2})
+    assert 0 < seen[-1].fraction < 0.01
+    assert seen[-1].words_per_second > 0
 
 
 def test_one_thread_gives_the_same_rows_and_two_learn_too(texts: tuple[Path, Path]) -> None:

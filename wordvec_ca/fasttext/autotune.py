@@ -110,7 +110,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
         tried = first if best is None else neighbour(best[2], given, share, rng, most_bytes > 0)
         trials += 1
         try:
-            model = train_classifier(tried, text)
+            model = train_classifier({**tried, "verbose": 0}, text)
             if most_bytes:
                 model = _shrunk(model, tried, most_bytes)
             score = measure.of(model, options["autotuneValidationFile"], options["autotunePredictions"])

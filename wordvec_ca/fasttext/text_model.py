@@ -435,6 +435,7 @@ class TextModel:
                 "retrain": retrain,
                 "dsub": dsub,
                 "qnorm": qnorm,
+                "verbose": getattr(self, "verbose", 0) if verbose is None else verbose,
             },
         }
         self._model = quantised_model(self.f, options)

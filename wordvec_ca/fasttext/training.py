@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,8 @@ from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
 from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_lesson, noise_pool, padded
-from wordvec_ca.training import TrainingDiverged
+from wordvec_ca.models import Progress
+from wordvec_ca.training import TrainingDiverged, progress_display, style_for_python
 from wordvec_ca.vectors import FastTextOptions, read_vectors
 
 OWN_OUTPUTS = 1 << 16
@@ -30,6 +33,10 @@ EXCHANGED_EVERY = 16
 
 FEWEST_TOKENS, RUNS = 3_000, 100
 """Of a run of lines, and runs of an epoch: enough for threads to end together."""
+
+
+SHOWN_EVERY = 0.2
+"""Seconds between two looks at how far the threads are."""
 
 
 class Text(NamedTuple):
@@ -90,7 +97,7 @@ def fit(
     inputs, outputs : ndarray, float32
         Aligned, and padded to a width that is a multiple of 16.
     options : dict
-        ``lr``, ``epoch``, ``thread``, ``neg`` and ``seed``.
+        ``lr``, ``epoch``, ``thread``, ``neg`` and ``seed``; ``verbose`` above 1 shows progress on a terminal.
 
     Raises
     ------
@@ -112,31 +119,67 @@ def fit(
     met = max(n_labels if loss in (LOSSES["softmax"], LOSSES["ova"]) else 1 + options["neg"], 16)
     met = padded(max(met, 0 if paths is None else paths.longest)) + 32
     firsts = _runs(ends, n_tokens)
-    jobs, learn = itertools.count(), load_lesson()
+    jobs: Iterator[int] = itertools.count()
+    learn = load_lesson()
     n_runs, in_all = len(firsts) - 1, max(1, n_tokens * options["epoch"])
     shared = options["thread"] > 1 and outputs.size <= OWN_OUTPUTS
     begins = np.append(0, ends)
 
-    def work() -> float:
+    learnt: list[tuple[int, float, int]] = []  # of each job: tokens, sum of losses, examples
+
+    def work() -> None:
         own = aligned_zeros((2, *outputs.shape)) if shared else None
-        scratch, losses = aligned_zeros((2 * inputs.shape[1] + 4 * met,)), 0.0
-        while (job := next(jobs)) < n_runs * options["epoch"] and not math.isnan(losses):
+        scratch = aligned_zeros((2 * inputs.shape[1] + 4 * met,))
+        while (job := next(jobs)) < n_runs * options["epoch"]:
             epoch, run = divmod(job, n_runs)
             first, last = firsts[run], firsts[run + 1]
             before = float(epoch * n_tokens + begins[first])
             seed = (options["seed"] * 0x9E3779B97F4A7C15 + job * 0xD6E8FEB86659FD93) % 2**64
-            told, _ = learn(
+            loss_sum, n_examples = learn(
                 lines, first, last, inputs, outputs, own, EXCHANGED_EVERY, n_labels, loss, options["neg"],
                 *ways, pool, options["lr"], before, float(in_all), seed, scratch
             )  # fmt: skip
-            losses += told
-        return losses
+            learnt.append((int(begins[last] - begins[first]), loss_sum, n_examples))
+            if math.isnan(loss_sum):
+                raise TrainingDiverged(f"training diverged at lr={options['lr']}: give a smaller lr")
 
-    n_threads = max(1, options["thread"])
-    with ThreadPoolExecutor(n_threads) as threads:
-        losses = [threads.submit(work) for _ in range(n_threads)]
-        if math.isnan(sum(loss.result() for loss in losses)):
-            raise TrainingDiverged(f"training diverged at lr={options['lr']}: give a smaller lr")
+    n_threads, began, told = max(1, options["thread"]), time.monotonic(), 0
+    style = style_for_python() if options.get("verbose", 0) > 1 else "none"
+    with ThreadPoolExecutor(n_threads) as threads, progress_display(style) as (displays, _):
+        try:
+            working = [threads.submit(work) for _ in range(n_threads)]
+            while True:
+                ended, others = wait(working, SHOWN_EVERY, FIRST_EXCEPTION)
+                if not others or any(thread.exception() for thread in ended):
+                    break
+                latest = learnt[told:]
+                told += len(latest)
+                record = _progress(sum(n for n, _, _ in learnt), latest, in_all, began, options)
+                for display in displays:
+                    display(record)
+        finally:
+            jobs = itertools.repeat(n_runs * options["epoch"])  # threads end after the run they are in
+        for thread in working:
+            thread.result()
+
+
+def _progress(
+    n_tokens: int, jobs: list[tuple[int, float, int]], in_all: int, began: float, options: dict[str, Any]
+) -> Progress:
+    """Return how far training is, with the loss of the jobs that were done last."""
+    share = n_tokens / in_all
+    loss = sum(told for _, told, _ in jobs) / max(1, sum(n for _, _, n in jobs)) if jobs else math.nan
+    return Progress.now(
+        words=n_tokens,
+        seconds=time.monotonic() - began,
+        fraction=share,
+        epoch=min(options["epoch"], 1 + int(share * options["epoch"])),
+        epochs=options["epoch"],
+        epoch_ended=False,
+        alpha=options["lr"] * (1 - share),
+        loss=loss,
+        epoch_loss=loss,
+    )
 
 
 def _runs(ends: np.ndarray, n_tokens: int) -> list[int]:

@@ -66,6 +66,7 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
         alpha=options["lr"],
         workers=options["thread"],
         seed=options["seed"],
+        progress=options["verbose"] > 1,
     )
     dictionary = Dictionary(stored, found.words, found.counts, len(found.words), places=found.places)
     return Model(dictionary, found.inputs, found.outputs, len(tokens))

@@ -15,7 +15,7 @@ from wordvec_ca.training.cluster import (
     resume_on_cluster,
     train_on_cluster,
 )
-from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display
+from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display, style_for_python
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
 from wordvec_ca.training.estimate import describe, measured_speed, plan
@@ -66,6 +66,7 @@ __all__ = [
     "resume_on_cluster",
     "run_folder",
     "sign_of_divergence",
+    "style_for_python",
     "train",
     "train_fasttext_model",
     "train_on_cluster",

@@ -8,6 +8,7 @@ import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, config_of_fasttext
+from wordvec_ca.training.displays import progress_display, style_for_python
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import FastTextModel, FastTextOptions
 
@@ -22,6 +23,7 @@ def train_fasttext_model(
     alpha: float,
     workers: int,
     seed: int,
+    progress: bool = False,
 ) -> FastTextModel:
     """Train skip-gram or CBOW vectors with n-grams of characters.
 
@@ -39,6 +41,8 @@ def train_fasttext_model(
         Learning rate at the start.
     workers : int
     seed : int
+    progress : bool, default False
+        Whether a terminal shows how far training is.
 
     Returns
     -------
@@ -56,7 +60,8 @@ def train_fasttext_model(
     names = [word.decode("utf-8", "surrogateescape") for word in words]
     model = EmbeddingModel(ResolvedConfig.of(config), Vocab.as_given(names, counts))
     model.initialise()
-    Trainer(model, tokens).run([])
+    with progress_display(style_for_python() if progress else "none") as (displays, _):
+        Trainer(model, tokens).run(displays)
     inputs, places = model.inputs[:, : options.dim], None
     if model.subwords is not None:
         index = model.subwords.index
