@@ -21,8 +21,7 @@ from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
 from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_lesson, noise_pool, padded
-from wordvec_ca.models import Progress
-from wordvec_ca.training import TrainingDiverged, progress_display, style_for_python
+from wordvec_ca.training import TrainingDiverged, progress_display, show_progress, style_for_python
 from wordvec_ca.vectors import FastTextOptions, read_vectors
 
 OWN_OUTPUTS = 1 << 16
@@ -154,9 +153,8 @@ def fit(
                     break
                 latest = learnt[told:]
                 told += len(latest)
-                record = _progress(sum(n for n, _, _ in learnt), latest, in_all, began, options)
-                for display in displays:
-                    display(record)
+                state = _progress(sum(n for n, _, _ in learnt), latest, in_all, options)
+                show_progress(displays, seconds=time.monotonic() - began, **state)
         finally:
             jobs = itertools.repeat(n_runs * options["epoch"])  # threads end after the run they are in
         for thread in working:
@@ -164,22 +162,21 @@ def fit(
 
 
 def _progress(
-    n_tokens: int, jobs: list[tuple[int, float, int]], in_all: int, began: float, options: dict[str, Any]
-) -> Progress:
+    n_tokens: int, jobs: list[tuple[int, float, int]], in_all: int, options: dict[str, Any]
+) -> dict[str, Any]:
     """Return how far training is, with the loss of the jobs that were done last."""
     share = n_tokens / in_all
     loss = sum(told for _, told, _ in jobs) / max(1, sum(n for _, _, n in jobs)) if jobs else math.nan
-    return Progress.now(
-        words=n_tokens,
-        seconds=time.monotonic() - began,
-        fraction=share,
-        epoch=min(options["epoch"], 1 + int(share * options["epoch"])),
-        epochs=options["epoch"],
-        epoch_ended=False,
-        alpha=options["lr"] * (1 - share),
-        loss=loss,
-        epoch_loss=loss,
-    )
+    return {
+        "words": n_tokens,
+        "fraction": share,
+        "epoch": min(options["epoch"], 1 + int(share * options["epoch"])),
+        "epochs": options["epoch"],
+        "epoch_ended": False,
+        "alpha": options["lr"] * (1 - share),
+        "loss": loss,
+        "epoch_loss": loss,
+    }
 
 
 def _runs(ends: np.ndarray, n_tokens: int) -> list[int]:

@@ -15,7 +15,14 @@ from wordvec_ca.training.cluster import (
     resume_on_cluster,
     train_on_cluster,
 )
-from wordvec_ca.training.displays import Bar, JsonLog, Lines, progress_display, style_for_python
+from wordvec_ca.training.displays import (
+    Bar,
+    JsonLog,
+    Lines,
+    progress_display,
+    show_progress,
+    style_for_python,
+)
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.divergence import divergence as sign_of_divergence
 from wordvec_ca.training.estimate import describe, measured_speed, plan
@@ -65,6 +72,7 @@ __all__ = [
     "resume",
     "resume_on_cluster",
     "run_folder",
+    "show_progress",
     "sign_of_divergence",
     "style_for_python",
     "train",

@@ -10,10 +10,10 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from wordvec_ca.models import Callback, Progress
 from wordvec_ca.quantities import duration
@@ -128,6 +128,13 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
             yield [bar], bar.reading
     else:
         yield [Lines()] if style == "lines" else [], None
+
+
+def show_progress(displays: Iterable[Callback], **state: Any) -> None:
+    """Give callbacks a record of a loop that is not `Trainer`'s; the arguments are those of `Progress.now`."""
+    record = Progress.now(**state)
+    for display in displays:
+        display(record)
 
 
 def style_for_python(elsewhere: str = "none") -> str:
