@@ -131,7 +131,7 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
 
 
 def show_progress(displays: Iterable[Callback], **state: Any) -> None:
-    """Give callbacks a record of a loop that is not `Trainer`'s; the arguments are those of `Progress.now`."""
+    """Give callbacks a record of a loop other than the trainer's; `Progress.now` has its arguments."""
     record = Progress.now(**state)
     for display in displays:
         display(record)
