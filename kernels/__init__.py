@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         TextLines,
         TokenTypes,
         line_means,
-        load_lesson,
+        load_classifier_loop,
         predict_labels,
     )
     from wordvec_ca.kernels.huffman import Paths, huffman_paths
@@ -73,7 +73,15 @@ _HOMES = {
         *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
     ),
     "classifier": (
-        *("LOSSES", "RowMatrix", "TextLines", "TokenTypes", "line_means", "load_lesson", "predict_labels"),
+        *(
+            "LOSSES",
+            "RowMatrix",
+            "TextLines",
+            "TokenTypes",
+            "line_means",
+            "load_classifier_loop",
+            "predict_labels",
+        ),
     ),
     "huffman": ("Paths", "huffman_paths"),
     "pool": ("POOL_DRAWS", "noise_pool"),
@@ -109,7 +117,7 @@ __all__ = [
     "isas",
     "line_means",
     "load",
-    "load_lesson",
+    "load_classifier_loop",
     "load_ngram_loops",
     "merge_replicas",
     "ngram_keys",

@@ -11,7 +11,15 @@ from typing import Any
 from wordvec_ca.kernels import isa
 from wordvec_ca.kernels._classifier import LOSSES, RowMatrix, TextLines, TokenTypes, embed, learn, predict
 
-__all__ = ["LOSSES", "RowMatrix", "TextLines", "TokenTypes", "line_means", "load_lesson", "predict_labels"]
+__all__ = [
+    "LOSSES",
+    "RowMatrix",
+    "TextLines",
+    "TokenTypes",
+    "line_means",
+    "load_classifier_loop",
+    "predict_labels",
+]
 
 
 def line_means(lines: TextLines, inputs: RowMatrix) -> Any:
@@ -55,6 +63,6 @@ def predict_labels(
     return found
 
 
-def load_lesson() -> Any:
+def load_classifier_loop() -> Any:
     """Return ``_classifier.learn`` on the instruction set in use."""
     return partial(learn, isa=isa())

@@ -55,7 +55,9 @@ class EncodedText:
     offsets: np.ndarray
 
 
-def plus_plus(text: EncodedText, n_states: int, variance: float, rng: np.random.Generator) -> GaussianHMM:
+def k_means_plus_plus(
+    text: EncodedText, n_states: int, variance: float, rng: np.random.Generator
+) -> GaussianHMM:
     """Return a model with means drawn by k-means++ from the tokens, and random, nearly even transitions.
 
     Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability

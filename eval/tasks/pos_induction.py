@@ -17,7 +17,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
-from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, plus_plus, train
+from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, k_means_plus_plus, train
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.clustering import v_measure
 
@@ -80,7 +80,7 @@ def evaluate(
 
     def restart(r: int) -> tuple[float, int, np.ndarray]:
         rng = np.random.default_rng([seed, r])
-        model = plus_plus(text, len(tags), variance, rng)
+        model = k_means_plus_plus(text, len(tags), variance, rng)
         model, likelihoods = train(model, text, iterations=iterations, tolerance=tolerance)
         return likelihoods[-1], len(likelihoods) - 1, decode(model, text)
 

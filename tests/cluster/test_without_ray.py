@@ -334,11 +334,11 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
         method=as_it_is, remote=as_it_is, nodes=lambda: [node], kill=lambda actor, **options: None
     )
 
-    def born(self: Members, node: dict[str, Any]) -> Member:
+    def started(self: Members, node: dict[str, Any]) -> Member:
         self.all.append(Member(len(self.all) + 1, node["NodeID"], f"node {len(self.all) + 1}", None, 1))
         return self.all[-1]
 
-    monkeypatch.setattr(Members, "_start_actor", born)
+    monkeypatch.setattr(Members, "_start_actor", started)
     told: list[str] = []
     members = Members(ray, CONFIG, 1, directory=None, notice=told.append)
     for number in range(30):

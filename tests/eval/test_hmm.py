@@ -13,7 +13,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.eval import controls
 from wordvec_ca.eval.data.treebanks import TaggedCorpus, read_tagged
 from wordvec_ca.eval.probes import gaussian_hmm
-from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, GaussianHMM, decode, plus_plus, train
+from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, GaussianHMM, decode, k_means_plus_plus, train
 from wordvec_ca.eval.statistics.clustering import many_to_one, v_measure
 from wordvec_ca.eval.tasks import pos_induction
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
@@ -147,7 +147,7 @@ def test_likelihood_never_falls():
     kv, data = planted(noise=1.0)
     text, _ = pos_induction.encode(kv, data)
     for seed in range(3):
-        model = plus_plus(text, 6, 0.5, np.random.default_rng(seed))
+        model = k_means_plus_plus(text, 6, 0.5, np.random.default_rng(seed))
         _, likelihoods = train(model, text, iterations=60, tolerance=0)
         assert np.diff(likelihoods).min() >= -1e-9 * abs(likelihoods[-1])
         assert likelihoods[-1] > likelihoods[0] + 100

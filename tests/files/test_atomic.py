@@ -77,9 +77,9 @@ def test_a_folder_is_replaced_in_one_step_or_comes_back(
         assert (target / "a").read_text() == (target / "deep" / "b").read_text() == content
         assert names(tmp_path) == ["folder"]
     if not exchange:  # killed between the two renamings
-        _, former = folders._scraps(target, None)
+        _, former = folders._leftover_names(target, None)
         target.rename(former)
-        folders.clear_scraps(target)
+        folders.clear_leftovers(target)
         assert (target / "a").read_text() == "new"
         assert names(tmp_path) == ["folder"]
 

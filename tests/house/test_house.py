@@ -164,7 +164,7 @@ def test_packages_are_entered_by_their_public_names(module: str) -> None:
 
 
 @pytest.mark.parametrize("package", DRAWING)
-def test_doors_say_what_a_package_is_and_what_it_hands_out(package: str) -> None:
+def test_faces_say_what_a_package_is_and_what_it_hands_out(package: str) -> None:
     docstring = ast.get_docstring(TREES[f"wordvec_ca.{package}"])
     assert docstring
     assert len(docstring.split()) >= 20
@@ -205,7 +205,7 @@ def test_kernels_stand_on_numpy_and_numba_alone() -> None:
                 assert allowed, f"{MODULES[module]}:{line} imports {imported}"
 
 
-def test_heavy_libraries_have_one_door() -> None:
+def test_heavy_libraries_have_one_place() -> None:
     for module, tree in TREES.items():
         for imported, line in imports(tree):
             places = ONLY_HERE.get(imported.split(".")[0], (module,))

@@ -172,13 +172,13 @@ def tokens(directory: Path) -> NDArray[np.int32]:
     return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
 
 
-def forget(directory: Path) -> None:
-    """Make an old cache none, before one of its files is replaced."""
+def invalidate(directory: Path) -> None:
+    """Take an old cache out of use, before one of its files is replaced."""
     withdraw(directory / "cache.json")
 
 
-def remember(directory: Path, made: dict[str, Any], encoding: Encoding) -> None:
-    """Complete a new cache; ``tokens.i32`` is there."""
+def complete(directory: Path, made: dict[str, Any], encoding: Encoding) -> None:
+    """Write what is missing in a new cache, of which ``tokens.i32`` is there."""
     encoding.vocab.save(directory / "vocab.tsv")
     record = {
         "recipe": made,
@@ -248,8 +248,8 @@ def directory_for(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def enough_disk(directory: Path, bytes_needed: Callable[[], int | None]) -> Iterator[None]:
-    """Say how much does not fit when the disk is full."""
+def explaining_full_disk(directory: Path, bytes_needed: Callable[[], int | None]) -> Iterator[None]:
+    """Turn the error of a full disk into one that says how much room is needed."""
     try:
         yield
     except OSError as error:

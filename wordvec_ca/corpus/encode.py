@@ -149,14 +149,14 @@ def encode_corpus(
     reading = Reading(source, options, vocab, progress, directory=directory)
     with (
         cache.directory_for(directory),
-        cache.enough_disk(directory, reading.bytes_needed),
+        cache.explaining_full_disk(directory, reading.bytes_needed),
         cache.nameless_file(directory) as spill,
     ):
         if keep:
             with atomic_file(directory / "tokens.i32", follow_links=False) as out:
                 made = reading.encode(spill, out)
-                cache.forget(directory)
-            cache.remember(directory, recipe, made)
+                cache.invalidate(directory)
+            cache.complete(directory, recipe, made)
             tokens = cache.tokens(directory)
         else:
             with cache.nameless_file(directory) as out:

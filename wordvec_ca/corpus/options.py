@@ -76,4 +76,4 @@ class TextOptions(TextFields):
 
 
 EVERY_WORD = TextOptions(min_count=1)
-"""The default of what only counts."""
+"""The options of commands that only count: no word is dropped."""

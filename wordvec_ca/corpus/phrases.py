@@ -11,7 +11,7 @@ from wordvec_ca.files import open_by_content
 from wordvec_ca.kernels import PhraseTable
 
 LONGEST_PHRASE = 32
-"""Words."""
+"""Words of a phrase, at most."""
 
 
 class Phrases:

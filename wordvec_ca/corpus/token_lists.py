@@ -201,7 +201,7 @@ def scan_text(
 
 
 def fingerprint(sentences: Iterable[Iterable[Hashable]]) -> int:
-    """Return a number that is another one if the words of sentences are others; much faster than a scan."""
+    """Return a number that differs if the words of the sentences differ; much faster than a scan."""
     return hash(tuple(hash(tuple(sentence)) for sentence in sentences))
 
 

@@ -14,10 +14,10 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import (
     atomic_file,
     compress_by_suffix,
+    content_words,
     escape_lines,
     html_table,
     read_words,
-    telling_words,
 )
 
 
@@ -118,8 +118,8 @@ class Vocab:
         return f"Vocab({len(self):,} words, {self.total_count:,} tokens)"
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: some words that say something, and their counts."""
-        words = telling_words(self.words, 10)
+        """Return the table that a notebook shows: some content words and their counts."""
+        words = content_words(self.words, 10)
         rows = [(self.index[word], word, int(self.counts[self.index[word]])) for word in words]
         return html_table(
             f"Vocab: {len(self):,} words, {self.total_count:,} tokens", ("row", "word", "count"), rows

@@ -62,7 +62,7 @@ def train_supervised(*args: Any, **kwargs: Any) -> TextModel:
         model, options = tuned_classifier(options, given)
     else:
         model = train_classifier(options)
-    return TextModel(args=_told(options), model=model)
+    return TextModel(args=_shown_options(options), model=model)
 
 
 def train_unsupervised(*args: Any, **kwargs: Any) -> TextModel:
@@ -81,9 +81,9 @@ def train_unsupervised(*args: Any, **kwargs: Any) -> TextModel:
         The file cannot be used: a ValueError.
     """
     options, _ = settings(args, kwargs, UNSUPERVISED)
-    return TextModel(args=_told(options), model=train_word_vectors(options))
+    return TextModel(args=_shown_options(options), model=train_word_vectors(options))
 
 
-def _told(options: dict[str, Any]) -> dict[str, Any]:
+def _shown_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that a model shows as attributes."""
     return {name: options[name] for name in UNSUPERVISED if name in options and name not in ("model", "seed")}

@@ -107,7 +107,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
     while not trials or time.monotonic() - started + longest < budget:
         begun = time.monotonic()
         share = min(1.0, (begun - started) / max(budget, 1e-9))
-        tried = first if best is None else neighbour(best[2], given, share, rng, most_bytes > 0)
+        tried = first if best is None else variation(best[2], given, share, rng, most_bytes > 0)
         trials += 1
         try:
             model = train_classifier({**tried, "verbose": 0}, text)
@@ -115,7 +115,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
                 model = _shrunk(model, tried, most_bytes)
             score = measure.of(model, options["autotuneValidationFile"], options["autotunePredictions"])
         except (TooLarge, TrainingDiverged) as error:
-            first = _gentler(first, given, error) if best is None else first
+            first = _halved(first, given, error) if best is None else first
             continue
         finally:
             longest = max(longest, time.monotonic() - begun) if trials > 1 else time.monotonic() - begun
@@ -126,7 +126,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
     return best[1], best[2]
 
 
-def _gentler(options: dict[str, Any], given: set[str], error: Exception) -> dict[str, Any]:
+def _halved(options: dict[str, Any], given: set[str], error: Exception) -> dict[str, Any]:
     """Return options with half the dimensions, or half the rate, or raise the error if they are given."""
     name = "dim" if isinstance(error, TooLarge) else "lr"
     if name in given or options[name] < (2 if name == "dim" else 1e-3):
@@ -134,7 +134,7 @@ def _gentler(options: dict[str, Any], given: set[str], error: Exception) -> dict
     return {**options, name: options["dim"] // 2 if name == "dim" else options["lr"] / 2}
 
 
-def neighbour(
+def variation(
     best: dict[str, Any], given: set[str], share: float, rng: np.random.Generator, codes: bool
 ) -> dict[str, Any]:
     """Return other options, the nearer to the best ones the more of the time has passed.

@@ -24,7 +24,7 @@ NO_LABEL, LEFT_OUT = -1, -2
 
 
 class TypeRows(NamedTuple):
-    """What the types of a text are; see ``TextLines`` of the kernels for the arrays."""
+    """Which rows and which label each type of a text has; see ``TextLines`` of the kernels for the arrays."""
 
     row_ends: np.ndarray
     rows: np.ndarray
@@ -120,7 +120,7 @@ class Dictionary:
         return np.where(places >= 0, self.n_words + places, -1)
 
     def type_rows(self, types: TokenTypes) -> TypeRows:
-        """Return what the types of a text are made of."""
+        """Return which rows and which label each type of a text has."""
         numbers = types.numbers_in(self._numbers)
         labels = np.where(numbers >= self.n_words, numbers - self.n_words, NO_LABEL).astype(np.int32)
         labels[(numbers < 0) & types.begin_with(self.label)] = LEFT_OUT

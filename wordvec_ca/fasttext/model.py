@@ -44,7 +44,7 @@ class SpreadRows:
         self.shape, self.itemsize = (n_words + len(places), rows.shape[1]), 4
 
     def __getitem__(self, some: slice) -> np.ndarray:
-        """Return some rows in a row."""
+        """Return a range of rows."""
         start, stop, _ = some.indices(self.shape[0])
         found = np.zeros((stop - start, self.shape[1]), np.float32)
         own = self._rows[start : min(stop, self._n_words)]

@@ -7,6 +7,7 @@ from typing import Any
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.model_specs import SPECS
+from wordvec_ca.vectors import FastTextOptions
 
 UNSUPERVISED: dict[str, Any] = {
     "model": next(spec.name for spec in SPECS if spec.fasttext_number == 2),
@@ -97,6 +98,12 @@ def settings(
     if every["wordNgrams"] <= 1 and every["maxn"] == 0:
         every["bucket"] = 0
     return every, set(found)
+
+
+def stored_options(every: dict[str, Any], model: int) -> FastTextOptions:
+    """Return the options that the file of a model holds; ``model`` is fastText's number."""
+    names = (name for name in FastTextOptions._fields if name in every and name not in ("model", "loss"))
+    return FastTextOptions(model=model, loss=LOSSES[every["loss"]], **{name: every[name] for name in names})
 
 
 def _check(every: dict[str, Any]) -> None:

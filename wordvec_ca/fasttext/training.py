@@ -20,12 +20,13 @@ from wordvec_ca.fasttext.dictionary import Dictionary, TypeRows
 from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
-from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_lesson, noise_pool, padded
+from wordvec_ca.fasttext.settings import stored_options
+from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_classifier_loop, noise_pool, padded
 from wordvec_ca.training import TrainingDiverged, progress_display, show_progress, style_for_python
-from wordvec_ca.vectors import FastTextOptions, read_vectors
+from wordvec_ca.vectors import read_vectors
 
 OWN_OUTPUTS = 1 << 16
-"""Numbers of outputs of which each thread has a copy: all labels are touched in each line."""
+"""Numbers in a matrix of outputs, at most, for each thread to have a copy: every line changes all labels."""
 
 EXCHANGED_EVERY = 16
 """Lines after which a thread hands on what its copy has learnt."""
@@ -92,7 +93,7 @@ def fit(
     dictionary : Dictionary
     text : Text
     made : TypeRows
-        What the types of the text are made of.
+        Rows and labels of the types of the text.
     inputs, outputs : ndarray, float32
         Aligned, and padded to a width that is a multiple of 16.
     options : dict
@@ -114,12 +115,12 @@ def fit(
         else np.zeros(0, np.int32)
     )
     empty = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
-    ways = empty if paths is None else (paths.ends, paths.nodes, paths.labels)
-    met = max(n_labels if loss in (LOSSES["softmax"], LOSSES["ova"]) else 1 + options["neg"], 16)
-    met = padded(max(met, 0 if paths is None else paths.longest)) + 32
+    label_way = empty if paths is None else (paths.ends, paths.nodes, paths.labels)
+    most_outputs = max(n_labels if loss in (LOSSES["softmax"], LOSSES["ova"]) else 1 + options["neg"], 16)
+    room = padded(max(most_outputs, 0 if paths is None else paths.longest)) + 32
     firsts = _runs(ends, n_tokens)
     jobs: Iterator[int] = itertools.count()
-    learn = load_lesson()
+    train_lines = load_classifier_loop()
     n_runs, in_all = len(firsts) - 1, max(1, n_tokens * options["epoch"])
     shared = options["thread"] > 1 and outputs.size <= OWN_OUTPUTS
     begins = np.append(0, ends)
@@ -128,21 +129,21 @@ def fit(
 
     def work() -> None:
         own = aligned_zeros((2, *outputs.shape)) if shared else None
-        scratch = aligned_zeros((2 * inputs.shape[1] + 4 * met,))
+        scratch = aligned_zeros((2 * inputs.shape[1] + 4 * room,))
         while (job := next(jobs)) < n_runs * options["epoch"]:
             epoch, run = divmod(job, n_runs)
             first, last = firsts[run], firsts[run + 1]
             before = float(epoch * n_tokens + begins[first])
             seed = (options["seed"] * 0x9E3779B97F4A7C15 + job * 0xD6E8FEB86659FD93) % 2**64
-            loss_sum, n_examples = learn(
+            loss_sum, n_examples = train_lines(
                 lines, first, last, inputs, outputs, own, EXCHANGED_EVERY, n_labels, loss, options["neg"],
-                *ways, pool, options["lr"], before, float(in_all), seed, scratch
+                *label_way, pool, options["lr"], before, float(in_all), seed, scratch
             )  # fmt: skip
             learnt.append((int(begins[last] - begins[first]), loss_sum, n_examples))
             if math.isnan(loss_sum):
                 raise TrainingDiverged(f"training diverged at lr={options['lr']}: give a smaller lr")
 
-    n_threads, began, told = max(1, options["thread"]), time.monotonic(), 0
+    n_threads, began, shown = max(1, options["thread"]), time.monotonic(), 0
     style = style_for_python() if options.get("verbose", 0) > 1 else "none"
     with ThreadPoolExecutor(n_threads) as threads, progress_display(style) as (displays, _):
         try:
@@ -151,8 +152,8 @@ def fit(
                 ended, others = wait(working, SHOWN_EVERY, FIRST_EXCEPTION)
                 if not others or any(thread.exception() for thread in ended):
                     break
-                latest = learnt[told:]
-                told += len(latest)
+                latest = learnt[shown:]
+                shown += len(latest)
                 state = _progress(sum(n for n, _, _ in learnt), latest, in_all, options)
                 show_progress(displays, seconds=time.monotonic() - began, **state)
         finally:
@@ -202,11 +203,7 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
         raise DataError("Empty vocabulary: no word occurs as often as minCount says; give a smaller minCount")
     if not len(labels):
         raise DataError(f"no line of the text has a label: a label begins with {options['label']!r}")
-    stored = FastTextOptions(
-        model=SUPERVISED,
-        loss=LOSSES[options["loss"]],
-        **{name: options[name] for name in FastTextOptions._fields if name in options and name != "loss"},
-    )
+    stored = stored_options(options, SUPERVISED)
     all_counts = np.array([*(count_of[word] for word in order), *counts[labels].tolist()], np.int64)
     entries = [*order, *(words[i] for i in labels.tolist())]
     return Dictionary(stored, entries, all_counts, len(order), label=prefix)

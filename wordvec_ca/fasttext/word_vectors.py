@@ -10,10 +10,10 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.labelled_text import encoded
 from wordvec_ca.fasttext.model import Model
-from wordvec_ca.kernels import LINE_END, LOSSES
+from wordvec_ca.fasttext.settings import stored_options
+from wordvec_ca.kernels import LINE_END
 from wordvec_ca.model_specs import SPECS
 from wordvec_ca.training import train_fasttext_model
-from wordvec_ca.vectors import FastTextOptions
 
 ABSENT = -2
 
@@ -48,15 +48,7 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
     kept = kept[np.argsort(-counts[kept], kind="stable")]
     if not len(kept):
         raise DataError("Empty vocabulary: no word occurs as often as minCount says; give a smaller minCount")
-    stored = FastTextOptions(
-        model=spec.fasttext_number or 0,
-        loss=LOSSES[options["loss"]],
-        **{
-            name: options[name]
-            for name in FastTextOptions._fields
-            if name in options and name not in ("loss", "model")
-        },
-    )
+    stored = stored_options(options, spec.fasttext_number or 0)
     found = train_fasttext_model(
         stored,
         [types.words()[i] for i in kept.tolist()],

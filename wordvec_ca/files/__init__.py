@@ -17,8 +17,8 @@ from wordvec_ca.files.compression import (
 )
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
-from wordvec_ca.files.folders import check_output, clear_scraps, nearest_existing, replacing
-from wordvec_ca.files.notebook_table import Bar, Curve, Shade, html_table, telling_words
+from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
+from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
 from wordvec_ca.files.signatures import signature_of
@@ -38,10 +38,11 @@ __all__ = [
     "changed_files",
     "check_file",
     "check_output",
-    "clear_scraps",
+    "clear_leftovers",
     "compress_by_suffix",
     "compression_of",
     "compression_suffix",
+    "content_words",
     "escape_lines",
     "file_system",
     "html_table",
@@ -64,7 +65,6 @@ __all__ = [
     "signature_of",
     "sync",
     "take_lock",
-    "telling_words",
     "terminal_text",
     "unescape",
     "unescape_lines",

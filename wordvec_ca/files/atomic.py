@@ -67,7 +67,7 @@ def atomic_file(
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
     prefix = f".{target.name[:100]}."
-    _clear_scraps(target.parent, prefix)
+    _clear_leftovers(target.parent, prefix)
     temporary = target.parent / f"{prefix}{secrets.token_hex(4)}.tmp"
     try:
         with open(temporary, "xb") as stream:
@@ -112,7 +112,7 @@ def take_lock(descriptor: int) -> bool | None:
     return True
 
 
-def _clear_scraps(folder: Path, prefix: str) -> None:
+def _clear_leftovers(folder: Path, prefix: str) -> None:
     """Remove temporary files that no living process writes to; an empty one may be about to be locked."""
     size = len(prefix) + 8 + len(".tmp")
     with os.scandir(folder) as entries:

@@ -35,9 +35,9 @@ def replacing(
     """
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
-    partial, former = _scraps(target, mark)
+    partial, former = _leftover_names(target, mark)
     try:
-        clear_scraps(directory, mark)
+        clear_leftovers(directory, mark)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
     except FileExistsError as error:
@@ -58,17 +58,17 @@ def replacing(
     except OSError as error:
         raise _refused(directory, error) from error
     finally:
-        clear_scraps(directory, mark)
+        clear_leftovers(directory, mark)
 
 
 def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:
     return DataError(f"cannot write the model to {str(directory)!r}: {error.strerror or error}")
 
 
-def clear_scraps(directory: str | os.PathLike[str], mark: str | None = None) -> None:
+def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) -> None:
     """Clear what a process that was killed while it wrote a model has left; put an older model back."""
     target = Path(os.path.realpath(directory))
-    partial, former = _scraps(target, mark)
+    partial, former = _leftover_names(target, mark)
     if former.exists() and not target.exists():
         former.rename(target)
     if partial.exists():
@@ -78,7 +78,7 @@ def clear_scraps(directory: str | os.PathLike[str], mark: str | None = None) -> 
     shutil.rmtree(former, ignore_errors=True)
 
 
-def _scraps(target: Path, mark: str | None) -> tuple[Path, Path]:
+def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
     """Return the hidden names for the new folder, until it is complete, and for the older one."""
     if mark is None:  # no longer than a name that is allowed may be
         mark = f"{target.name[:60]}.{hashlib.blake2b(os.fsencode(target.name), digest_size=4).hexdigest()}"
@@ -100,7 +100,7 @@ def _held(folder: Path) -> Iterator[bool]:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Exchange two folders in one step, so that no name is ever without one; return whether that went."""
+    """Exchange two folders in one step, so that neither name is ever missing; return whether it worked."""
     library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
     for name, here in (("renameat2", -100), ("renameatx_np", -2)):  # Linux, macOS
         if (call := getattr(library, name, None)) is not None:

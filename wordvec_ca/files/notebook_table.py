@@ -42,7 +42,7 @@ class Shade(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line over what comes one after the other, with its first and last value.
+    """Values in their order as a line, with the first and the last in figures.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     )
 
 
-def telling_words(words: Sequence[str], n: int) -> list[str]:
-    """Return some frequent words that say something: of three letters or more, not those of the very front.
+def content_words(words: Sequence[str], n: int) -> list[str]:
+    """Return some frequent content words: of three letters or more, and not the most frequent of all.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def file_system(url: str) -> tuple[Any, str]:
     Raises
     ------
     DataError
-        What it takes is not installed, or nobody knows such URLs.
+        A package that it needs is not installed, or its scheme is unknown.
     """
     try:
         import fsspec
@@ -123,7 +123,7 @@ def seconds_away() -> float:
 
 
 def may_pass(error: BaseException | None) -> bool:
-    """Return whether an error is one of the connection, not of what was wanted."""
+    """Return whether an error is one of the connection, so that another attempt may succeed."""
     while error is not None:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):
             return False

@@ -150,7 +150,7 @@ class Storage:
             pass
 
     def free_bytes(self) -> float:
-        """Return how many bytes are free there; infinity where nobody says."""
+        """Return how many bytes are free there; infinity where that is unknown."""
         try:
             return math.inf if self.is_remote else shutil.disk_usage(self.place).free
         except OSError:

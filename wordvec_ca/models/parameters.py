@@ -16,12 +16,12 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import (
     Curve,
     check_file,
+    content_words,
     html_table,
     json_text,
     read_checksums,
     replacing,
     save_npy,
-    telling_words,
     write_checksums,
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
@@ -118,7 +118,7 @@ class EmbeddingModel:
             ("window", self.config.window),
             ("epochs", self.config.epochs),
             ("tokens of the corpus", self.vocab.raw_tokens),
-            ("some words", ", ".join(telling_words(self.vocab.words, 10))),
+            ("some words", ", ".join(content_words(self.vocab.words, 10))),
         ]
         if self.record:
             rows.append(("trained", f"{self.record.get('trained_fraction', 0.0):.1%}"))
@@ -288,7 +288,7 @@ class EmbeddingModel:
         overwrite : bool, default False
             Replace an existing directory.
         mark : str, optional
-            Of the temporary folder, see ``clear_scraps``.
+            Of the temporary folder, see ``clear_leftovers``.
 
         Raises
         ------

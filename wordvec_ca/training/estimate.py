@@ -87,8 +87,8 @@ def plan(
     """
     check_type(config)
     config = ResolvedConfig.of(config)
-    if continue_from is None and (doubt := config.alpha_warning()):
-        warnings.warn(doubt, stacklevel=2)
+    if continue_from is None and (warning := config.alpha_warning()):
+        warnings.warn(warning, stacklevel=2)
     given = vocab is not None or continue_from is not None
     options = config.text_options()
     if given:

@@ -348,8 +348,8 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         keep_cache=request.keep_cache,
         no_cache=request.no_cache,
     )
-    if request.continue_from is None and (doubt := config.alpha_warning()):
-        warnings.warn(doubt, stacklevel=3)
+    if request.continue_from is None and (warning := config.alpha_warning()):
+        warnings.warn(warning, stacklevel=3)
     if (config.replicas or 1) > config.threads:
         warnings.warn(
             OptionWarning(

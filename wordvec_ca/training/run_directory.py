@@ -24,7 +24,7 @@ from typing import IO
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import Storage, clear_scraps, take_lock
+from wordvec_ca.files import Storage, clear_leftovers, take_lock
 from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.interval import Interval, parse_interval
@@ -170,7 +170,7 @@ class UnfinishedRun:
                 with contextlib.suppress(OSError):
                     os.rmdir(empty)
         with contextlib.suppress(OSError):
-            clear_scraps(self.output, self.request.run)
+            clear_leftovers(self.output, self.request.run)
 
     def text_folder(self, which: str) -> Path:
         """Return where the encoded ``text`` or ``valid`` is."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import html_table, telling_words
+from wordvec_ca.files import content_words, html_table
 from wordvec_ca.vectors.intervals import LEVEL, Neighbours, neighbours
 from wordvec_ca.vectors.lookup import Key, Lookup
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
@@ -148,7 +148,7 @@ class KeyedVectors(Lookup):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some words that say something, and their counts."""
-        shown = telling_words(self.index_to_key, 10)
+        shown = content_words(self.index_to_key, 10)
         rows: list[tuple[Any, ...]] = [(self.key_to_index[word], word) for word in shown]
         head = ["row", "word"]
         if self.counts is not None:

@@ -20,7 +20,7 @@ from wordvec_ca.corpus import (
     scan_text,
     scan_token_lists,
 )
-from wordvec_ca.files import html_table, telling_words
+from wordvec_ca.files import content_words, html_table
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.sentences import LineSentence, PathLineSentences
 from wordvec_ca.gensim.models.trim_rules import TrimRule, keep_vocab_item, prune_vocab
@@ -69,7 +69,7 @@ class Vocabulary:
         rows: list[tuple[str, object]] = [
             ("words", len(self.wv)),
             ("vector_size", self.wv.vector_size),
-            ("some words", ", ".join(map(str, telling_words(self.wv.index_to_key, 10)))),
+            ("some words", ", ".join(map(str, content_words(self.wv.index_to_key, 10)))),
         ]
         return html_table(type(self).__name__, ("", ""), rows)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wordvec_ca._version import __version__
-from wordvec_ca.files import telling_words
+from wordvec_ca.files import content_words
 from wordvec_ca.vectors.formats.token_pattern import Splitting
 from wordvec_ca.vectors.table import VectorTable
 
@@ -25,7 +25,7 @@ SHOWN_OPTIONS = (
 
 def example_words(words: Sequence[str]) -> dict[str, str]:
     """Return two words of a vocabulary for an example of its use, as ``word`` and ``other``."""
-    chosen = telling_words(words, 2) or ["word"]
+    chosen = content_words(words, 2) or ["word"]
     return {"word": chosen[0], "other": chosen[-1]}
 
 
