@@ -156,9 +156,8 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
     usual = config.merges or usual_merges(config, nodes)
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
     affordable = MERGING * training * SENT_BYTES / memory_bytes(config, n_words)
-    least = usual * LEAST_MERGES * nodes // MERGES
-    if nodes > 2 and not config.spec.pairwise:
-        least = usual
+    seldom = 4 if config.spec.pairwise else 2
+    least = usual * LEAST_MERGES * nodes // MERGES if nodes <= seldom else usual
     return usual if config.merges else min(usual, max(least, int(affordable)))
 
 
@@ -176,8 +175,9 @@ MERGING = 0.15
 """Share of the time of training that merges of nodes may take, unless they would be too few."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than two nodes of a
-model that takes a mean of rows would lose even so, and merge as often as replicas in a process."""
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than four nodes would
+lose even so, and more than two of a model that takes a mean of rows: they merge as often as replicas in a
+process."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
