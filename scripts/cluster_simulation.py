@@ -193,7 +193,7 @@ class _Ray:
     def put(self, value: Any) -> _Ref:
         return _Ref(value)
 
-    def wait(self, refs: list[_Ref], *, num_returns: int = 1, timeout: float | None = None) -> Any:
+    def wait(self, refs: list[_Ref], *, num_returns: int = 1, **options: Any) -> Any:
         self.tally["waits"] += 1
         return refs[:num_returns], refs[num_returns:]
 

@@ -142,6 +142,38 @@ def parts(done: list[dict[str, Any]]) -> Iterator[str]:
         )
 
 
+def beside_one(done: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield one table of losses and one of similarities, less those of one worker of the same seed.
+
+    There is a row for each model, and a column for each number of replicas and of merges.
+    """
+
+    def kind(run: dict[str, Any]) -> str:
+        named = {n: v for n, v in run["options"].items() if n not in BESIDE_ONE}
+        return ", ".join([run["model"], *(f"{name} {value}" for name, value in named.items())])
+
+    def figure(run: dict[str, Any], name: str) -> float:
+        return float(run["loss"]) if name == "loss" else mean(list(run["similarity"].values()))
+
+    columns = sorted({(r["options"].get("merges", 0), r["replicas"]) for r in done} - {(0, 1)})
+    heads = [f"{n}, {merges} merges" if merges else str(n) for merges, n in columns]
+    for name in ("loss", "similarity"):
+        rows = []
+        for model in dict.fromkeys(map(kind, done)):
+            of_kind = [r for r in done if kind(r) == model]
+            alone = {r["seed"]: figure(r, name) for r in of_kind if r["replicas"] == 1 and "loss" in r}
+            row = [model, f"{mean(list(alone.values())):.3f}"]
+            for merges, n in columns:
+                found = [r for r in of_kind if (r["options"].get("merges", 0), r["replicas"]) == (merges, n)]
+                less = [figure(r, name) - alone[r["seed"]] for r in found if "loss" in r]
+                told = [f"{mean(less):+.3f} ({min(less):+.3f} to {max(less):+.3f})"] if less else []
+                if (diverged := len(found) - len(less)) > 0:
+                    told.append(f"{diverged} of {len(found)} diverged")
+                row.append("; ".join(told))
+            rows.append(row)
+        yield table((name, "1", *heads), rows)
+
+
 def main() -> None:
     """Run what is not in the log, write the page."""
     arguments = parser(__doc__, "replicas", log="replicas.jsonl")
@@ -151,6 +183,7 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, default=1)
     arguments.add_argument("--memory", action="store_true")
     arguments.add_argument("--section", default="numbers", help="name of the section of the page")
+    arguments.add_argument("--beside-one", action="store_true", help="differences alone, in one table")
     options = arguments.parse_args()
     runs = Runs(options.log, options.minutes)
     if options.memory:
@@ -174,7 +207,15 @@ def main() -> None:
         for cell in cells(options):
             runs.outcome(cell, run)
     done = [{**run["setting"], **run} for run in runs.done.values() if "words" in run["setting"]]
-    if done and not options.memory:
+    if done and options.beside_one:
+        note = (
+            "Replicas of one thread, and one worker in the second column; 200 merges in a run unless named. "
+            "Means over the seeds of the difference to one worker of the same seed; in brackets the least "
+            "and the greatest. 50 dimensions and 3 epochs unless said. Similarity is the mean of Spearman's rho "
+            "over the sets of word pairs."
+        )
+        write_section(options.page, TITLE, options.section, "\n\n".join([note, *beside_one(done)]))
+    elif done and not options.memory:
         note = (
             "Each replica has one thread, unless workers are named. Loss and similarity (mean of Spearman's "
             "rho over the sets of word pairs) are means over the seeds; in brackets the least and the "

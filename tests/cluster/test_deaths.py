@@ -62,6 +62,7 @@ class Deaths:
             ask(members, **options)
 
         def attempted(these: rounds.Rounds, *args: Any) -> bool:
+            self._look(these.members, "merging")
             before, Watched.latest.phase = Watched.latest.phase, "reducing"
             try:
                 return attempt(these, *args)
@@ -392,7 +393,7 @@ def test_a_slow_node_is_named_and_not_waited_for(machines, text, tmp_path, monke
     assert not finished.record["cluster"]["lost"]
 
 
-@pytest.mark.parametrize("phase", ["counting", "encoding", "round", "reducing", "saving"])
+@pytest.mark.parametrize("phase", ["counting", "encoding", "round", "merging", "reducing", "saving"])
 def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monkeypatch, phase) -> None:
     machines.have(3)
     frozen = []
@@ -401,14 +402,17 @@ def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monke
         frozen.append(pid_of(members, members.living[2]))
         os.kill(frozen[0], signal.SIGSTOP)
 
-    Deaths(monkeypatch, phase, {"round": 4, "reducing": 4}.get(phase, 1), freeze)
+    Deaths(monkeypatch, phase, {"round": 4, "merging": 4, "reducing": 4}.get(phase, 1), freeze)
     try:
-        finished, notices = train(text, tmp_path, patience=6)
+        finished, notices = train(text, tmp_path, patience=12)
     finally:
         with contextlib.suppress(ProcessLookupError):  # Ray has killed it
             os.kill(frozen[0], signal.SIGKILL)
     check(finished)
-    assert any("node 3" in notice and "not answered" in notice for notice in notices), notices
+    lost = [notice for notice in notices if "is lost" in notice]  # who waits for it answers meanwhile
+    assert len(lost) == 1, notices
+    assert "node 3" in lost[0]
+    assert "not answered" in lost[0]
 
 
 STRANGE = (

@@ -175,9 +175,8 @@ MERGING = 0.15
 """Share of the time of training that merges of nodes may take, unless they would be too few."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than four nodes would
-lose even so, and more than two of a model that takes a mean of rows: they merge as often as replicas in a
-process."""
+"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than four nodes, or
+more than two of a model that takes a mean of rows, lose even so: they merge as often as replicas in a process."""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""

@@ -20,7 +20,7 @@ from wordvec_ca.training.cluster.connection import connected
 from wordvec_ca.training.cluster.counting import Counting
 from wordvec_ca.training.cluster.fitness import Requirements
 from wordvec_ca.training.cluster.members import PATIENCE, Members
-from wordvec_ca.training.cluster.rounds import ask_to_merge, plan_of_nodes
+from wordvec_ca.training.cluster.rounds import merged_by, plan_of_nodes
 from wordvec_ca.training.cluster.shards import shards_of
 from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import MergePlan, beyond_measured, most_replicas, quality
@@ -316,7 +316,7 @@ def _network(members: Members, plan: MergePlan, parameters: int, work: float) ->
     fastest = math.inf
     for version in range(2, 5):
         began = time.monotonic()
-        if len(members.results(ask_to_merge(living, plan, 1.0, 0.1, version))) < n:
+        if len(merged_by(members, living, plan, 1.0, 0.1, version)) < n:
             return None
         fastest = min(fastest, time.monotonic() - began)
     return parameters * (n - 1) / n / max(1e-3, fastest - work)

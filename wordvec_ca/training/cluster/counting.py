@@ -85,10 +85,14 @@ class Counting:
         shards = {m: [n for n, found in self._counted.items() if found[0] is m] for m in having}
         batches = self._batches()
         histograms, merged = [], []
-        for i, (begin, end) in enumerate(batches):
-            pieces = [m.actor.parts_of.remote(shards[m], begin, end) for m in having]
+        asked = [
+            {m: m.actor.parts_of.remote(shards[m], begin, end) for m in having} for begin, end in batches
+        ]
+        for i, pieces in enumerate(asked):
+            if not self._members.have_done(pieces):
+                return None
             reducer = having[i % len(having)]
-            histogram, parts = reducer.actor.reduce_parts.options(num_returns=2).remote(*pieces)
+            histogram, parts = reducer.actor.reduce_parts.options(num_returns=2).remote(*pieces.values())
             histograms.append((reducer, histogram))
             merged.append((reducer, parts))
         found = []
@@ -98,9 +102,11 @@ class Counting:
                 return None
             found += answer
         least, raw_tokens, raw_types = least_count(found, self._options)
-        kept = [reducer.actor.frequent.remote(least, parts) for reducer, parts in merged]
+        kept = [(reducer, reducer.actor.frequent.remote(least, parts)) for reducer, parts in merged]
+        if not all(self._members.have_done({reducer: ref}) for reducer, ref in kept):
+            return None
         gatherer = having[0]
-        number, text = gatherer.actor.gather.options(num_returns=2).remote(*kept)
+        number, text = gatherer.actor.gather.options(num_returns=2).remote(*[ref for _, ref in kept])
         n_words = self._members.results({gatherer: number}).get(gatherer)
         if n_words is None:
             return None

@@ -398,6 +398,18 @@ class Members:
             raise
         return {member: answers[member] for member in calls if member in answers}
 
+    def have_done(self, calls: Mapping[Member, Any]) -> bool:
+        """Wait until members have done what they were asked; return whether all of them live.
+
+        To be asked before others are given what they have made: Ray hands an actor its calls one by one, and
+        one that waits for the work of a node that hangs answers no other, either.
+        """
+        waiting = list(calls.values())
+        while waiting and all(member.alive for member in calls):
+            waiting = self.ray.wait(waiting, num_returns=len(waiting), timeout=0.2, fetch_local=False)[1]
+            self.ask()
+        return all(member.alive for member in calls)
+
     def _answer(self, member: Member, ref: Any) -> tuple[Any] | None:
         """Return the answer of a call in a tuple, or None if it failed; mark a member dead if it is."""
         errors = self.ray.exceptions

@@ -49,14 +49,17 @@ def plan_of_nodes(
     )
 
 
-def ask_to_merge(
-    group: Sequence[Member], plan: MergePlan, tokens: float, alpha: float, version: int
+def merged_by(
+    members: Members, group: Sequence[Member], plan: MergePlan, tokens: float, alpha: float, version: int
 ) -> dict[Member, Any]:
     """Ask several nodes for what they have learnt, each to reduce a slice of it, and all to apply that.
 
     Parameters
     ----------
+    members : Members
+        All.
     group : sequence of Member
+        Those who merge.
     plan : MergePlan
         Of so many.
     tokens : float
@@ -65,14 +68,23 @@ def ask_to_merge(
         The learning rate meanwhile.
     version : int
         What the parameters are to become.
+
+    Returns
+    -------
+    dict of Member to int
+        The version that each has now; without those who did not answer.
     """
     n = len(group)
-    slices = [member.actor.slices.options(num_returns=n).remote(n) for member in group]
-    merged = [
-        member.actor.reduce.remote(i, plan, tokens, alpha, *[of_one[i] for of_one in slices])
+    slices = {member: member.actor.slices.options(num_returns=n).remote(n) for member in group}
+    if not members.have_done({member: refs[0] for member, refs in slices.items()}):
+        return {}
+    merged = {
+        member: member.actor.reduce.remote(i, plan, tokens, alpha, *[of_one[i] for of_one in slices.values()])
         for i, member in enumerate(group)
-    ]
-    return {member: member.actor.apply.remote(version, *merged) for member in group}
+    }
+    if not members.have_done(merged):
+        return {}
+    return members.results({member: member.actor.apply.remote(version, *merged.values()) for member in group})
 
 
 class Rounds:
@@ -235,6 +247,8 @@ class Rounds:
             step = max(1, COPY_BYTES // (4 * width))
             for begin in range(0, n_rows, step):
                 rows = peer.actor.base_rows.remote(name, begin, min(begin + step, n_rows))
+                if not self.members.have_done({peer: rows}):
+                    return False
                 taken = self.members.results({member: member.actor.take_rows.remote(name, begin, rows)})
                 if member not in taken:
                     return False
@@ -347,12 +361,11 @@ class Rounds:
         """Let a group merge; return whether any living node has the new version."""
         version, n = self.state.version + 1, len(group)
         if n == 1:
-            calls = {group[0]: group[0].actor.apply.remote(version)}
+            answers = self.members.results({group[0]: group[0].actor.apply.remote(version)})
         else:
             plan = self.plan(n)
             alpha = plan.rate * self.schedule.alpha(self.state.ledger.position)
-            calls = ask_to_merge(group, plan, tokens / n, alpha, version)
-        answers = self.members.results(calls)
+            answers = merged_by(self.members, group, plan, tokens / n, alpha, version)
         if len(answers) < n:
             versions = self.members.versions()
             answers = {m: v for m, v in versions.items() if v == version}
