@@ -211,8 +211,8 @@ def main() -> None:
         note = (
             "Replicas of one thread, and one worker in the second column; 200 merges in a run unless named. "
             "Means over the seeds of the difference to one worker of the same seed; in brackets the least "
-            "and the greatest. 50 dimensions and 3 epochs unless said. Similarity is the mean of Spearman's rho "
-            "over the sets of word pairs."
+            "and the greatest. 50 dimensions and 3 epochs unless said. Similarity is the mean of Spearman's "
+            "rho over the sets of word pairs."
         )
         write_section(options.page, TITLE, options.section, "\n\n".join([note, *beside_one(done)]))
     elif done and not options.memory:

@@ -176,7 +176,8 @@ MERGING = 0.15
 
 LEAST_MERGES = 12
 """Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than four nodes, or
-more than two of a model that takes a mean of rows, lose even so: they merge as often as replicas in a process."""
+more than two of a model that takes a mean of rows, lose even so, and merge as often as replicas in a process.
+"""
 
 MERGED_BYTES = 7e9
 """Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
