@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -137,118 +138,45 @@ def states(rng: np.random.Generator, a: float, b: float, n: int, classes: int) -
     return {"gold": gold, "cluster": made[0]}, {"gold": gold, "cluster": made[1]}, units
 
 
+RIGHT, SCORES, CLUSTERS = ("right",), ("gold", "score"), ("gold", "cluster")
+ANALOGIES = (23, 16, 30, 40, 10, 32, 29, 37, 34, 33, 20, 25)
+"""Pairs in each section."""
+
+# fmt: off
 DESIGNS = (
-    Design("accuracy", "872 texts", "mean", ("right",), lambda r, a, b: right(r, a, b, 872), (0.8, 0.6, 0.9)),
-    Design(
-        "accuracy of tokens",
-        "150 sentences",
-        "mean",
-        ("right",),
-        lambda r, a, b: right_in_sentences(r, a, b, 150),
-        (1.5, 1.2, 1.8),
-    ),
-    Design(
-        "accuracy of analogies",
-        "12 sections of 10 to 40 pairs",
-        "mean",
-        ("right",),
-        lambda r, a, b: right_on_pairs(r, a, b, (23, 16, 30, 40, 10, 32, 29, 37, 34, 33, 20, 25)),
-        (0.0, -0.2, 0.3),
-    ),
-    Design(
-        "Pearson",
-        "353 pairs",
-        "pearson",
-        ("gold", "score"),
-        lambda r, a, b: scores(r, a, b, 353),
-        (1.0, 1.5, 0.7),
-    ),
-    Design(
-        "Spearman",
-        "353 pairs",
-        "spearman",
-        ("gold", "score"),
-        lambda r, a, b: scores(r, a, b, 353),
-        (1.0, 1.5, 0.7),
-    ),
-    Design(
-        "Spearman",
-        "65 pairs",
-        "spearman",
-        ("gold", "score"),
-        lambda r, a, b: scores(r, a, b, 65),
-        (1.0, 1.5, 0.7),
-    ),
-    Design(
-        "mean Pearson",
-        "3 sets of 250",
-        "mean-pearson",
-        ("gold", "score", "set"),
-        lambda r, a, b: scores_in_sets(r, a, b, 250, 3),
-        (1.0, 1.3, 0.8),
-    ),
-    Design(
-        "purity",
-        "402 words, 21 classes",
-        "purity",
-        ("gold", "cluster"),
-        lambda r, a, b: clusters(r, a, b, 402, 21),
-        (0.5, 0.4, 0.6),
-    ),
-    Design(
-        "V-measure",
-        "402 words, 21 classes",
-        "v-measure",
-        ("gold", "cluster"),
-        lambda r, a, b: clusters(r, a, b, 402, 21),
-        (0.5, 0.4, 0.6),
-    ),
-    Design(
-        "purity",
-        "45 words, 9 classes",
-        "purity",
-        ("gold", "cluster"),
-        lambda r, a, b: clusters(r, a, b, 45, 9),
-        (0.6, 0.4, 0.7),
-    ),
-    Design(
-        "V-measure",
-        "45 words, 9 classes",
-        "v-measure",
-        ("gold", "cluster"),
-        lambda r, a, b: clusters(r, a, b, 45, 9),
-        (0.6, 0.1, 0.8),
-    ),
-    Design(
-        "many-to-one",
-        "100 sentences, 12 tags",
-        "many-to-one",
-        ("gold", "cluster"),
-        lambda r, a, b: states(r, a, b, 100, 12),
-        (0.6, 0.5, 0.6),
-    ),
-    Design(
-        "V-measure",
-        "100 sentences, 12 tags",
-        "v-measure",
-        ("gold", "cluster"),
-        lambda r, a, b: states(r, a, b, 100, 12),
-        (0.6, 0.5, 0.6),
+    Design("accuracy", "872 texts", "mean", RIGHT, partial(right, n=872), (0.8, 0.6, 0.9)),
+    Design("accuracy of tokens", "150 sentences", "mean", RIGHT, partial(right_in_sentences, n=150),
+        (1.5, 1.2, 1.8)),
+    Design("accuracy of analogies", "12 sections of 10 to 40 pairs", "mean", RIGHT,
+        partial(right_on_pairs, sections=ANALOGIES), (0.0, -0.2, 0.3)),
+    Design("Pearson", "353 pairs", "pearson", SCORES, partial(scores, n=353), (1.0, 1.5, 0.7)),
+    Design("Spearman", "353 pairs", "spearman", SCORES, partial(scores, n=353), (1.0, 1.5, 0.7)),
+    Design("Spearman", "65 pairs", "spearman", SCORES, partial(scores, n=65), (1.0, 1.5, 0.7)),
+    Design("mean Pearson", "3 sets of 250", "mean-pearson", (*SCORES, "set"),
+        partial(scores_in_sets, n=250, sets=3), (1.0, 1.3, 0.8)),
+    *(
+        Design(name, f"{n} words, {classes} classes", name.lower(), CLUSTERS,
+            partial(clusters, n=n, classes=classes), skills)
+        for name, n, classes, skills in (
+            ("purity", 402, 21, (0.5, 0.4, 0.6)),
+            ("V-measure", 402, 21, (0.5, 0.4, 0.6)),
+            ("purity", 45, 9, (0.6, 0.4, 0.7)),
+            ("V-measure", 45, 9, (0.6, 0.1, 0.8)),
+        )
     ),
     *(
-        Design(
-            name,
-            f"{n} words, {classes} classes, hardly better than chance",
-            name.lower(),
-            ("gold", "cluster"),
-            lambda r, a, b, n=n, classes=classes: clusters(r, a, b, n, classes),  # type: ignore[misc]
-            (0.1, 0.1, 0.3),
-            cautious=True,
-        )
+        Design(name, "100 sentences, 12 tags", name.lower(), CLUSTERS, partial(states, n=100, classes=12),
+            (0.6, 0.5, 0.6))
+        for name in ("many-to-one", "V-measure")
+    ),
+    *(
+        Design(name, f"{n} words, {classes} classes, hardly better than chance", name.lower(), CLUSTERS,
+            partial(clusters, n=n, classes=classes), (0.1, 0.1, 0.3), cautious=True)
         for name in ("purity", "V-measure")
         for n, classes in ((45, 9), (402, 21))
     ),
 )
+# fmt: on
 
 
 def report(design: Design, items: Columns, units: np.ndarray | None, model: str) -> Report:
