@@ -71,6 +71,20 @@ def parser(
     return options
 
 
+def parsed_study(options: argparse.ArgumentParser, folder: str, seeds: str) -> argparse.Namespace:
+    """Parse the options of a study that trains recipes with seeds on a text and keeps them in a folder."""
+    options.add_argument("--corpus", type=Path, help="training text; DATA/corpora/wiki.30M.txt.xz by default")
+    options.add_argument("--output", type=Path, default=Path(folder))
+    options.add_argument("--seeds", default=seeds, help="comma-separated")
+    options.add_argument("--only", default="", metavar="REGEX", help="only recipes whose name matches")
+    options.add_argument("--lines", type=int, help="train on the first lines only")
+    options.add_argument("--report", action="store_true", help="only write the page")
+    parsed = options.parse_args()
+    parsed.corpus = parsed.corpus or data_files(parsed.data, "corpora/wiki.30M.txt.xz")[0]
+    parsed.seeds = values(parsed.seeds, int)
+    return parsed
+
+
 def need_torch() -> None:
     """Leave with advice where PyTorch is missing; call it before importing it."""
     if importlib.util.find_spec("torch") is None:

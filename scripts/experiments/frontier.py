@@ -27,7 +27,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent / "ling2015"))
-from study import FOLDER, lines_of, table, write_section
+from study import lines_of, parsed_study, parser, say, table, write_section
 from tables import Column, difference, draws
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
@@ -130,11 +130,6 @@ def slug(name: str) -> str:
 def lines_said(lines: int | None) -> str:
     """Return how much text that is."""
     return {None: "30 M words", LINES_OF_10M: "10 M words"}.get(lines, f"the first {lines:,} lines")
-
-
-def say(line: str) -> None:
-    """Write a line of progress."""
-    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 def trained(text: EncodedCorpus, options: argparse.Namespace, name: str, seed: int) -> KeyedVectors:
@@ -417,24 +412,9 @@ def text_of(options: argparse.Namespace) -> str:
 
 def main() -> None:
     """Run what is left, then write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder")
-    parser.add_argument("--corpus", type=Path, help="training text; DATA/corpora/wiki.30M.txt.xz by default")
-    parser.add_argument("--output", type=Path, default=Path("frontier"))
-    parser.add_argument("--page", type=Path, default=FOLDER / "frontier.md")
-    parser.add_argument("--seeds", default="1", help="comma-separated")
-    parser.add_argument("--only", default="", metavar="REGEX", help="only recipes whose name matches")
-    parser.add_argument("--lines", type=int, help="train on the first lines only; 156003 are 10 M words")
-    parser.add_argument("--tasks", default="", metavar="REGEX", help="judge by these tasks only")
-    parser.add_argument("--report", action="store_true", help="only write the page")
-    options = parser.parse_args()
-    if options.data is None:
-        parser.error("give --data, or set CAWV_DATA")
-    options.data = Path(options.data)
-    options.corpus = options.corpus or options.data / "corpora" / "wiki.30M.txt.xz"
-    options.seeds = [int(seed) for seed in options.seeds.split(",")]
+    arguments = parser(__doc__, "frontier", data=True)
+    arguments.add_argument("--tasks", default="", metavar="REGEX", help="judge by these tasks only")
+    options = parsed_study(arguments, "frontier", seeds="1")
     if not options.report:
         run_all(options)
     write_section(options.page, TITLE, f"{options.lines or 'all'} lines", text_of(options))

@@ -16,19 +16,16 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 from cells import run_all
 from figures import figure1, plot, profile
 from recipes import ATTENTION, COMMON, MAIN, TUNE_LINES, TUNE_RESTARTS, TUNED, recipes
-from records import say
+from study import parsed_study, parser, say, write_section
 from tables import collect, differences_table, results_table
 from tuning import Tuning
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-from study import FOLDER, write_section
 
 TITLE = "Attention-CBOW and its rivals (Ling et al. 2015)"
 
@@ -125,29 +122,12 @@ def write_results(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run what is left, then write the results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder (docs/data.md)"
-    )
-    parser.add_argument("--corpus", type=Path, help="training text; DATA/corpora/wiki.30M.txt.xz by default")
-    parser.add_argument("--output", type=Path, default=Path("ling2015"))
-    parser.add_argument("--page", type=Path, default=FOLDER / "ling2015.md")
-    parser.add_argument("--seeds", default="1,2,3", help="comma-separated")
-    parser.add_argument("--only", default="", metavar="REGEX", help="only recipes whose name matches")
-    parser.add_argument("--ablation-seeds", type=int, default=1, help="so many seeds for the ablations")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="start nothing new after this")
-    parser.add_argument("--lines", type=int, help="train on the first lines only")
-    parser.add_argument("--tune-lines", type=int, default=TUNE_LINES)
-    parser.add_argument("--report", action="store_true", help="only write the page")
-    options = parser.parse_args()
-    if options.data is None:
-        parser.error("give --data, or set CAWV_DATA")
-    options.data = Path(options.data)
-    options.corpus = options.corpus or options.data / "corpora" / "wiki.30M.txt.xz"
-    options.seeds = [int(seed) for seed in options.seeds.split(",")]
+    arguments = parser(__doc__, "ling2015", data=True)
+    arguments.add_argument("--ablation-seeds", type=int, default=1, help="so many seeds for the ablations")
+    arguments.add_argument("--workers", type=int, default=2)
+    arguments.add_argument("--minutes", type=float, default=math.inf, help="start nothing new after this")
+    arguments.add_argument("--tune-lines", type=int, default=TUNE_LINES)
+    options = parsed_study(arguments, "ling2015", seeds="1,2,3")
     left = 0 if options.report else run_all(options)
     if left:
         sys.exit(f"{left} or more runs are left: give the command again")

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from recipes import COMMON, TUNED, Recipe, recipes
-from records import append_line, claimed, report_path, say
+from records import append_line, claimed, report_path
+from study import lines_of, say
 from tables import DATASETS
-from tuning import Tuning, encoded, first_lines
+from tuning import Tuning, encoded
 
 from wordvec_ca.corpus import EncodedCorpus
 from wordvec_ca.eval import Report, plan, run
@@ -72,7 +73,7 @@ def run_cells(
                     lower = recipe.options.get("lowercase", COMMON["lowercase"])
                     if lower not in texts:
                         lines = options.lines
-                        corpus = options.corpus if lines is None else first_lines(options.corpus, lines)
+                        corpus = options.corpus if lines is None else lines_of(options.corpus, lines)
                         text = encoded(corpus, options, "lower" if lower else "all", lower)
                         texts[lower] = stack.enter_context(text)
                     run_cell(texts[lower], recipe, seed, alphas[recipe.family], options)

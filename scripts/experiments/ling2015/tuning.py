@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from recipes import ATTENTION, COMMON, GRIDS, SEARCH, TUNE_RESTARTS
-from records import append_line, claimed, read_lines, say
+from records import append_line, claimed, read_lines
+from study import lines_of, say
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval import pos_induction, read_tagged
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.training import train
-
-
-def first_lines(corpus: Path, count: int) -> Iterator[str]:
-    """Yield the first lines of a corpus."""
-    from xopen import xopen
-
-    with xopen(corpus, "rt", encoding="utf-8") as source:
-        yield from itertools.islice(source, count)
 
 
 def encoded(text: Any, options: argparse.Namespace, name: str, lowercase: bool = False) -> EncodedCorpus:
@@ -96,7 +86,7 @@ class Tuning:
     def _judged(self, chosen: dict[str, Any]) -> dict[str, Any]:
         options = self.options
         if self.text is None:
-            self.text = encoded(first_lines(options.corpus, options.tune_lines), options, "tuning")
+            self.text = encoded(lines_of(options.corpus, options.tune_lines), options, "tuning")
         dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
         try:
             trained = train(self.text, TrainConfig(**{**COMMON, **chosen, "workers": options.workers}))

@@ -20,8 +20,8 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-from frontier import BILSTM, COMMON, lines_said, say, slug
-from study import FOLDER, table, write_section
+from frontier import BILSTM, COMMON, lines_said, slug
+from study import FOLDER, say, table, write_section
 
 from wordvec_ca.eval import Report, plan
 from wordvec_ca.vectors import KeyedVectors
