@@ -148,12 +148,7 @@ def standardised(
 def _expectation(dealt: np.ndarray, evenness: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of the harmonic mean count: what dealt texts give in the mean."""
     known = np.isfinite(dealt) & (evenness > 0)
-    x, y = np.log(evenness[known]), dealt[known]
-    order = np.argsort(x, kind="stable")
-    parts = np.array_split(order, max(1, min(30, len(order) // 200)))
-    places = np.array([x[part].mean() for part in parts])
-    means = np.array([y[part].mean() for part in parts])
-    return lambda counts: np.interp(np.log(np.maximum(counts, 1e-9)), places, means)
+    return _mean_by_count(evenness[known], dealt[known], 200)
 
 
 def _usual_variance(dealt: np.ndarray, evenness: np.ndarray) -> np.ndarray:
@@ -163,10 +158,20 @@ def _usual_variance(dealt: np.ndarray, evenness: np.ndarray) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of words that no dealt text has
         variance = np.nanvar(dealt, axis=0, ddof=1)
-    usual = np.empty(len(evenness))
-    for rows in strata(evenness):
-        usual[rows] = np.nanmean(variance[rows]) if np.isfinite(variance[rows]).any() else np.nan
-    return usual
+    known = np.isfinite(variance)
+    if not known.any():
+        return np.full(len(evenness), np.nan)
+    return _mean_by_count(evenness[known], variance[known], 50)(evenness)
+
+
+def _mean_by_count(counts: np.ndarray, values: np.ndarray, least: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of the count: the mean of values with like counts, at most 30 groups of ``least``."""
+    x = np.log(counts)
+    order = np.argsort(x, kind="stable")
+    parts = np.array_split(order, max(1, min(30, len(order) // least)))
+    places = np.array([x[part].mean() for part in parts])
+    means = np.array([values[part].mean() for part in parts])
+    return lambda counts: np.interp(np.log(np.maximum(counts, 1e-9)), places, means)
 
 
 def strata(counts: np.ndarray) -> list[np.ndarray]:
