@@ -23,11 +23,11 @@ def train_chunk(
     keep: NDArray[np.uint32],
     pool: NDArray[np.int32],
     shared: Parameters,
-    private: Parameters,
-    lock: NDArray[np.int32],
     rng: NDArray[np.uint64],
     stats: NDArray[np.float64],
     paths: Paths | None = None,
+    private: Parameters | None = None,
+    lock: NDArray[np.int32] | None = None,
     *,
     isa: str,
 ) -> None:

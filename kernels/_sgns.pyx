@@ -124,16 +124,26 @@ cdef Hyper hyper_of(hyper) except *:
 
 cdef Rows rows_of(float[:, ::1] shared, float[:, :, ::1] private, int64_t n_private) except *:
     cdef Rows rows
+    rows.stride = shared.shape[1]
+    rows.shared = &shared[0, 0] if shared.size else NULL
+    rows.private = rows.base = NULL
+    if private is None:
+        if n_private:
+            raise ValueError("n_private is not 0: give the private rows and their lock")
+        return aligned(rows)
     if (
         private.shape[0] != 2
         or private.shape[1] != min(n_private, shared.shape[0])
         or private.shape[2] != shared.shape[1]
     ):
         raise ValueError("private rows must have the shape (2, n_private, stride) of their shared array")
-    rows.stride = shared.shape[1]
-    rows.shared = &shared[0, 0] if shared.size else NULL
     rows.private = &private[0, 0, 0] if private.size else NULL
     rows.base = &private[1, 0, 0] if private.size else NULL
+    return aligned(rows)
+
+
+cdef Rows aligned(Rows rows) except *:
+    """Return the rows if they are aligned to 64 bytes."""
     # rows of another stride are read number by number: one attention logit per word
     if rows.stride % 16 == 0 and (
         <size_t> rows.shared % 64 or <size_t> rows.private % 64 or <size_t> rows.base % 64
@@ -178,11 +188,11 @@ def train_chunk(
     const uint32_t[::1] keep not None,
     const int32_t[:, ::1] pool not None,
     tuple shared not None,
-    tuple private not None,
-    int32_t[::1] lock not None,
     uint64_t[::1] rng not None,
     double[::1] stats not None,
     paths=None,
+    tuple private=None,
+    int32_t[::1] lock=None,
     *,
     str isa not None,
 ) -> None:
@@ -196,6 +206,8 @@ def train_chunk(
     cdef const Hyper *p = &record
     cdef Task task
     cdef int n_arrays = 5 if p.longest_path else 4
+    if private is None:
+        private = (None,) * n_arrays
     if len(shared) != n_arrays or len(private) != n_arrays:
         raise ValueError(f"expected {n_arrays} parameter arrays and their private rows")
     task.inputs = rows_of(shared[0], private[0], p.n_private)
@@ -234,7 +246,8 @@ def train_chunk(
         or rng.size != 2
         or rng[1] >= <uint64_t> pool.shape[0]
         or stats.size != N_STATS
-        or lock.size == 0
+        or (lock is None and p.n_private)
+        or (lock is not None and lock.size == 0)
     ):
         raise ValueError("the arrays do not fit the hyper-parameters")
     if tokens.size == 0:
@@ -248,7 +261,7 @@ def train_chunk(
     task.n_tuples = pool.shape[0]
     task.rng = &rng[0]
     task.stats = &stats[0]
-    task.lock = &lock[0]
+    task.lock = &lock[0] if lock is not None else NULL
     cdef int status
     with nogil:
         status = kernel(&task)

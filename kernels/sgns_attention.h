@@ -4,115 +4,175 @@
 
 #include "sgns_state.h"
 
-/* The places of a ring to the left of the target, or those to the right. */
-typedef struct {
-    float **rows;            /* of K */
-    int first, slot, n;      /* the first place, its slot, and the number of places */
-} Side;
-
-INLINE Side side_of(const State *s, int b, int r, int right, const int parted)
+/* s, as it is now, in a ring: one slot after the other from s->slot_logits[GROUP] on, with a gap for the hole. */
+INLINE void copy_slot_logits(State *s, int r)
 {
     const Ring *ring = &s->rings[r];
-    const Span span = span_of(s, b, r, parted);
-    float **rows = s->logit_rows + example(s, b)->place + span.first;
-    if (right)
-        return (Side){rows + span.hole_end, span.hole_end, ring->outer - ring->inner + 1,
-                      span.n_places - span.hole_end};
-    return (Side){rows, 0, span.slot, span.hole};
+    const size_t n = (size_t)(ring->outer - ring->inner + 1);
+    const float *from = slot_logits(s) + ring->first_slot;
+    float *to = s->slot_logits + r * s->ring_stride + GROUP;
+    memcpy(to, from, n * sizeof(float));
+    memcpy(to + ring->outer + ring->inner, from + n, n * sizeof(float));
 }
 
-/* s, as it is before the step of the batch: for each ring one slot after the other, with a gap for the hole. */
-INLINE void copy_slot_logits(State *s)
+/* Reads K[w_i, i] into `numbers` [place][target], or adds the numbers to K. A word is at slot i of a target, and at
+ * i - 1 of the next one: so those of GROUP targets lie side by side, in reverse, except around the hole. */
+INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *numbers, const int adds)
 {
-    for (int r = 0; r < s->n_rings; r++) {
-        const Ring *ring = &s->rings[r];
-        const size_t n = (size_t)(ring->outer - ring->inner + 1);
-        const float *from = slot_logits(s) + ring->first_slot;
-        float *to = s->slot_logits + r * s->ring_stride;
-        memcpy(to, from, n * sizeof(float));
-        memcpy(to + ring->outer + ring->inner, from + n, n * sizeof(float));
+    const Ring *ring = &s->rings[r];
+    const Span span = span_of(s, run, ring);
+    const int inner = ring->inner, outer = ring->outer, columns = s->p->word_slots;
+    for (int k = 0; k < span.n_places; k++, numbers += GROUP) {
+        const int offset = k - span.middle, last = offset - (GROUP - 1);
+        float *const row = s->logit_rows[span.place + k] + ring->column;
+        if (columns && ((last >= -outer && offset <= -inner) || (last >= inner && offset <= outer))) {
+            float *const logits = row + outer + last + (last > 0 ? 1 - 2 * inner : 0);
+            quad four = reversed(adds ? numbers : logits), before = {0};
+            if (adds)
+                memcpy(&before, logits, sizeof before);
+            four += before;
+            memcpy(adds ? logits : numbers, &four, sizeof four);
+            continue;
+        }
+        for (int b = 0; b < run->n; b++) {
+            const int from_target = offset - b;
+            if (from_target < -outer || from_target > outer || (from_target > -inner && from_target < inner))
+                continue;
+            float *logit = row + columns * (outer + from_target + (from_target > 0 ? 1 - 2 * inner : 0));
+            *(adds ? logit : numbers + b) = adds ? *logit + numbers[b] : *logit;
+        }
     }
 }
 
-/* weights[i] = K[w_i, i] */
-INLINE void copy_word_logits(const State *s, int b, int r, const int parted)
-{
-    const int columns = s->p->word_slots, first = s->rings[r].column;
-    float *const weights = s->weights[b] + r * s->ring_stride;
-    for (int right = 0; right < 2; right++) {
-        const Side side = side_of(s, b, r, right, parted);
-        for (int k = 0; k < side.n; k++)
-            weights[side.first + k] = side.rows[k][first + columns * (side.slot + k)];
-    }
-}
-
-/* weights[i] = exp(e_i - max e) over the places of a ring, where e_i = K[w_i, i] + s[i] and weights[i] holds
- * K[w_i, i] before. Returns the sum Z: the attention weight of place i is a_i = weights[i] / Z. */
-INLINE float attend(State *s, int b, int r, const int parted)
+/* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i] and weights[i] holds K[w_i, i] before.
+ * Returns the sums Z: the attention weight of place i is a_i = weights[i] / Z. */
+INLINE vec attend(const State *s, const Span *span, int r, float *weights)
 {
     const Hyper *p = s->p;
-    const Span span = span_of(s, b, r, parted);
-    float *const weights = s->weights[b] + r * s->ring_stride;
-    const float *const of_slots = s->slot_logits + r * s->ring_stride + span.slot;
+    const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
-    vec most = low, sum = {0}, squares = {0};
-    for (int k = 0; k < VECTORS(span.n_places); k++) {
-        vec e = {0}, slots;
+    vec most = low, sum = {0};
+    for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
+        vec e = {0};
         if (p->word_stride)
             e = AT(weights, k);
-        if (p->use_slots) {
-            memcpy(&slots, of_slots + k * LANES, sizeof slots); /* not aligned */
-            e += slots;
-        }
+        if (p->use_slots)
+            e += slots_of_group(of_slots + k * (LANES / GROUP));
         e = larger(low, choose(e > high, high, e));
-        e = choose(in_ring(s, &span, k, parted), e, low);
+        e = choose(in_reach(span, k), e, low);
         most = larger(most, e);
         AT(weights, k) = e;
     }
-    float top = most[0];
-    for (int k = 1; k < LANES; k++)
-        top = most[k] > top ? most[k] : top;
-    for (int k = 0; k < VECTORS(span.n_places); k++) {
-        vec weight = choose(in_ring(s, &span, k, parted), exp_negative(AT(weights, k) - top), (vec){0});
+    const vec top = largest_of_group(most);
+    for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
+        vec weight = choose(in_reach(span, k), exp_negative(AT(weights, k) - top), (vec){0});
         AT(weights, k) = weight;
         sum += weight;
-        squares += weight * weight;
     }
-    float z = total(sum);
-    if (span.n > 1) { /* there was a choice */
-        s->concentration += total(squares) / (z * z);
-        s->weighed++;
-    }
-    return z;
+    return totals_of_group(sum);
 }
 
-/* K and s follow -dL/de_i = a_i (w_i . grad - x . grad) in the dimensions of a ring, from the rows before the step. */
-INLINE void learn_ring(State *s, int b, int r, const int first, const int nv, const int parted)
+/* The same of the weights that K and s have now, to learn from; weights[i] holds K[w_i, i] before. Where logits are
+ * clipped, no largest one is needed: exp(e_i - clip) is no number that a float does not hold. */
+INLINE vec attend_again(const State *s, const Span *span, int r, float *weights)
+{
+    const Hyper *p = s->p;
+    if (p->attention_clip > 40.0f)
+        return attend(s, span, r, weights);
+    const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
+    const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
+    vec sum = {0};
+    for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
+        vec e = {0};
+        if (p->word_stride)
+            e = AT(weights, k);
+        if (p->use_slots)
+            e += slots_of_group(of_slots + k * (LANES / GROUP));
+        e = larger(low, choose(e > high, high, e));
+        e = choose(in_reach(span, k), exp_negative(e - high), (vec){0});
+        sum += e;
+        AT(weights, k) = e;
+    }
+    return totals_of_group(sum);
+}
+
+/* slopes[i] = w_i . grad for each target, in the dimensions of a ring: the rows as the steps of the targets before it
+ * have moved them. */
+INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, float *const *grads, const int first,
+                           const int nv)
+{
+    const float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    float products[GROUP * GROUP], moves[GROUP][LANES] __attribute__((aligned(64))) = {{0}};
+    dots_shared(grads, s->rows + span->place, span->n_places, first, nv, s->slopes);
+    for (int k = GROUP * span->n_places; k % LANES; k++)
+        s->slopes[k] = 0.0f;
+    dots_shared(grads, grads, GROUP, first, nv, products);
+    for (int d = 1; d < GROUP; d++)
+        for (int b = d; b < GROUP; b++)
+            for (int k = b; k < LANES; k += GROUP)
+                moves[d][k] = run->gains[r][b - d] * products[GROUP * (b - d) + b];
+    for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
+        const vec here = AT(weights, k);
+        vec slopes = AT(s->slopes, k);
+        EACH (d, GROUP)
+            if (d)
+                slopes += from_before(here, d) * AT(moves[d], 0);
+        AT(s->slopes, k) = slopes;
+    }
+}
+
+/* s learns: a slot is at a place of each target, one after the other. */
+INLINE void add_to_slots(const Ring *ring, const Span *span, const float *changes, float *slots)
+{
+    const int n_side = ring->outer - ring->inner + 1;
+    for (int right = 0; right < 2; right++, slots += n_side)
+        for (int k = 0; k < n_side; k++) {
+            const int place = span->middle + (right ? ring->inner : -ring->outer) + k;
+            if (place >= 0 && place + GROUP <= span->n_places) {
+                const float *here = changes + GROUP * place;
+                slots[k] += (here[0] + here[GROUP + 1]) + (here[2 * GROUP + 2] + here[3 * GROUP + 3]);
+            } else
+                for (int b = 0; b < GROUP; b++)
+                    if (place + b >= 0 && place + b < span->n_places)
+                        slots[k] += changes[GROUP * (place + b) + b];
+        }
+}
+
+/* K and s follow -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad) in the dimensions of a ring. The weights a are
+ * those after the steps of K and s from the runs before: from the weights of which x was made, logits that many
+ * examples share would go on falling when their weight has long gone. */
+INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, const int first, const int nv)
 {
     const Hyper *p = s->p;
     const Ring *ring = &s->rings[r];
-    const Span span = span_of(s, b, r, parted);
-    const int columns = p->word_slots;
-    const float *const grad = s->grads[b], *const weights = s->weights[b] + r * s->ring_stride;
-    float *slots = slot_logits(s) + ring->first_slot, along[4];
-    dots_from(grad, context_rows(s, example(s, b)) + span.first, s->sums, span.n_places, first, nv, s->slopes);
-    if (parted) { /* x . grad, as x = sum a_i w_i */
-        vec sum = {0};
-        for (int k = 0; k < VECTORS(span.n_places); k++)
-            sum += choose(in_ring(s, &span, k, 1), AT(weights, k) * AT(s->slopes, k), (vec){0});
-        along[0] = total(sum);
-    } else
-        dots(grad, &s->xs[b], s->sums, 1, nv, along);
-    for (int right = 0; right < 2; right++) {
-        const Side side = side_of(s, b, r, right, parted);
-        for (int k = 0; k < side.n; k++) {
-            float delta = p->attention_rate * weights[side.first + k] * (s->slopes[side.first + k] - along[0]);
-            if (p->word_stride)
-                side.rows[k][ring->column + columns * (side.slot + k)] += delta;
-            if (p->use_slots)
-                slots[side.slot + k] += delta;
-        }
+    const Span span = span_of(s, run, ring);
+    const int n = VECTORS(GROUP * span.n_places);
+    float *const slopes = s->slopes, *weights = s->weights[run - s->runs] + r * s->ring_stride;
+    const int again = run > s->runs; /* for the first run nothing has changed */
+    /* long before they are read: numbers that were just written one by one cannot be read as a vector at once */
+    if (again && p->word_stride)
+        exchange_word_logits(s, run, r, s->renewed, 0);
+    if (again && p->use_slots)
+        copy_slot_logits(s, r);
+    slopes_of_rows(s, run, r, &span, grads, first, nv);
+    vec along = {0}, z = {0};
+    if (again)
+        z = attend_again(s, &span, r, weights = s->renewed);
+    for (int k = 0; k < n; k++) {
+        along += AT(weights, k) * AT(slopes, k);
+        if (!again)
+            z += AT(weights, k);
     }
+    if (!again)
+        z = totals_of_group(z);
+    const vec inverse = 1.0f / choose(z > 0.0f, z, broadcast(1.0f)), rate = p->attention_rate * inverse;
+    along = totals_of_group(along) * inverse;
+    for (int k = 0; k < n; k++)
+        AT(slopes, k) = rate * AT(weights, k) * (AT(slopes, k) - along);
+    if (p->word_stride)
+        exchange_word_logits(s, run, r, slopes, 1);
+    if (p->use_slots)
+        add_to_slots(ring, &span, slopes, slot_logits(s) + ring->first_slot);
 }
 
 /* The vectors of a gradient at both ends of a part, as they were before other parts were set to zero there. */
@@ -133,26 +193,6 @@ INLINE void put_back(const Ring *ring, float *grad, Ends ends)
 {
     AT(grad, VECTORS(ring->end) - 1) = ends.tail;
     AT(grad, ring->begin / LANES) = ends.head;
-}
-
-/* Not inline: the width of a part is no constant, so one copy of the code serves all. */
-static __attribute__((noinline)) void learn_parts(State *s, int b)
-{
-    for (int r = 0; r < s->n_rings; r++) {
-        const Ring *ring = &s->rings[r];
-        const int first = ring->begin / LANES;
-        const Ends ends = zero_around(ring, s->grads[b], s->lanes);
-        learn_ring(s, b, r, first, VECTORS(ring->end) - first, 1);
-        put_back(ring, s->grads[b], ends);
-    }
-}
-
-INLINE void learn_attention(State *s, int b, const int nv)
-{
-    if (s->p->n_rings)
-        learn_parts(s, b);
-    else
-        learn_ring(s, b, 0, 0, nv, 0);
 }
 
 #endif

@@ -18,80 +18,117 @@
 /* The compositions that this header knows: pair, mean, attention, side by side. */
 #define COMPOSITIONS "pmas"
 
-/* Sets the weights of the context rows in a part of x, 1 / n each for cbow, attention weights for cbow-attn, and those
- * with which the rows take the gradient of x. A part that no word is in reach of has weights of 0. */
-INLINE void set_context_weights(State *s, int b, int r, const int parted)
+/* Sets the weights of the context rows of a run in a part of x, 1 / n each for cbow, attention weights for cbow-attn,
+ * and the gains with which the rows take the gradient of x. A part that no word is in reach of has weights of 0. */
+INLINE void set_context_weights(State *s, Run *run, int r)
 {
     const Hyper *p = s->p;
-    const Span span = span_of(s, b, r, parted);
-    float *const weights = s->weights[b] + r * s->ring_stride;
-    float *const grad_weights = s->grad_weights[b] + r * s->ring_stride;
-    float sum = p->composition == 'a' ? attend(s, b, r, parted) : (float)span.n;
-    if (span.n == 0)
-        sum = 1.0f;
-    if (p->composition != 'a')
-        for (int k = 0; k < VECTORS(span.n_places); k++)
-            AT(weights, k) = choose(in_ring(s, &span, k, parted), broadcast(1.0f), (vec){0});
+    const Span span = span_of(s, run, &s->rings[r]);
+    const int nv = VECTORS(GROUP * span.n_places);
+    float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    const vec one = broadcast(1.0f);
+    vec n = {0};
+    for (int k = 0; k < nv; k++)
+        n += choose(in_reach(&span, k), one, (vec){0});
+    n = totals_of_group(n);
+    vec sum = n;
+    if (p->composition == 'a')
+        sum = attend(s, &span, r, weights);
+    else
+        for (int k = 0; k < nv; k++)
+            AT(weights, k) = choose(in_reach(&span, k), one, (vec){0});
+    const vec inverse = 1.0f / choose(n > 0.0f, sum, one), scale = p->sum_rows ? one : inverse;
+    vec overlaps[GROUP] = {{0}};
+    for (int k = 0; k < nv; k++) {
+        const vec here = AT(weights, k) *= scale;
+        EACH (d, GROUP)
+            overlaps[d] += here * from_before(here, d);
+    }
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, which for a plain mean is grad itself.
      * For a sum, exact is grad itself, and word2vec grad / n. */
-    const float inverse = 1.0f / sum, scale = p->word2vec_update != p->sum_rows ? (float)span.n / sum : inverse;
-    for (int k = 0; k < VECTORS(span.n_places); k++) {
-        AT(grad_weights, k) = AT(weights, k) * scale;
-        AT(weights, k) *= p->sum_rows ? 1.0f : inverse;
+    run->gains[r] = !p->word2vec_update ? one : p->sum_rows ? inverse : n;
+    EACH (d, GROUP) {
+        const vec of_all = totals_of_group(overlaps[d]) * from_before(run->gains[r], d);
+        run->overlaps[r][d] = choose((s->lanes & (GROUP - 1)) >= d, of_all, (vec){0});
+    }
+    if (p->composition == 'a') {
+        const vec to_shares = inverse / scale, squares = totals_of_group(overlaps[0]) * to_shares * to_shares;
+        for (int b = 0; b < run->n; b++)
+            if (n[b] > 1.0f) { /* there was a choice */
+                s->concentration += squares[b];
+                s->weighed++;
+            }
     }
 }
 
-/* Sets the weights of all examples in all rings. */
-INLINE void weigh(State *s, const int parted)
+/* Sets the weights of all runs in all rings. */
+INLINE void weigh(State *s)
 {
     const Hyper *p = s->p;
-    const int size = s->size, n_rings = parted ? s->n_rings : 1;
     if (p->composition == 'a' && p->use_slots)
-        copy_slot_logits(s);
-    /* for all examples first: numbers that were just written one by one cannot be read as a vector at once */
-    if (p->composition == 'a' && p->word_stride)
-        for (int b = 0; b < size; b++)
-            for (int r = 0; r < n_rings; r++)
-                copy_word_logits(s, b, r, parted);
-    for (int b = 0; b < size; b++)
-        for (int r = 0; r < n_rings; r++)
-            set_context_weights(s, b, r, parted);
-}
-
-/* Makes the parts of x. Where the dimensions of one begin within a vector, the part before stays. Not inline: the width
- * of a part is no constant, so one copy of the code serves all. */
-static __attribute__((noinline)) void compose_parts(State *s)
-{
-    for (int b = 0; b < s->size; b++)
         for (int r = 0; r < s->n_rings; r++)
-            s->spans[b][r] = span_in(&s->rings[r], example(s, b));
-    weigh(s, 1);
-    for (int b = 0; b < s->size; b++)
-        for (int r = 0; r < s->n_rings; r++) {
-            const Ring *ring = &s->rings[r];
-            const Span span = s->spans[b][r];
-            const int first = ring->begin / LANES;
-            float *hidden = s->hidden[b], **rows = context_rows(s, example(s, b)) + span.first;
-            const vec before = AT(hidden, first);
-            gather(hidden, rows, s->weights[b] + r * s->ring_stride, span.n_places, first, VECTORS(ring->end) - first);
-            AT(hidden, first) = choose(s->lanes + first * LANES < ring->begin, before, AT(hidden, first));
-        }
+            copy_slot_logits(s, r);
+    /* for all runs first: numbers that were just written one by one cannot be read as a vector at once */
+    if (p->composition == 'a' && p->word_stride)
+        for (int k = 0; k < s->n_runs; k++)
+            for (int r = 0; r < s->n_rings; r++)
+                exchange_word_logits(s, &s->runs[k], r, s->weights[k] + r * s->ring_stride, 0);
+    for (int k = 0; k < s->n_runs; k++)
+        for (int r = 0; r < s->n_rings; r++)
+            set_context_weights(s, &s->runs[k], r);
 }
 
-/* Adds the parts of the gradients of x to the rows that these were composed of. */
-static __attribute__((noinline)) void spread_parts(State *s)
+/* Multiplies the weights of a run by its gains: now they are those with which rows take the gradient. */
+INLINE void use_gains(State *s, const Run *run, int r, int n_places)
 {
-    for (int b = 0; b < s->size; b++)
-        for (int r = 0; r < s->n_rings; r++) {
-            const Ring *ring = &s->rings[r];
-            const Span span = s->spans[b][r];
-            const int first = ring->begin / LANES;
-            float **rows = context_rows(s, example(s, b)) + span.first;
-            const float *weights = s->grad_weights[b] + r * s->ring_stride;
-            const Ends ends = zero_around(ring, s->grads[b], s->lanes);
-            scatter(s->grads[b], rows, weights, span.n_places, first, VECTORS(ring->end) - first);
-            put_back(ring, s->grads[b], ends);
+    float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    if (s->p->word2vec_update)
+        for (int k = 0; k < VECTORS(GROUP * n_places); k++)
+            AT(weights, k) *= run->gains[r];
+}
+
+/* Makes the parts of x of a run. Where the dimensions of one begin within a vector, the part before stays. Not inline:
+ * the width of a part is no constant, so one copy of the code serves all. */
+static __attribute__((noinline)) void compose_parts(State *s, const Run *run)
+{
+    float *xs[GROUP];
+    vectors_of(run, s->hidden, xs);
+    for (int r = 0; r < s->n_rings; r++) {
+        const Ring *ring = &s->rings[r];
+        const Span span = span_of(s, run, ring);
+        const int first = ring->begin / LANES;
+        vec before[GROUP];
+        for (int b = 0; b < GROUP; b++)
+            before[b] = AT(xs[b], first);
+        gather_group(xs, s->rows + span.place, s->weights[run - s->runs] + r * s->ring_stride, span.n_places, first,
+                     VECTORS(ring->end) - first);
+        for (int b = 0; b < GROUP; b++)
+            AT(xs[b], first) = choose(s->lanes + first * LANES < ring->begin, before[b], AT(xs[b], first));
+    }
+}
+
+/* Attention learns from the parts of the gradients of x, or these are added to the rows that x was composed of. */
+static __attribute__((noinline)) void use_parts_of_gradients(State *s, const Run *run, const int learns)
+{
+    float *grads[GROUP];
+    vectors_of(run, s->grads, grads);
+    for (int r = 0; r < s->n_rings; r++) {
+        const Ring *ring = &s->rings[r];
+        const int first = ring->begin / LANES, nv = VECTORS(ring->end) - first;
+        Ends ends[GROUP];
+        for (int b = 0; b < run->n; b++)
+            ends[b] = zero_around(ring, grads[b], s->lanes);
+        if (learns) {
+            learn_ring(s, run, r, grads, first, nv);
+        } else {
+            const Span span = span_of(s, run, ring);
+            use_gains(s, run, r, span.n_places);
+            scatter_group(grads, s->rows + span.place, s->weights[run - s->runs] + r * s->ring_stride, span.n_places,
+                          first, nv);
         }
+        for (int b = 0; b < run->n; b++)
+            put_back(ring, grads[b], ends[b]);
+    }
 }
 
 /* Makes the hidden vector x of each example of the batch. The words of a hole, the target at least, stand among the
@@ -99,11 +136,10 @@ static __attribute__((noinline)) void spread_parts(State *s)
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size;
     if (pairwise(p)) {
-        for (int b = 0; b < size; b++)
+        for (int b = 0; b < s->size; b++)
             s->xs[b] = context_rows(s, example(s, b))[0];
-        for (int b = size; b % GROUP; b++)
+        for (int b = s->size; b % GROUP; b++)
             s->xs[b] = s->hidden[b]; /* zeros */
     } else if (p->composition == 's') {
         const Example *one = example(s, 0);
@@ -113,31 +149,96 @@ INLINE void compose(State *s, const int nv)
             if (k != one->middle)
                 memcpy(s->hidden[0] + slot_of(one, k) * p->width, context_rows(s, one)[k],
                        (size_t)p->width * sizeof(float));
-    } else if (p->n_rings) {
-        compose_parts(s);
     } else {
-        weigh(s, 0);
-        for (int b = 0; b < size; b++)
-            gather(s->hidden[b], context_rows(s, example(s, b)), s->weights[b], example(s, b)->n_places, 0, nv);
+        weigh(s);
+        for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
+            float *xs[GROUP];
+            vectors_of(run, s->hidden, xs);
+            if (p->n_rings)
+                compose_parts(s, run);
+            else
+                gather_group(xs, s->rows + run->begin, s->weights[run - s->runs], (int)(run->end - run->begin), 0, nv);
+        }
+    }
+}
+
+/* Moves a part of the x of a target as the steps of the targets before it in its run have moved the rows: so these
+ * learn one after the other, though x was made of rows that no one had moved. A word that stands twice in the window
+ * is met as if it were two. */
+INLINE void follow_ring(State *s, const Run *run, int r, int b, const int first, const int nv)
+{
+    float *const x = s->hidden[(run->column + b) * GROUP + run->reader];
+    for (int d = 1; d <= b; d++) {
+        const float *const grad = s->grads[(run->column + b - d) * GROUP + run->reader];
+        const vec overlap = broadcast(run->overlaps[r][d][b]);
+        for (int k = first; k < first + nv; k++)
+            AT(x, k) += overlap * AT(grad, k);
+    }
+}
+
+static __attribute__((noinline)) void follow_parts(State *s, const Run *run, int b)
+{
+    float *grads[GROUP];
+    vectors_of(run, s->grads, grads);
+    for (int r = 0; r < s->n_rings; r++) {
+        const Ring *ring = &s->rings[r];
+        const int first = ring->begin / LANES;
+        Ends ends[GROUP];
+        for (int k = 0; k < b; k++)
+            ends[k] = zero_around(ring, grads[k], s->lanes);
+        follow_ring(s, run, r, b, first, VECTORS(ring->end) - first);
+        for (int k = 0; k < b; k++)
+            put_back(ring, grads[k], ends[k]);
+    }
+}
+
+/* Moves each x of a column as those before in its run have moved the rows that it was made of. */
+INLINE void follow(State *s, int column, const int nv)
+{
+    for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
+        const int b = column - run->column;
+        if (b <= 0 || b >= run->n)
+            continue;
+        if (s->p->n_rings)
+            follow_parts(s, run, b);
+        else
+            follow_ring(s, run, 0, b, 0, nv);
+    }
+}
+
+/* K and s learn. */
+INLINE void learn_attention(State *s, const int nv)
+{
+    for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
+        float *grads[GROUP];
+        vectors_of(run, s->grads, grads);
+        if (s->p->n_rings)
+            use_parts_of_gradients(s, run, 1);
+        else
+            learn_ring(s, run, 0, grads, 0, nv);
     }
 }
 
 /* Adds the gradients of x to the rows that it was composed of. */
 INLINE void spread(State *s, const int nv)
 {
-    if (s->p->n_rings) {
-        spread_parts(s);
+    if (s->p->composition == 's') {
+        const Example *one = example(s, 0);
+        for (int k = 0; k < one->n_places; k++)
+            if (k != one->middle)
+                add(context_rows(s, one)[k], s->grads[0] + slot_of(one, k) * s->p->width, nv);
         return;
     }
-    for (int b = 0; b < s->size; b++) {
-        const Example *one = example(s, b);
-        float **rows = context_rows(s, one);
-        if (s->p->composition == 's') {
-            for (int k = 0; k < one->n_places; k++)
-                if (k != one->middle)
-                    add(rows[k], s->grads[b] + slot_of(one, k) * s->p->width, nv);
-        } else
-            scatter(s->grads[b], rows, s->grad_weights[b], one->n_places, 0, nv);
+    for (const Run *run = s->runs + s->n_runs - 1; run >= s->runs; run--) { /* the last one's rows are at hand */
+        const int n_places = (int)(run->end - run->begin);
+        float *grads[GROUP];
+        vectors_of(run, s->grads, grads);
+        if (s->p->n_rings) {
+            use_parts_of_gradients(s, run, 0);
+        } else {
+            use_gains(s, run, 0, n_places);
+            scatter_group(grads, s->rows + run->begin, s->weights[run - s->runs], n_places, 0, nv);
+        }
     }
 }
 

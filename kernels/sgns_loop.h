@@ -32,8 +32,8 @@
 #include "sgns_reader.h"
 #include "sgns_step.h"
 
-/* Reads the text in `shared_by` parts at a time, an example of each in turn: so the examples that share a tuple of
- * negatives come from places far apart. Returns 0, or the error of subsample. */
+/* Reads the text in `shared_by` parts at a time, an example of each in turn, or a few neighbouring ones: so the
+ * examples that share a tuple of negatives come from places far apart. Returns 0, or the error of subsample. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
@@ -54,24 +54,28 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
     int64_t merged = 0;
     s->slope = (p->alpha_end - p->alpha_begin) / (float)n;
     for (;;) {
+        int n_tuples = 0;
         for (s->first = 0; s->first < s->n_readers; s->first += most) {
             int r = s->first;
-            while (r < s->n_readers && r < s->first + most)
-                if (next_example(s, r, nv, out_nv))
+            s->n_runs = s->n_columns = 0;
+            while (r < s->n_readers && r < s->first + most) {
+                const int examples = next_examples(s, r, nv, out_nv);
+                if (examples)
                     r++;
                 else
                     drop_reader(s, r);
+                s->n_columns = examples > s->n_columns ? examples : s->n_columns;
+            }
             s->size = r - s->first;
             if (s->size == 0)
                 break;
-            if (s->first == 0)
-                use_tuple(s);
             s->alpha = learning_rate(s);
             train_batch(s, nv, out_nv);
+            n_tuples = s->n_columns > n_tuples ? s->n_columns : n_tuples;
         }
         if (s->n_readers == 0)
             return TRAINED;
-        next_tuple(s, out_nv);
+        s->cursor = (s->cursor + n_tuples) % s->task->n_tuples;
         if (s->n_read - merged >= p->merge_every) {
             merge(s->task);
             merged = s->n_read;
@@ -102,23 +106,24 @@ static size_t lay_out(State *s, uintptr_t arena)
 {
     const uintptr_t begin = arena;
     const size_t outputs = (size_t)s->n_outputs, width = (size_t)s->p->out_width, tokens = (size_t)s->task->n_tokens;
-    const size_t around = 2 * (size_t)s->p->window + 1; /* places, with the target's */
     const size_t weights = (size_t)s->n_rings * (size_t)s->ring_stride;
     const size_t readers = (size_t)s->p->shared_by, nodes = BATCH * (size_t)s->p->longest_path;
     const size_t most = outputs > nodes ? outputs : nodes;
+    const size_t examples = GROUP * (size_t)s->column_stride;
     s->readers = allocate(&arena, readers, sizeof(Reader));
-    s->target_rows = allocate(&arena, readers + BATCH, sizeof(float *));
+    s->target_rows = allocate(&arena, examples, sizeof(float *));
     s->zero_row = allocate(&arena, width, sizeof(float));
-    s->target_words = allocate(&arena, readers + BATCH, sizeof(int32_t));
+    s->target_words = allocate(&arena, examples, sizeof(int32_t));
     s->logits = allocate(&arena, BATCH * outputs, sizeof(float));
     s->labels = allocate(&arena, BATCH * outputs, sizeof(float));
     s->mask = allocate(&arena, BATCH * outputs, sizeof(float));
     s->output_rows = allocate(&arena, outputs, sizeof(float *));
     s->rows = allocate(&arena, tokens, sizeof(float *));
     s->logit_rows = allocate(&arena, s->p->word_stride ? tokens : 0, sizeof(float *));
-    s->sums = allocate(&arena, 4 + (around > most ? around : most), sizeof(vec));
+    s->sums = allocate(&arena, 4 + most, sizeof(vec));
     s->slot_logits = allocate(&arena, weights, sizeof(float));
-    s->slopes = allocate(&arena, around, sizeof(float));
+    s->slopes = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
+    s->renewed = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
     s->kept = allocate(&arena, tokens, sizeof(int32_t));
     s->path = (Path){
         .rows = allocate(&arena, nodes, sizeof(float *)),
@@ -127,11 +132,13 @@ static size_t lay_out(State *s, uintptr_t arena)
         .logits = allocate(&arena, nodes, sizeof(float)),
         .grad = allocate(&arena, width, sizeof(float)),
     };
-    for (int b = 0; b < BATCH; b++) {
-        s->xs[b] = s->hidden[b] = allocate(&arena, width, sizeof(float));
+    for (int b = 0; b <= BLOCK; b++) {
+        s->hidden[b] = allocate(&arena, width, sizeof(float));
         s->grads[b] = allocate(&arena, width, sizeof(float));
-        s->weights[b] = allocate(&arena, weights, sizeof(float));
-        s->grad_weights[b] = allocate(&arena, weights, sizeof(float));
+    }
+    for (int b = 0; b < BLOCK; b++) {
+        s->xs[b] = s->hidden[b];
+        s->weights[b] = allocate(&arena, neighbours(s->p) > 1 ? weights : 0, sizeof(float));
     }
     return arena - begin;
 }
@@ -142,7 +149,7 @@ static void set_rings(State *s)
     const Hyper *p = s->p;
     int begin = 0, column = 0, slot = 0;
     s->n_rings = p->n_rings ? p->n_rings : 1;
-    s->ring_stride = (2 * p->window + 1 + 15) / 16 * 16;
+    s->ring_stride = GROUP * (2 * p->window + GROUP + 3) / 16 * 16 + 16;
     for (int r = 0; r < s->n_rings; r++) {
         const int end = r + 1 < s->n_rings ? p->ring_end[r] : p->width;
         const int inner = p->n_rings ? p->ring_inner[r] : 1, outer = p->n_rings ? p->ring_outer[r] : p->window;
@@ -164,15 +171,15 @@ int TRAIN(const Task *task)
     for (int k = 0; k < LANES; k++)
         s.lanes[k] = k;
     set_rings(&s);
+    s.column_stride = (p->shared_by + BATCH + 15) / 16 * 16;
 
     char *memory = calloc(1, 64 + lay_out(&s, 0));
     if (!memory)
         return NO_SCRATCH_MEMORY;
     lay_out(&s, ((uintptr_t)memory + 63) / 64 * 64);
-    for (int r = 0; r < p->shared_by + BATCH; r++) {
-        s.target_words[r] = -1;
-        s.target_rows[r] = s.zero_row;
-    }
+    for (int r = 0; r < s.column_stride; r++)
+        for (int column = 0; column < GROUP; column++)
+            leave_empty(&s, r, column);
 
     merge(task);
     int status;

@@ -36,28 +36,31 @@ INLINE void prefetch_path(const State *s, int32_t word)
     __builtin_prefetch(s->task->path_labels + begin + 15);
 }
 
-/* The step of a batch along the paths of its targets: all logits are those before it, and then each example finds the
+/* The step of a column along the paths of its targets: all logits are those before it, and then each example finds the
  * rows as the one before has left them. The gradient is added to `grads`, which hold that of negative sampling if there
  * is any. */
-INLINE void step_paths(State *s, const int nv)
+INLINE void step_paths(State *s, int column, const int nv)
 {
     const Path *path = &s->path;
+    const int32_t *words = s->target_words + column * s->column_stride + s->first;
+    float **const xs = s->xs + column * GROUP, **const grads = s->grads + column * GROUP;
     int n = 0, ends[BATCH];
     for (int b = 0; b < s->size; b++) {
-        const float *labels;
-        const int more = use_path(s, s->target_words[s->first + b], n, &labels);
-        memcpy(path->labels + n, labels, (size_t)more * sizeof(float));
-        dots(s->xs[b], path->rows + n, s->sums, more, nv, path->logits + n);
+        const float *labels = 0;
+        const int more = words[b] < 0 ? 0 : use_path(s, words[b], n, &labels);
+        if (more)
+            memcpy(path->labels + n, labels, (size_t)more * sizeof(float));
+        dots(xs[b], path->rows + n, s->sums, more, nv, path->logits + n);
         ends[b] = n += more;
     }
     for (int k = 0; k < VECTORS(n); k++)
         AT(path->mask, k) = choose(s->lanes + k * LANES < n, broadcast(1.0f), (vec){0});
     s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, n, &s->product);
     for (int b = 0, at = 0; b < s->size; at = ends[b++]) {
-        float *grad = s->p->drawn ? path->grad : s->grads[b];
-        exchange(s->xs[b], grad, path->rows + at, path->logits + at, ends[b] - at, nv, 0);
+        float *grad = s->p->drawn ? path->grad : grads[b];
+        exchange(xs[b], grad, path->rows + at, path->logits + at, ends[b] - at, nv, 0);
         if (s->p->drawn)
-            add(s->grads[b], grad, nv);
+            add(grads[b], grad, nv);
     }
 }
 
@@ -66,7 +69,7 @@ INLINE void step_paths(State *s, const int nv)
 INLINE void step_path_of_group(State *s, float *const *xs, int n, const int nv)
 {
     const Path *path = &s->path;
-    dots_shared(xs, path->rows, n, nv, path->logits);
+    dots_shared(xs, path->rows, n, 0, nv, path->logits);
     s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, GROUP * n, &s->product);
     if (distinct(xs)) {
         exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 1);

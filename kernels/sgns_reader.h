@@ -71,7 +71,7 @@ INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
 }
 
 /* Goes on to the next target of a part that has context words; returns 0 at the end of the part. */
-INLINE int next_target(State *s, int which, const int nv, const int out_nv)
+INLINE int next_target(State *s, int which, int column, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
     const int32_t *tokens = s->tokens;
@@ -87,7 +87,7 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
         int64_t reach = window;
         if (p->shrink_windows)
             reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
-        prefetch_token(s, i + prefetch_distance(out_nv), nv, out_nv);
+        prefetch_token(s, i + (neighbours(p) > 1 ? GROUP : prefetch_distance(out_nv)), nv, out_nv);
         left = right = 0;
         if (tokens[i] < 0) {
             r->begin = i + 1;
@@ -100,8 +100,8 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
         left = i - r->begin < reach ? i - r->begin : reach;
         right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
     } while (left + right == 0);
-    s->target_words[which] = tokens[i];
-    s->target_rows[which] = output_row(s, tokens[i], 0);
+    s->target_words[column * s->column_stride + which] = tokens[i];
+    s->target_rows[column * s->column_stride + which] = output_row(s, tokens[i], 0);
     s->contexts += left + right;
     if (pairwise(p)) {
         r->next = i - left + (left == 0);
@@ -118,13 +118,13 @@ INLINE int next_target(State *s, int which, const int nv, const int out_nv)
     return 1;
 }
 
-/* Goes on to the next example of a part; returns 0 at its end. */
-INLINE int next_example(State *s, int which, const int nv, const int out_nv)
+/* Goes on to the next example of a part, for a column of the batch; returns 0 at its end. */
+INLINE int next_example(State *s, int which, int column, const int nv, const int out_nv)
 {
     Reader *r = &s->readers[which];
     Example *one = &r->example;
     const int new_target = r->next > r->last;
-    if (new_target && !next_target(s, which, nv, out_nv))
+    if (new_target && !next_target(s, which, column, nv, out_nv))
         return 0;
     if (!pairwise(s->p))
         return 1;
@@ -143,15 +143,35 @@ INLINE int next_example(State *s, int which, const int nv, const int out_nv)
     return 1;
 }
 
+/* There is no example of a reader in a column. */
+INLINE void leave_empty(State *s, int which, int column)
+{
+    s->target_rows[column * s->column_stride + which] = s->zero_row;
+    s->target_words[column * s->column_stride + which] = -1;
+}
+
+/* Reads the next examples of a part, one for each column, and returns their number, 0 at its end. */
+INLINE int next_examples(State *s, int which, const int nv, const int out_nv)
+{
+    const int most = neighbours(s->p);
+    int n = 0;
+    for (; n < most && next_example(s, which, n, nv, out_nv); n++)
+        if (most > 1)
+            add_to_runs(s, which, n);
+    for (int column = n; column < most; column++)
+        leave_empty(s, which, column);
+    return n;
+}
+
 /* Drops a reader that is at its end; the last reader takes its number. */
 INLINE void drop_reader(State *s, int which)
 {
     const int last = --s->n_readers;
     s->readers[which] = s->readers[last];
-    s->target_rows[which] = s->target_rows[last];
+    s->target_rows[which] = s->target_rows[last]; /* of models that read on in the context of one target */
     s->target_words[which] = s->target_words[last];
-    s->target_rows[last] = s->zero_row;
-    s->target_words[last] = -1;
+    for (int column = 0; column < neighbours(s->p); column++)
+        leave_empty(s, last, column);
 }
 
 #endif

@@ -28,6 +28,9 @@ EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = map(
 GROUP = 4
 """Examples, from places far apart in the text, that take their step together."""
 
+BLOCK = GROUP * GROUP
+"""Examples in a batch of models that average: GROUP neighbouring ones from each of GROUP parts."""
+
 BATCH = 8
 """Pairs in a batch of skip-gram: their logits are computed before any of them learns. Other models: GROUP."""
 
@@ -56,17 +59,21 @@ class Paths(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """At most BATCH examples, each of another part of the text."""
+    """At most BLOCK examples: pairs of BATCH parts of the text, or a column of GROUP parts after the other.
 
-    targets: np.ndarray  # (BATCH,) the word to predict
-    first: np.ndarray  # (BATCH,) slot of its first context word; the others follow
-    n: np.ndarray  # (BATCH,) number of context words
-    words: np.ndarray  # (BATCH, 2 window) word by slot
-    hidden: np.ndarray  # (BATCH, out_width) x
-    grad: np.ndarray  # (BATCH, out_width) -alpha dL/dx
-    logits: np.ndarray  # (BATCH, drawn + 1) of the negatives, then of the target
-    weights: np.ndarray  # (BATCH, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
-    grad_weights: np.ndarray  # (BATCH, rings, 2 window) W_i += grad_weights[i] grad
+    The k-th column has the k-th example of each part.
+    """
+
+    targets: np.ndarray  # (BLOCK,) the word to predict
+    places: np.ndarray  # (BLOCK,) its place in the text
+    first: np.ndarray  # (BLOCK,) slot of its first context word; the others follow
+    n: np.ndarray  # (BLOCK,) number of context words, 0 where there is no example
+    words: np.ndarray  # (BLOCK, 2 window) word by slot
+    hidden: np.ndarray  # (BLOCK, out_width) x
+    grad: np.ndarray  # (BLOCK, out_width) -alpha dL/dx
+    logits: np.ndarray  # (BLOCK, drawn + 1) of the negatives, then of the target
+    weights: np.ndarray  # (BLOCK, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
+    grad_weights: np.ndarray  # (BLOCK, rings, 2 window) W_i += grad_weights[i] grad
 
 
 class Ring(NamedTuple):
@@ -96,6 +103,12 @@ NO_PATHS = Paths(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.fl
 def pairwise(p: Any) -> bool:
     """Return whether the model predicts from one context word at a time."""
     return p.composition == PAIR
+
+
+@njit(nogil=True, cache=True)
+def neighbours(p: Any) -> int:
+    """Return how many examples of a part are in a batch."""
+    return 1 if p.composition == PAIR or p.composition == SIDE_BY_SIDE else GROUP
 
 
 @njit(nogil=True, cache=True)
@@ -186,10 +199,9 @@ def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters, stats: np.ndarray) -> float:
+def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
     """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3)."""
     weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
-    n = 0
     for i in range(batch.n[b]):
         at = slot_in_ring(p, ring, batch.first[b] + i)
         if at < 0:
@@ -200,41 +212,122 @@ def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters, stats: np.n
             logit += params.word_logits[word, ring.column + (at if p.word_slots else 0)]
         weights[i] = min(max(logit, -p.attention_clip), p.attention_clip)
         top = max(top, weights[i])
-        n += 1
-    total, squares = 0.0, 0.0
+    total = 0.0
     for i in range(batch.n[b]):
-        if slot_in_ring(p, ring, batch.first[b] + i) < 0:
-            weights[i] = 0.0
-            continue
-        weights[i] = math.exp(weights[i] - top)
+        at = slot_in_ring(p, ring, batch.first[b] + i)
+        weights[i] = math.exp(weights[i] - top) if at >= 0 else 0.0
         total += weights[i]
-        squares += weights[i] ** 2
-    if n > 1:  # there was a choice
-        stats[CONCENTRATION] += squares / total**2
-        stats[WEIGHED] += 1
     return total
 
 
 @njit(nogil=True, cache=True)
-def learn_attention(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> None:
-    """Move K and s along -dL/de_i = a_i (w_i . grad - x . grad), from the rows before the step.
+def exists(b: int, batch: Batch) -> bool:
+    """Return whether there is an example of this number in the batch."""
+    return b < len(batch.n) and batch.n[b] > 0
 
-    All in the dimensions of one ring.
+
+@njit(nogil=True, cache=True)
+def neighbour_before(b: int, d: int, batch: Batch) -> int:
+    """Return the example in the batch whose target is the d-th one before that of another, -1 if none is."""
+    before = b - d * GROUP
+    if before < 0 or not exists(before, batch) or batch.places[b] - batch.places[before] != d:
+        return -1
+    return before
+
+
+@njit(nogil=True, cache=True)
+def weight_at(p: Any, b: int, r: int, place: int, batch: Batch) -> float:
+    """Return the factor with which the word at a place takes the gradient of an example, 0 out of reach."""
+    offset = place - batch.places[b]
+    i = offset + p.window - (offset > 0) - batch.first[b]
+    return batch.grad_weights[b, r, i] if offset != 0 and 0 <= i < batch.n[b] else 0.0
+
+
+@njit(nogil=True, cache=True)
+def place_of(p: Any, b: int, i: int, batch: Batch) -> int:
+    """Return the place of the i-th context word of an example."""
+    slot = batch.first[b] + i
+    return batch.places[b] + slot - p.window + (slot >= p.window)
+
+
+@njit(nogil=True, cache=True)
+def follow(p: Any, b: int, batch: Batch) -> None:
+    """Move x as the steps of the targets before it in its part of the text have moved the rows of its words.
+
+    So neighbours learn one after the other, though x was made of rows that none of them had moved. A word
+    that stands at two places is met as if it were two.
+    """
+    for r in range(number_of_rings(p)):
+        ring = ring_of(p, r)
+        part = slice(ring.begin, ring.end)
+        for d in range(1, GROUP):
+            before = neighbour_before(b, d, batch)
+            if before < 0:
+                break
+            overlap = 0.0
+            for i in range(batch.n[b]):
+                overlap += batch.weights[b, r, i] * weight_at(p, before, r, place_of(p, b, i, batch), batch)
+            add(batch.hidden[b, part], overlap, batch.grad[before, part])
+
+
+@njit(nogil=True, cache=True)
+def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: Parameters) -> None:
+    """Move K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad), from the rows before the step.
+
+    All in the dimensions of one ring. These are the rows as the neighbours before have moved them;
+    a = weights / total.
     """
     ring = ring_of(p, r)
     part = slice(ring.begin, ring.end)
     grad = batch.grad[b, part]
-    along = dot(grad, batch.hidden[b, part])
+    slopes, along = np.zeros(batch.n[b]), 0.0
+    for i in range(batch.n[b]):
+        slopes[i] = dot(grad, params.inputs[batch.words[b, batch.first[b] + i], part])
+    for d in range(1, GROUP):
+        before = neighbour_before(b, d, batch)
+        if before < 0:
+            break
+        product = dot(grad, batch.grad[before, part])
+        for i in range(batch.n[b]):
+            slopes[i] += weight_at(p, before, r, place_of(p, b, i, batch), batch) * product
+    for i in range(batch.n[b]):
+        along += batch.weights[b, r, i] * slopes[i]
     for i in range(batch.n[b]):
         at = slot_in_ring(p, ring, batch.first[b] + i)
         if at < 0:
             continue
         word = batch.words[b, batch.first[b] + i]
-        delta = p.attention_rate * batch.weights[b, r, i] * (dot(grad, params.inputs[word, part]) - along)
+        delta = p.attention_rate * batch.weights[b, r, i] / total * (slopes[i] - along / total)
         if p.word_stride:
             params.word_logits[word, ring.column + (at if p.word_slots else 0)] += delta
         if p.use_slots:
             params.slot_logits[0, ring.first_slot + at] += delta
+
+
+@njit(nogil=True, cache=True)
+def learn_attention_of_reader(p: Any, reader: int, batch: Batch, params: Parameters) -> None:
+    """Move K and s for the examples of a part of the text, those of neighbouring targets at once.
+
+    The weights are those after the steps of K and s before: from the weights of which x was made, logits that
+    many examples share would go on falling when their weight has long gone.
+    """
+    totals = np.zeros(GROUP)
+    for r in range(number_of_rings(p)):
+        for first in range(GROUP):
+            if not exists(first * GROUP + reader, batch):
+                break
+            if neighbour_before(first * GROUP + reader, 1, batch) >= 0:
+                continue
+            end = first
+            for k in range(first, GROUP):
+                b = k * GROUP + reader
+                if not exists(b, batch) or (k > first and neighbour_before(b, 1, batch) < 0):
+                    break
+                totals[k] = attend(p, b, r, batch, params)
+                end = k + 1
+            for k in range(first, end):
+                if totals[k] > 0.0:
+                    learn_attention(p, k * GROUP + reader, r, totals[k], batch, params)
 
 
 @njit(nogil=True, cache=True)
@@ -265,7 +358,12 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
             grad_weights[:n] = 0.0
             continue
         if p.composition == ATTENTION:
-            total = attend(p, b, r, batch, params, stats)
+            total, squares = attend(p, b, r, batch, params), 0.0
+            for i in range(n):
+                squares += weights[i] ** 2
+            if members > 1:  # there was a choice
+                stats[CONCENTRATION] += squares / total**2
+                stats[WEIGHED] += 1
         # exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself
         # for a sum, exact is grad itself, and word2vec grad / n
         scale = members / total if p.word2vec_update != p.sum_rows else 1.0 / total
@@ -304,53 +402,52 @@ def output_row(p: Any, params: Parameters, word: int, band: int) -> np.ndarray:
 def step(
     p: Any,
     size: int,
-    first: int,
-    end: int,
+    group: np.ndarray,
     batch: Batch,
     params: Parameters,
     negatives: np.ndarray,
     band: int,
 ) -> None:
-    """Take the step of the examples from first to end; the row of W that is the x of a pair learns with it.
+    """Take the step of a group of examples; the row of W that is the x of a pair learns with it.
 
     A row that occurs twice, in the tuple or as a target too, is read the second time after its first step.
     """
     if pairwise(p):  # x after the steps of the group before
-        for b in range(first, end):
+        for b in group:
             batch.hidden[b] = params.inputs[batch.words[b, batch.first[b]]]
-    batch.grad[first:end] = 0.0
     if size == 1:
-        for t in range(p.drawn):
-            row = output_row(p, params, negatives[t], band)
-            exchange(batch.hidden[0], row, batch.logits[0, t], batch.grad[0])
-    for b in range(first, end):
+        for b in group:
+            for t in range(p.drawn):
+                row = output_row(p, params, negatives[t], band)
+                exchange(batch.hidden[b], row, batch.logits[b, t], batch.grad[b])
+    for b in group:
         row = output_row(p, params, batch.targets[b], band)
         exchange(batch.hidden[b], row, batch.logits[b, p.drawn], batch.grad[b])
     if size > 1:
         for t in range(p.drawn):
             row = output_row(p, params, negatives[t], band)
-            for b in range(first, end):
+            for b in group:
                 add(batch.grad[b], batch.logits[b, t], row)
-            for b in range(first, end):
+            for b in group:
                 add(row, batch.logits[b, t], batch.hidden[b])
     if pairwise(p):
-        for b in range(first, end):
+        for b in group:
             spread(p, b, batch, params)
 
 
 @njit(nogil=True, cache=True)
-def step_paths(size: int, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
-    """Take the step of the examples of a batch along the paths of their targets; return the loss.
+def step_paths(column: np.ndarray, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
+    """Take the step of the examples of a column along the paths of their targets; return the loss.
 
     All logits are those before the step; then each example finds the rows as the one before has left them.
     """
     total = 0.0
-    logits = np.zeros((size, len(params.nodes)), params.nodes.dtype)
-    for b in range(size):
+    logits = np.zeros((BLOCK, len(params.nodes)), params.nodes.dtype)
+    for b in column:
         begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
         for k in range(end - begin):
             logits[b, k] = dot(batch.hidden[b], params.nodes[paths.nodes[begin + k]])
-    for b in range(size):
+    for b in column:
         begin, end = paths.ends[batch.targets[b]], paths.ends[batch.targets[b] + 1]
         for k in range(end - begin):
             g, loss = slope(logits[b, k], paths.labels[begin + k])
@@ -398,35 +495,43 @@ def train_batch(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Take one step of the examples of the batch: negative sampling, then hierarchical softmax.
+    """Take one step of the examples of the batch, of ``size`` parts of the text, a column after the other.
 
-    Each example has its own target, and all share one tuple of negatives. Logits are those before the
-    step. It is taken a GROUP at a time, and each group finds the rows as the one before has left them;
-    along the paths of the targets, an example at a time.
+    In a column, each example has its own target, and all share one tuple of negatives: first negative
+    sampling, then hierarchical softmax. Logits are those before its step. It is taken a GROUP at a time, and
+    each group finds the rows as the one before has left them; along the paths of the targets, an example at
+    a time. All x are made of W, K and s as they are before the batch, and these learn after it, but an x
+    follows the steps of its neighbours before, and attention learns from its weights at that time.
     """
-    negatives, drawn = pool[np.int64(rng[1])], p.drawn
-    band = batch.first[0] if p.bands > 1 else 0
-    for b in range(size):
+    drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
+    examples: Any = np.flatnonzero(batch.n)
+    for b in examples:
         compose(p, b, batch, params, stats)
-    batch.grad[:size] = 0.0
-    for b in range(size if drawn else 0):
-        for t in range(drawn):
-            batch.logits[b, t] = dot(batch.hidden[b], output_row(p, params, negatives[t], band))
-        batch.logits[b, drawn] = dot(batch.hidden[b], output_row(p, params, batch.targets[b], band))
-        stats[LOSS] += coefficients(batch.logits[b], negatives, batch.targets[b], alpha)
-    for first in range(0, size if drawn else 0, GROUP):
-        step(p, size, first, min(first + GROUP, size), batch, params, negatives, band)
-    if p.longest_path and not pairwise(p):
-        stats[LOSS] += step_paths(size, alpha, batch, params, paths)
+    batch.grad[:] = 0.0
+    for k in range(neighbours(p)):
+        column = examples[(examples >= k * GROUP) & (examples < k * GROUP + size)]
+        negatives = pool[(np.int64(rng[1]) + k) % len(pool)]
+        if k:
+            for b in column:
+                follow(p, b, batch)
+        if drawn:
+            for b in column:
+                for t in range(drawn):
+                    batch.logits[b, t] = dot(batch.hidden[b], output_row(p, params, negatives[t], band))
+                batch.logits[b, drawn] = dot(batch.hidden[b], output_row(p, params, batch.targets[b], band))
+                stats[LOSS] += coefficients(batch.logits[b], negatives, batch.targets[b], alpha)
+            for first in range(0, len(column), GROUP):
+                step(p, size, column[first : first + GROUP], batch, params, negatives, band)
+        if p.longest_path and not pairwise(p):
+            stats[LOSS] += step_paths(column, alpha, batch, params, paths)
     if p.composition == ATTENTION and p.attention_rate != 0.0:
-        for b in range(size):
-            for r in range(number_of_rings(p)):
-                learn_attention(p, b, r, batch, params)
-    for b in range(size):
+        for reader in range(size):
+            learn_attention_of_reader(p, reader, batch, params)
+    for b in examples:
         if not pairwise(p):
             spread(p, b, batch, params)
         stats[CONTEXTS] += batch.n[b]
-    stats[EXAMPLES] += size
+    stats[EXAMPLES] += len(examples)
 
 
 @njit(nogil=True, cache=True)
@@ -474,7 +579,7 @@ def next_example(
         readers.slot[r] = first + 1 if pairs and first < last else 2 * window
         if first < last:
             break
-    batch.targets[b], batch.first[b] = tokens[i], first
+    batch.targets[b], batch.places[b], batch.first[b] = tokens[i], i, first
     batch.n[b] = 1 if pairs else last - first
     for slot in range(first, first + batch.n[b]):
         batch.words[b, slot] = tokens[i + slot - window + (slot >= window)]
@@ -504,7 +609,7 @@ def train_tokens(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Read the text in ``shared_by`` parts at a time, an example of each in turn.
+    """Read the text in ``shared_by`` parts at a time, an example of each in turn, or a few neighbouring ones.
 
     So the examples that share a tuple of negatives come from places far apart. A reader that is at its end is
     dropped, and the last reader takes its number.
@@ -515,8 +620,10 @@ def train_tokens(
         readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
         readers.slot[r] = 2 * p.window
     while n_readers:
+        columns = 0
         for first in range(0, p.shared_by, most):
             size = 0
+            batch.n[:] = 0
             while size < most and first + size < n_readers:
                 one, more = next_example(p, first + size, readers, tokens, size, batch, rng)
                 read += more
@@ -528,8 +635,15 @@ def train_tokens(
                         readers.slot[first + size] = 2 * p.window
                         stats[EXAMPLES] += len(words) - 1
                         stats[CONTEXTS] += len(words) - 1
-                size += one
-                if not one:
+                examples = 0 + one
+                while 0 < examples < neighbours(p) and one:
+                    b = examples * GROUP + size
+                    one, more = next_example(p, first + size, readers, tokens, b, batch, rng)
+                    read += more
+                    examples += one
+                columns = max(columns, examples)
+                size += examples > 0
+                if not examples:
                     n_readers -= 1
                     for state in readers:
                         state[first + size] = state[n_readers]
@@ -537,7 +651,7 @@ def train_tokens(
                 alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
                 train_batch(p, size, alpha, batch, params, pool, paths, rng, stats)
         if n_readers:
-            rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
+            rng[1] = np.uint64((np.int64(rng[1]) + columns) % len(pool))
 
 
 @njit(nogil=True, cache=True)
@@ -554,15 +668,16 @@ def _train_chunk(
     p = hyper[0]
     slots, dtype = 2 * p.window, params.inputs.dtype
     batch = Batch(
-        np.zeros(BATCH, np.int64),
-        np.zeros(BATCH, np.int64),
-        np.zeros(BATCH, np.int64),
-        np.zeros((BATCH, slots), np.int64),
-        np.zeros((BATCH, p.out_width), dtype),
-        np.zeros((BATCH, p.out_width), dtype),
-        np.zeros((BATCH, p.drawn + 1), dtype),
-        np.zeros((BATCH, number_of_rings(p), slots), dtype),
-        np.zeros((BATCH, number_of_rings(p), slots), dtype),
+        np.zeros(BLOCK, np.int64),
+        np.zeros(BLOCK, np.int64),
+        np.zeros(BLOCK, np.int64),
+        np.zeros(BLOCK, np.int64),
+        np.zeros((BLOCK, slots), np.int64),
+        np.zeros((BLOCK, p.out_width), dtype),
+        np.zeros((BLOCK, p.out_width), dtype),
+        np.zeros((BLOCK, p.drawn + 1), dtype),
+        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
+        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
     )
     readers = Readers(
         np.zeros(p.shared_by, np.int64),
@@ -580,11 +695,11 @@ def train_chunk(
     keep: np.ndarray,
     pool: np.ndarray,
     shared: tuple[np.ndarray, ...],
-    private: tuple[np.ndarray, ...],
-    lock: np.ndarray,
     rng: np.ndarray,
     stats: np.ndarray,
     paths: tuple[np.ndarray, ...] | None = None,
+    private: tuple[np.ndarray, ...] | None = None,
+    lock: np.ndarray | None = None,
 ) -> None:
     """Train on one chunk of encoded text; every parameter array is updated in place.
 
@@ -602,17 +717,17 @@ def train_chunk(
         inputs W (n_words, width); outputs O (n_words, bands * out_width), of any shape if drawn is 0;
         word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
         of all); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
-    private : tuple of as many float ndarrays of shape (2, n_private, stride)
-        This thread's private rows of the most frequent words, and what they were after the last
-        merge. Compiled loop only.
-    lock : ndarray of shape (1,), int32
-        Held by a thread while it merges.
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place
         Added to; ``kernels.STATS`` names them, sgns.h says what they are.
     paths : huffman.Paths, optional
         For hierarchical softmax.
+    private : tuple of as many float ndarrays as ``shared``, of shape (2, n_private, stride), optional
+        This thread's private rows of the most frequent words, and what they were after the last
+        merge. Compiled loop only; with ``n_private`` 0 they may be left out.
+    lock : ndarray of shape (1,), int32, optional
+        Held by a thread while it merges private rows.
 
     Raises
     ------

@@ -19,6 +19,7 @@
 
 #define PANEL 8                          /* vectors of x that stay in registers */
 #define GROUP_PANEL (LANES == 16 ? 3 : 2) /* the same for a GROUP of vectors and their gradients */
+#define BLOCK_PANEL (LANES == 16 ? 4 : 2) /* the same for a GROUP of vectors alone */
 #define TILE (LANES == 16 ? 6 : 3)       /* rows whose products with a GROUP of vectors stay in registers */
 
 /* Calls panel(at, count) for the items at .. at + count - 1 of n, at most `most` at a time. */
@@ -68,64 +69,15 @@ INLINE void dots_panel(const float *x, float *const *rows, vec *sums, int n, int
     }
 }
 
-/* out[t] = x . rows[t] over nv vectors from the first one on; sums is scratch space for n vectors, out is written up
- * to a multiple of 4 */
-INLINE void dots_from(const float *x, float *const *rows, vec *sums, int n, int first, int nv, float *out)
+/* out[t] = x . rows[t]; sums is scratch space for n vectors, out is written up to a multiple of 4 */
+INLINE void dots(const float *x, float *const *rows, vec *sums, int n, int nv, float *out)
 {
-#define DOTS(at, count) dots_panel(x, rows, sums, n, first + (at), count)
-    if (first)
-        memset(sums, 0, (size_t)n * sizeof(vec));
+#define DOTS(at, count) dots_panel(x, rows, sums, n, at, count)
     FOR_PANELS(nv, PANEL, DOTS);
     for (int t = 0; t < n; t += 4) {
         quad four = totals(sums[t], sums[t + 1], sums[t + 2], sums[t + 3]);
         memcpy(out + t, &four, sizeof four);
     }
-}
-
-/* out[t] = x . rows[t] */
-INLINE void dots(const float *x, float *const *rows, vec *sums, int n, int nv, float *out)
-{
-    dots_from(x, rows, sums, n, 0, nv, out);
-}
-
-INLINE void gather_panel(float *x, float *const *rows, const float *weights, int n, int at, const int count)
-{
-    vec sum[PANEL] = {{0}};
-    for (int t = 0; t < n; t++) {
-        const float *row = rows[t];
-        vec weight = broadcast(weights[t]);
-        EACH (k, count)
-            sum[k] += weight * AT(row, at + k);
-    }
-    EACH (k, count)
-        AT(x, at + k) = sum[k];
-}
-
-/* x = sum_t weights[t] rows[t], in nv vectors from the first one on */
-INLINE void gather(float *x, float *const *rows, const float *weights, int n, int first, int nv)
-{
-#define GATHER(at, count) gather_panel(x, rows, weights, n, first + (at), count)
-    FOR_PANELS(nv, PANEL, GATHER);
-}
-
-INLINE void scatter_panel(const float *x, float *const *rows, const float *weights, int n, int at, const int count)
-{
-    vec part[PANEL];
-    EACH (k, count)
-        part[k] = AT(x, at + k);
-    for (int t = 0; t < n; t++) { /* in order, as a word may stand twice in the window */
-        float *row = rows[t];
-        vec weight = broadcast(weights[t]);
-        EACH (k, count)
-            AT(row, at + k) += weight * part[k];
-    }
-}
-
-/* rows[t] += weights[t] x, in nv vectors from the first one on */
-INLINE void scatter(const float *x, float *const *rows, const float *weights, int n, int first, int nv)
-{
-#define SCATTER(at, count) scatter_panel(x, rows, weights, n, first + (at), count)
-    FOR_PANELS(nv, PANEL, SCATTER);
 }
 
 INLINE void exchange_panel(float *x, float *sum, float *const *rows, const float *weights, int n, int at,
@@ -169,11 +121,11 @@ INLINE void add(float *row, const float *x, int nv)
  * The rows are met by all vectors xs[0 .. GROUP - 1]; besides, each vector has one row of its own, target_rows[b].
  * Numbers for each pair of row and vector are stored row by row, [t][b], and those of the target rows last. */
 
-INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, float *const *target_rows,
+INLINE void dots_tile(float *const *xs, float *const *rows, int first, int nv, float *out, float *const *target_rows,
                       float *target_out, const int count, const int with_targets)
 {
     vec sum[TILE][GROUP] = {{{0}}};
-    for (int k = 0; k < nv; k++) {
+    for (int k = first; k < first + nv; k++) {
         vec x[GROUP];
         EACH (b, GROUP)
             x[b] = AT(xs[b], k);
@@ -196,19 +148,74 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, 
 INLINE void dots_group(float *const *xs, float *const *target_rows, float *const *rows, int n, int nv, float *out)
 {
     float *target_out = out + GROUP * n;
-#define DOTS_TILE(at, count)                                                                             \
-    if (at)                                                                                              \
-        dots_tile(xs, rows + (at) - 1, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
-    else                                                                                                 \
-        dots_tile(xs, rows, nv, out, target_rows, target_out, (count) - 1, 1)
+#define DOTS_TILE(at, count)                                                                                \
+    if (at)                                                                                                 \
+        dots_tile(xs, rows + (at) - 1, 0, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
+    else                                                                                                    \
+        dots_tile(xs, rows, 0, nv, out, target_rows, target_out, (count) - 1, 1)
     FOR_PANELS(n + 1, TILE, DOTS_TILE);
 }
 
-/* out[t][b] = xs[b] . rows[t] */
-INLINE void dots_shared(float *const *xs, float *const *rows, int n, int nv, float *out)
+/* out[t][b] = xs[b] . rows[t], over nv vectors from the first one on */
+INLINE void dots_shared(float *const *xs, float *const *rows, int n, int first, int nv, float *out)
 {
-#define DOTS_SHARED(at, count) dots_tile(xs, rows + (at), nv, out + GROUP * (at), 0, 0, count, 0)
+#define DOTS_SHARED(at, count) dots_tile(xs, rows + (at), first, nv, out + GROUP * (at), 0, 0, count, 0)
     FOR_PANELS(n, TILE, DOTS_SHARED);
+}
+
+INLINE void gather_group_panel(float *const *xs, float *const *rows, const float *weights, int n, int at,
+                               const int count)
+{
+    vec sum[GROUP][BLOCK_PANEL] = {{{0}}};
+    for (int t = 0; t < n; t++, weights += GROUP) {
+        const float *row = rows[t];
+        vec weight[GROUP];
+        EACH (b, GROUP)
+            weight[b] = broadcast(weights[b]);
+        EACH (k, count) {
+            vec here = AT(row, at + k);
+            EACH (b, GROUP)
+                sum[b][k] += weight[b] * here;
+        }
+    }
+    EACH (b, GROUP)
+        EACH (k, count)
+            AT(xs[b], at + k) = sum[b][k];
+}
+
+/* xs[b] = sum_t weights[t][b] rows[t], in nv vectors from the first one on */
+INLINE void gather_group(float *const *xs, float *const *rows, const float *weights, int n, int first, int nv)
+{
+#define GATHER_GROUP(at, count) gather_group_panel(xs, rows, weights, n, first + (at), count)
+    FOR_PANELS(nv, BLOCK_PANEL, GATHER_GROUP);
+}
+
+INLINE void scatter_group_panel(float *const *xs, float *const *rows, const float *weights, int n, int at,
+                                const int count)
+{
+    vec part[GROUP][BLOCK_PANEL];
+    EACH (b, GROUP)
+        EACH (k, count)
+            part[b][k] = AT(xs[b], at + k);
+    for (int t = 0; t < n; t++, weights += GROUP) { /* in order, as a word may stand twice among the rows */
+        float *row = rows[t];
+        vec weight[GROUP];
+        EACH (b, GROUP)
+            weight[b] = broadcast(weights[b]);
+        EACH (k, count) {
+            vec here = AT(row, at + k);
+            EACH (b, GROUP)
+                here += weight[b] * part[b][k];
+            AT(row, at + k) = here;
+        }
+    }
+}
+
+/* rows[t] += sum_b weights[t][b] xs[b], in nv vectors from the first one on */
+INLINE void scatter_group(float *const *xs, float *const *rows, const float *weights, int n, int first, int nv)
+{
+#define SCATTER_GROUP(at, count) scatter_group_panel(xs, rows, weights, n, first + (at), count)
+    FOR_PANELS(nv, BLOCK_PANEL, SCATTER_GROUP);
 }
 
 INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *const *target_rows, float *const *rows,

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define VECTORS(n) (((n) + LANES - 1) / LANES) /* that hold n floats */
@@ -123,6 +124,78 @@ INLINE float total(vec x)
 #endif
 #define ADD_PAIRS(x, y) /* x0 + x2, y0 + y2, x1 + x3, y1 + y3 of each part */ \
     (SHUFFLE(x, y, BY_QUADS(0, LANES, 1, LANES + 1)) + SHUFFLE(x, y, BY_QUADS(2, LANES + 2, 3, LANES + 3)))
+
+/* The lanes of x from the n-th on, and then those before. */
+#if LANES == 16
+#define ROTATED(x, n)                                                                                               \
+    SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, \
+            n + 14, n + 15)
+#elif LANES == 8
+#define ROTATED(x, n) SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7)
+#endif
+
+/* In each lane the sum of those lanes that belong to the same vector of a GROUP: of every GROUP-th lane. */
+INLINE vec totals_of_group(vec x)
+{
+#if LANES > 8
+    x += ROTATED(x, 8);
+#endif
+#if LANES > 4
+    x += ROTATED(x, 4);
+#endif
+    return x;
+}
+
+/* The same with the largest of them. */
+INLINE vec largest_of_group(vec x)
+{
+#if LANES > 8
+    x = larger(ROTATED(x, 8), x);
+#endif
+#if LANES > 4
+    x = larger(ROTATED(x, 4), x);
+#endif
+    return x;
+}
+
+/* In each lane the number of the d-th vector before in the group; with d = 1 the first lane has that of the last. */
+INLINE vec from_before(vec x, const int d)
+{
+    if (d == 0)
+        return x;
+    if (d == 1)
+        return SHUFFLE(x, x, BY_QUADS(3, 0, 1, 2));
+    if (d == 2)
+        return SHUFFLE(x, x, BY_QUADS(2, 3, 0, 1));
+    return SHUFFLE(x, x, BY_QUADS(1, 2, 3, 0));
+}
+
+/* Numbers of slots as [place][target]: from[3], from[2], from[1], from[0] for the targets of the first place, from[4],
+ * from[3], from[2], from[1] for those of the next one, and so on. */
+INLINE vec slots_of_group(const float *from)
+{
+    vec x;
+    memcpy(&x, from, sizeof x);
+#if LANES == 16
+    return SHUFFLE(x, x, 3, 2, 1, 0, 4, 3, 2, 1, 5, 4, 3, 2, 6, 5, 4, 3);
+#elif LANES == 8
+    return SHUFFLE(x, x, 3, 2, 1, 0, 4, 3, 2, 1);
+#else
+    return SHUFFLE(x, x, 3, 2, 1, 0);
+#endif
+}
+
+/* The four floats at any address, the last one first. */
+INLINE quad reversed(const float *from)
+{
+    quad x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    return __builtin_shufflevector(x, x, 3, 2, 1, 0);
+#else
+    return __builtin_shuffle(x, (group_ids){3, 2, 1, 0});
+#endif
+}
 
 /* The totals of four vectors at once: half of the additions of four times total(). */
 INLINE quad totals(vec a, vec b, vec c, vec d)

@@ -9,7 +9,8 @@
 #include "sgns.h"
 #include "sgns_rows.h"
 
-#define BATCH 8          /* pairs in a batch of skip-gram, a multiple of GROUP; of other models it is a GROUP */
+#define BATCH 8          /* pairs in a batch of skip-gram, a multiple of GROUP */
+#define BLOCK (GROUP * GROUP) /* examples in a batch of models that average: GROUP neighbours from each reader */
 #define PREFETCH_LINES 10 /* cache lines of a row that are prefetched; the hardware itself follows a longer row */
 
 /* One prediction: of the target from words around it. */
@@ -27,11 +28,23 @@ typedef struct {
     int column, first_slot;  /* where its logits begin in a row of K, and in s */
 } Ring;
 
-/* The places of an example in a ring, and those within it: the hole, with the target. */
+/* Targets that follow each other in a line, at most GROUP, and the places in reach of any of them. So a row of W is
+ * loaded once for all. Numbers for each pair of place and target are stored place by place, [place][target]. */
 typedef struct {
-    int first, n_places;     /* the first place of the example that is in the ring, and their number with the hole */
-    int hole, hole_end;      /* the hole, counted from the first place */
-    int slot, n;             /* slot of the first place, and the number of context words */
+    int64_t target;          /* place of the first target */
+    int64_t begin, end;      /* the places in reach, with the targets among them */
+    int reader, column, n;   /* reader in the batch, which of its examples the first one is, and their number */
+    ivec left, right;        /* words in reach of the k-th target, in the lanes k, k + GROUP, ..; no target: -1 */
+    vec gains[MOST_RINGS];   /* in the same lanes: W += gain weight grad */
+    vec overlaps[MOST_RINGS][GROUP]; /* [d]: x moves by this times the gradient of the d-th target before its own */
+} Run;
+
+/* The places of a run in a ring, with the hole around the targets. */
+typedef struct {
+    int64_t place;           /* the first one */
+    int n_places, middle;    /* their number, and the place of the first target, counted from the first one */
+    ivec offset, low, high;  /* [place][target]: distance of the first places to each target, and the limits of it */
+    int inner;
 } Span;
 
 /* One of the parts (`shared_by` of them) in which a chunk of text is read side by side. */
@@ -64,24 +77,26 @@ typedef struct {
     int64_t n_tokens, n_read; /* n_read of them have been a target, or a line end */
     int n_readers;
     Reader *readers;         /* (n_readers,) those that are not at the end of their part */
-    int32_t *target_words;   /* (n_readers,) then -1 up to a whole batch */
-    float **target_rows;     /* (n_readers,) rows of O of the targets, then zero_row */
+    int column_stride;       /* examples per column: the k-th column has the k-th example of each reader */
+    int32_t *target_words;   /* (GROUP, column_stride) of each reader, -1 where there is no example */
+    float **target_rows;     /* (GROUP, column_stride) rows of O of the targets, and zero_row */
     float *zero_row;         /* (out_width,) target row of an example that does not exist; its mask is 0 */
     Ring rings[MOST_RINGS];  /* without parts one of all dimensions and the whole window */
     int n_rings, ring_stride; /* ring_stride: floats for the weights of a ring */
-    Span spans[GROUP][MOST_RINGS]; /* of the examples of the batch, if there are parts */
-    int first, size, labelled; /* the batch: its first reader, its size; the size for which labels are set */
-    float *xs[BATCH];        /* (out_width,) the vectors x: rows of W themselves, or `hidden` */
-    float *hidden[BATCH];    /* (out_width,) where x is composed; zeros if x is a row of W */
-    float *grads[BATCH];     /* (out_width,) -alpha dL/dx, unless x learns in place */
-    float *weights[BATCH];   /* (n_rings, ring_stride): x = sum weights W; 0 in the hole */
-    float *grad_weights[BATCH]; /* (n_rings, ring_stride): W += grad_weights grad; 0 in the hole */
+    int first, size, n_columns; /* the batch: its first reader, its readers, and the most examples of one of them */
+    int labelled;            /* the size for which labels are set */
+    Run runs[BLOCK];         /* the examples of models that average */
+    int n_runs;
+    float *xs[BLOCK];        /* (out_width,) the vectors x, column by column: rows of W themselves, or `hidden` */
+    float *hidden[BLOCK + 1]; /* (out_width,) where x is composed; zeros if x is a row of W, or there is no example */
+    float *grads[BLOCK + 1]; /* (out_width,) -alpha dL/dx, unless x learns in place; zeros if there is no example */
+    float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
     float **output_rows;     /* (n_outputs,) rows of O: of the negatives, and in a batch of one then of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
     vec *sums;               /* scratch space of dots */
-    float *slot_logits;      /* (n_rings, ring_stride) s before the step of the batch, with a gap for the hole */
-    float *slopes;           /* (2 window + 1,) scratch space of learn_attention */
+    float *slot_logits;      /* (n_rings, ring_stride) a copy of s, see copy_slot_logits */
+    float *slopes, *renewed; /* (ring_stride,) scratch space of learn_ring */
     int32_t *kept;           /* (n_tokens,) scratch space of subsample */
     Path path;
     ivec lanes;              /* 0, 1, .. LANES - 1 */
@@ -138,33 +153,62 @@ INLINE float **context_rows(const State *s, const Example *one) { return s->rows
 /* Whether the model predicts from one context word at a time. */
 INLINE int pairwise(const Hyper *p) { return p->composition == 'p'; }
 
-/* The places of an example in a ring. */
-INLINE Span span_in(const Ring *ring, const Example *one)
+/* How many examples of a reader are in a batch: neighbours, where their windows have most words in common. */
+INLINE int neighbours(const Hyper *p) { return p->composition == 'p' || p->composition == 's' ? 1 : GROUP; }
+
+/* Puts an example into the run before it, if its target follows, or into a new one. */
+INLINE void add_to_runs(State *s, int which, int column)
 {
-    const int within = ring->inner - 1, after = one->n_places - 1 - one->middle;
-    const int left = one->middle < ring->outer ? one->middle : ring->outer;
-    const int right = after < ring->outer ? after : ring->outer;
-    Span span = {.first = one->middle - left, .n_places = left + 1 + right, .slot = ring->outer - left};
-    span.hole = left > within ? left - within : 0;
-    span.hole_end = left + 1 + (right < within ? right : within);
-    span.n = span.hole + span.n_places - span.hole_end;
+    const Example *one = example(s, which - s->first);
+    const int64_t target = one->place + one->middle, end = one->place + one->n_places;
+    Run *run = &s->runs[s->n_runs - 1];
+    if (column == 0 || run->target + run->n != target) {
+        run = &s->runs[s->n_runs++];
+        run->target = target;
+        run->begin = one->place;
+        run->end = end;
+        run->reader = which - s->first;
+        run->column = column;
+        run->n = 0;
+        run->left = run->right = (ivec){0} - 1;
+    }
+    run->begin = one->place < run->begin ? one->place : run->begin;
+    run->end = end > run->end ? end : run->end;
+    for (int k = run->n; k < LANES; k += GROUP) {
+        run->left[k] = one->middle;
+        run->right[k] = one->n_places - 1 - one->middle;
+    }
+    run->n++;
+}
+
+/* The vectors of a run among hidden or grads; the last of these stand for examples that do not exist. */
+INLINE void vectors_of(const Run *run, float *const *from, float **to)
+{
+    for (int b = 0; b < GROUP; b++)
+        to[b] = from[b < run->n ? (run->column + b) * GROUP + run->reader : BLOCK];
+}
+
+INLINE ivec smaller_of(ivec a, ivec b) { return (a & (a < b)) | (b & ~(a < b)); }
+
+/* The places of a run in a ring. */
+INLINE Span span_of(const State *s, const Run *run, const Ring *ring)
+{
+    const int64_t first = run->target - ring->outer, last = run->target + GROUP - 1 + ring->outer;
+    Span span = {.place = first > run->begin ? first : run->begin, .inner = ring->inner};
+    const int64_t end = last + 1 < run->end ? last + 1 : run->end;
+    span.n_places = end > span.place ? (int)(end - span.place) : 0;
+    span.middle = (int)(run->target - span.place);
+    span.offset = s->lanes / GROUP - s->lanes % GROUP - span.middle;
+    span.low = -smaller_of(run->left, (ivec){0} + ring->outer);
+    span.high = smaller_of(run->right, (ivec){0} + ring->outer);
     return span;
 }
 
-/* The same of the b-th example of the batch: looked up, or if x is not in parts, all its places. */
-INLINE Span span_of(const State *s, int b, int r, const int parted)
+/* Which of the k-th LANES pairs of a place and a target are in reach of each other, and in the ring. */
+INLINE ivec in_reach(const Span *span, int k)
 {
-    const Example *one = example(s, b);
-    return parted ? s->spans[b][r] : (Span){0, one->n_places, one->middle, one->middle + 1, one->slot, one->n};
-}
-
-/* Which of the LANES places from the k-th vector on are in the ring. */
-INLINE ivec in_ring(const State *s, const Span *span, int k, const int parted)
-{
-    const ivec place = s->lanes + k * LANES;
-    if (!parted) /* the hole is the target */
-        return (place < span->n_places) & (place != span->hole);
-    return (place < span->n_places) & ((place < span->hole) | (place >= span->hole_end));
+    const ivec offset = span->offset + k * (LANES / GROUP);
+    return (offset >= span->low) & (offset <= span->high) & ((offset <= -span->inner) | (offset >= span->inner));
 }
 
 /* The slot of the k-th place of an example, if that is not the target. */

@@ -1,7 +1,9 @@
 /* The step of a batch: negative sampling, hierarchical softmax, and what follows from their gradients.
  *
- * All examples of a batch share a tuple of negatives, and each has its own target. The logits of the batch are those
- * before the step. It is taken a GROUP at a time, and each group finds the rows as the one before has left them.
+ * A batch has one example or, of models that average, a few neighbouring ones from each reader. The first of each are
+ * a column, so are the second, and so on. All examples of a column share a tuple of negatives, and each has its own
+ * target. The logits of a column are those before its step. It is taken a GROUP at a time, and each group finds the
+ * rows as the one before has left them. The gradients of all columns reach W, K and s after the last one.
  */
 #ifndef SGNS_STEP_H
 #define SGNS_STEP_H
@@ -15,23 +17,21 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
     return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
 }
 
-/* Looks up the rows of the tuple in use; ssg has a band of O for each slot, and batches of one. */
-INLINE void use_tuple(State *s)
+/* Looks up the rows of the tuple of a column; ssg has a band of O for each slot, and batches of one. */
+INLINE void use_tuple(State *s, int column)
 {
     const int band = s->p->bands > 1 ? example(s, 0)->slot : 0;
-    s->negatives = tuple_at(s, s->cursor);
+    s->negatives = tuple_at(s, s->cursor + column);
     for (int t = 0; t < s->p->drawn; t++)
         s->output_rows[t] = output_row(s, s->negatives[t], band);
 }
 
-/* Goes on to the next tuple, and prefetches the rows of a later one. */
-INLINE void next_tuple(State *s, const int nv)
+/* Prefetches the rows of the tuple that is used so many columns after a column. */
+INLINE void prefetch_tuple(const State *s, int column, int distance, const int nv)
 {
-    if (++s->cursor == s->task->n_tuples)
-        s->cursor = 0;
-    const int32_t *later = tuple_at(s, s->cursor + prefetch_distance(nv));
+    const int32_t *later = tuple_at(s, s->cursor + column + distance);
     /* ssg goes from slot to slot; the other models have one band */
-    const int band = (s->readers[0].example.slot + 1 + prefetch_distance(nv)) % s->p->bands;
+    const int band = (s->readers[0].example.slot + distance) % s->p->bands;
     for (int t = 0; t < s->p->drawn; t++)
         prefetch_row(output_row(s, later[t], band), nv);
 }
@@ -50,7 +50,7 @@ INLINE int n_logits(const State *s)
     return (s->size + logit_stride(s) - 1) / logit_stride(s) * logit_stride(s) * s->n_outputs;
 }
 
-/* Sets the labels, 1 for targets and 0 for negatives, and the mask of targets, 0 where there is no example. */
+/* Sets the labels, 1 for targets and 0 for negatives, and the mask of the target in a batch of one. */
 static void set_labels(State *s)
 {
     const int n = n_logits(s);
@@ -63,11 +63,11 @@ static void set_labels(State *s)
     s->labelled = s->size;
 }
 
-/* Sets the mask of negatives: a negative that equals the target of an example does not count for that example. */
-INLINE void mask_negatives(State *s)
+/* Sets the mask: 0 for an example that does not exist, and for a negative that equals the target of an example. */
+INLINE void set_mask(State *s, const int32_t *words)
 {
     const int drawn = s->p->drawn;
-    const int32_t *negatives = s->negatives, *words = s->target_words + s->first;
+    const int32_t *negatives = s->negatives;
     if (s->size == 1) {
         for (int t = 0; t < drawn; t++)
             s->mask[t] = negatives[t] != words[0];
@@ -76,8 +76,9 @@ INLINE void mask_negatives(State *s)
     for (int b = 0; b < s->size; b += GROUP) {
         const group_ids targets = *(const group_ids *)(words + b);
         group_ids *mask = (group_ids *)(s->mask + first_logit(s, b));
+        mask[drawn] = (targets >= 0) & (group_ids)((quad){0} + 1.0f);
         for (int t = 0; t < drawn; t++)
-            mask[t] = (targets != negatives[t]) & mask[drawn]; /* the bits of 1.0f if there is an example */
+            mask[t] = (targets != negatives[t]) & mask[drawn];
     }
 }
 
@@ -85,11 +86,8 @@ INLINE void mask_negatives(State *s)
 
 /* The step of a group whose logits have become coefficients. An x that is a row of W learns in place, or, if one is
  * there twice, after the gradients of all. */
-INLINE void step_group(State *s, int first, const int nv)
+INLINE void step_group(State *s, float **xs, float **grads, float **target_rows, const float *weights, const int nv)
 {
-    float **const xs = s->xs + first, **const grads = s->grads + first;
-    float **const target_rows = s->target_rows + s->first + first;
-    const float *weights = s->logits + first_logit(s, first);
     const int in_place = pairwise(s->p);
     if (in_place && distinct(xs)) {
         exchange_group(xs, grads, target_rows, s->output_rows, weights, s->p->drawn, nv, 1);
@@ -101,47 +99,55 @@ INLINE void step_group(State *s, int first, const int nv)
             add(xs[b], grads[b], nv);
 }
 
-/* Negative sampling: the step of x and of the rows of O. The gradient goes to `grads`; an x that is a row of W learns
- * in place. */
-INLINE void step_negatives(State *s, const int nv)
+/* Negative sampling: the step of the x of a column and of the rows of O. The gradient goes to `grads`; an x that is a
+ * row of W learns in place. */
+INLINE void step_negatives(State *s, int column, const int nv)
 {
     const Hyper *p = s->p;
-    const int size = s->size, drawn = p->drawn, n_outputs = s->n_outputs;
-    float **const target_rows = s->target_rows + s->first;
+    const int size = s->size, drawn = p->drawn, n_outputs = s->n_outputs, at = column * s->column_stride + s->first;
+    float **const target_rows = s->target_rows + at;
+    float **const xs = s->xs + column * GROUP, **const grads = s->grads + column * GROUP;
+    use_tuple(s, column);
     if (s->labelled != size)
         set_labels(s);
-    mask_negatives(s);
+    set_mask(s, s->target_words + at);
     if (size == 1)
         s->output_rows[drawn] = target_rows[0];
     if (!p->skip_dots) {
         if (size == 1)
-            dots(s->xs[0], s->output_rows, s->sums, n_outputs, nv, s->logits);
+            dots(xs[0], s->output_rows, s->sums, n_outputs, nv, s->logits);
         else
             for (int b = 0; b < size; b += GROUP)
-                dots_group(s->xs + b, target_rows + b, s->output_rows, drawn, nv, s->logits + first_logit(s, b));
+                dots_group(xs + b, target_rows + b, s->output_rows, drawn, nv, s->logits + first_logit(s, b));
     }
     s->loss += coefficients(s->logits, s->labels, s->mask, s->alpha, n_logits(s), &s->product);
     if (size > 1)
         for (int b = 0; b < size; b += GROUP)
-            step_group(s, b, nv);
+            step_group(s, xs + b, grads + b, target_rows + b, s->logits + first_logit(s, b), nv);
     else if (pairwise(p))
-        exchange(s->xs[0], 0, s->output_rows, s->logits, n_outputs, nv, 1);
+        exchange(xs[0], 0, s->output_rows, s->logits, n_outputs, nv, 1);
     else
-        exchange(s->xs[0], s->grads[0], s->output_rows, s->logits, n_outputs, nv, 0);
+        exchange(xs[0], grads[0], s->output_rows, s->logits, n_outputs, nv, 0);
 }
 
 /* Trains on the examples of the batch. A row of W has in_nv vectors, x and a row of O have nv. */
 INLINE void train_batch(State *s, const int in_nv, const int nv)
 {
     const Hyper *p = s->p;
+    const int ahead = neighbours(p) > 1 ? GROUP : 1 + prefetch_distance(nv);
     compose(s, in_nv);
-    if (p->drawn)
-        step_negatives(s, nv);
-    if (p->longest_path && !pairwise(p))
-        step_paths(s, nv);
+    for (int column = 0; column < s->n_columns; column++) {
+        if (column)
+            follow(s, column, in_nv);
+        if (p->drawn)
+            step_negatives(s, column, nv);
+        if (p->longest_path && !pairwise(p))
+            step_paths(s, column, nv);
+        if (s->first == 0)
+            prefetch_tuple(s, column, ahead, nv);
+    }
     if (p->composition == 'a' && p->attention_rate != 0.0f)
-        for (int b = 0; b < s->size; b++)
-            learn_attention(s, b, in_nv);
+        learn_attention(s, in_nv);
     if (!pairwise(p))
         spread(s, in_nv);
 }

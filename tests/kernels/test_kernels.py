@@ -161,9 +161,11 @@ class Problem:
         rows = [min(self.n_private, len(array)) for array in arrays]
         private = tuple(aligned_zeros((2, n, array.shape[1])) for n, array in zip(rows, arrays, strict=True))
         lock = np.zeros(16, np.int32)
-        call = (hyper, tokens, self.keep, self.pool, arrays, private, lock, rng, stats)
+        call = (hyper, tokens, self.keep, self.pool, arrays, rng, stats)
         if backend == "reference":
             sgns_reference.train_chunk(*call)
+        elif self.n_private:
+            _sgns.train_chunk(*call, private=private, lock=lock, isa=backend)
         else:
             _sgns.train_chunk(*call, isa=backend)
         return Trained(*arrays, rng, stats)
@@ -492,8 +494,9 @@ def test_a_part_of_the_whole_window_is_no_parts(backend: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] in AVERAGING])
-def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, kind: str) -> None:
-    # all rows of O are different: one that is met again is met as the first time has left it
+def test_a_column_steps_from_the_parameters_before_it(model: str, update: str, kind: str) -> None:
+    # all rows of O are different: one that is met again is met as the first time has left it; s learns from
+    # one part of the text after the other
     problem = Problem(
         model, update, kind, d=3, n_words=24, window=3, drawn=6, shared_by=4, aligned=False,
         spread=0.8, alpha=(1.0, 1.0),
@@ -502,7 +505,55 @@ def test_a_block_steps_from_the_parameters_before_it(model: str, update: str, ki
     tokens = np.array([3, 7, 11, 19, -1], np.int32)
     moved = flat(problem.train("reference", tokens, np.float64).arrays) - flat(problem.arrays(np.float64))
     gradient = central_differences(problem, tokens)
-    assert np.abs(moved + gradient).max() <= 1e-6 * np.abs(gradient).max()
+    vectors = problem.inputs.size + problem.outputs.size
+    assert np.abs(moved + gradient)[:vectors].max() <= 1e-6 * np.abs(gradient).max()
+
+
+@pytest.mark.parametrize("rings", [(), ((2, 1, 1), (5, 1, 3))])
+@pytest.mark.parametrize(
+    ("model", "update"), [("cbow", "exact"), ("cbow-attn", "exact"), ("cbow-attn", "word2vec")]
+)
+def test_neighbours_learn_one_after_the_other(
+    model: str, update: str, rings: tuple[tuple[int, int, int], ...]
+) -> None:
+    problem = Problem(
+        model, update, d=5, n_words=30, window=3, drawn=4, aligned=False, spread=0.8, n_tuples=8,
+        alpha=(0.75, 0.75), rate=0.0, rings=rings,
+    )  # fmt: skip
+    tokens = np.array([3, 7, 11, 19, 2, 9, 1, -1, 5, 8, 12, -1], np.int32)  # no word stands twice
+    trained = problem.train("reference", tokens, np.float64)
+    inputs, outputs = problem.inputs.copy(), problem.outputs[:, 0].copy()
+    parts, attends = rings or ((5, 1, 3),), model == "cbow-attn"
+    first, second = tokens[:7].tolist(), tokens[8:11].tolist()
+    cursor = problem.n_tuples - 3
+    for line, place in [(first, k) for k in range(7)] + [(second, k) for k in range(3)]:
+        x, ways, begin, slots = np.zeros(5), [], 0, 0
+        for end, inner, outer in parts:
+            reach = [
+                d for d in (*range(-outer, 1 - inner), *range(inner, outer + 1)) if 0 <= place + d < len(line)
+            ]
+            words = [line[place + d] for d in reach]
+            columns = [slots + (outer + d if d < 0 else outer + d + 1 - 2 * inner) for d in reach]
+            logits = problem.word_logits[words, columns] + problem.slot_logits[0, columns] if attends else 0.0
+            weights = np.exp(logits) * np.ones(len(words))
+            weights /= weights.sum() or 1.0
+            x[begin:end] = weights @ inputs[words, begin:end]
+            ways.append((words, slice(begin, end), weights * (len(words) if update == "word2vec" else 1)))
+            begin, slots = end, slots + 2 * (outer - inner + 1)
+        target, grad = line[place], np.zeros(5)
+        known = [target, *problem.pool[cursor % 8]]
+        label = np.arange(5) == 0
+        errors = (
+            0.75 * (label - 1 / (1 + np.exp(-outputs[known] @ x))) * (label | (np.array(known) != target))
+        )
+        for word, error in zip(known, errors, strict=True):
+            grad += error * outputs[word]
+            outputs[word] += error * x
+        for words, part, weights in ways:
+            inputs[words, part] += np.outer(weights, grad[part])
+        cursor += 1
+    np.testing.assert_allclose(trained.inputs, inputs, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(trained.outputs, outputs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("backend", [*ISAS, "reference"])
@@ -797,12 +848,10 @@ def test_merging_threads_lose_nothing() -> None:
                     NO_KEEP,
                     problem.pool,
                     shared,
-                    private,
-                    lock,
                     rng,
                     stats,
                 )
-                _sgns.train_chunk(*arguments, isa=ISAS[0])
+                _sgns.train_chunk(*arguments, private=private, lock=lock, isa=ISAS[0])
         except BaseException as error:
             failures.append(error)
 

@@ -93,11 +93,11 @@ class Problem:
             rows[:] = array[: rows.shape[1]]
         stats = np.zeros(len(STATS))
         keep, lock, rng = np.zeros(0, np.uint32), np.zeros(16, np.int32), np.array([7, 3], np.uint64)
-        call = (hyper, tokens, keep, self.pool, tuple(arrays), private, lock, rng, stats, self.paths)
+        call = (hyper, tokens, keep, self.pool, tuple(arrays), rng, stats, self.paths)
         if backend == "reference":
             sgns_reference.train_chunk(*call)
         else:
-            _sgns.train_chunk(*call, isa=backend)
+            _sgns.train_chunk(*call, private, lock, isa=backend)
         return arrays, stats
 
 

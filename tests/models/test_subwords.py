@@ -194,10 +194,8 @@ def test_rows_move_along_the_gradient_of_the_block(model):
         hyper["alpha_begin"] = hyper["alpha_end"] = alpha
         made.outputs[:] = outputs
         shared = inputs, *made.shared[1:]
-        private = tuple(array[None, :0].repeat(2, 0) for array in shared)
         rng_state, stats = np.array([7, 0], np.uint64), np.zeros(len(kernels.STATS))
-        keep, lock = np.zeros(0, np.uint32), np.zeros(16, np.int32)
-        train_chunk(hyper, tokens, keep, pool, shared, private, lock, rng_state, stats)
+        train_chunk(hyper, tokens, np.zeros(0, np.uint32), pool, shared, rng_state, stats)
         return stats[kernels.STATS.index("loss")]
 
     def composed(rows):

@@ -303,7 +303,7 @@ def train_middles(
     """Predict the middle word of each line only, with the reference implementation's step."""
     for i in range(len(lines)):
         hyper[0].attention_rate = rates[i]
-        block.targets[0], block.first[0], block.n[0] = lines[i, 5], 0, 10
+        block.targets[0], block.places[0], block.first[0], block.n[0] = lines[i, 5], 5, 0, 10
         block.words[0, :5], block.words[0, 5:] = lines[i, :5], lines[i, 6:]
         sgns_reference.train_batch(hyper[0], 1, alphas[i], block, params, pool, paths, rng, stats)
         rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
@@ -328,7 +328,7 @@ def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> 
     hyper = model.hyper()
     width, slots = model.inputs.shape[1], 2 * WINDOW
     block = sgns_reference.Batch(
-        *(np.zeros(1, np.int64) for _ in range(3)),
+        *(np.zeros(1, np.int64) for _ in range(4)),
         np.zeros((1, slots), np.int64),
         *(np.zeros((1, n), np.float32) for n in (width, width, 11)),
         *(np.zeros((1, 1, slots), np.float32) for _ in range(2)),

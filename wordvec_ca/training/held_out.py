@@ -35,16 +35,12 @@ def held_out_loss(
     model, config = replica.model, replica.config
     hyper, shared = model.hyper(), model.shared
     pool = noise_pool(model.vocab.counts, config.negative, ns_exponent=config.ns_exponent, draws=500_000)
-    private = tuple(array[:, :0] for array in replica.workers[0].private)
     rng, stats = np.array([1, 0], np.uint64), np.zeros(len(STATS))
     everything = np.zeros(0, np.uint32)
     chunks = chunks_of(text, CHUNK_TOKENS)
     try:
         while not stopping() and (chunk := chunks.next()) is not None:
-            replica.kernel(
-                *(hyper, chunk.tokens, everything, pool, shared, private, replica.lock, rng, stats),
-                model.paths,
-            )
+            replica.kernel(hyper, chunk.tokens, everything, pool, shared, rng, stats, model.paths)
     finally:
         chunks.close()
     return mean(stats, "loss", "examples")

@@ -40,12 +40,11 @@ def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np
     hyper = model.hyper()
     hyper["drawn"] = hyper["shrink_windows"] = 0
     hyper["alpha_begin"] = hyper["alpha_end"] = 0.0  # the training loop, at a learning rate of 0
-    nothing, no_pool, lock = np.zeros(0, np.uint32), np.zeros((1, 0), np.int32), np.zeros(16, np.int32)
-    private = tuple(np.zeros((2, 0, array.shape[1]), np.float32) for array in model.shared)
+    nothing, no_pool = np.zeros(0, np.uint32), np.zeros((1, 0), np.int32)
     found = []
     for line in lines:
         tokens = np.array([*line, -1], np.int32)
         rng, stats = np.zeros(2, np.uint64), np.zeros(len(STATS))
-        train_chunk(hyper, tokens, nothing, no_pool, model.shared, private, lock, rng, stats, model.paths)
+        train_chunk(hyper, tokens, nothing, no_pool, model.shared, rng, stats, model.paths)
         found.append(-stats[STATS.index("loss")])
     return np.array(found)

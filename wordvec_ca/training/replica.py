@@ -182,11 +182,11 @@ class Replica:
             self.keep,
             self.pool,
             shared,
-            worker.private,
-            self.lock,
             worker.rng,
             worker.stats,
             self.model.paths,
+            worker.private,
+            self.lock,
         )
         if composed is not None:
             composed.hand_back()
