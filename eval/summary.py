@@ -37,13 +37,13 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
     """
     lines = []
     for theme, tasks in THEMES:
-        told = []
+        figures = []
         for task, meaning in tasks:
             of_task = [r for r in reports if r.task == task and r.metrics and not math.isnan(r.value)]
             if of_task:
-                told.append(f"{meaning} {_figures(of_task)}")
-        if told:
-            lines.append(f"{theme}: {'; '.join(told)}.")
+                figures.append(f"{meaning} {_figures(of_task)}")
+        if figures:
+            lines.append(f"{theme}: {'; '.join(figures)}.")
     if reports:
         least = min(reports, key=lambda report: report.coverage)
         where = f" (least: {least.task} {least.dataset})" if len(reports) > 1 else ""

@@ -348,7 +348,7 @@ class TrainFields(TextFields):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
-    """What else ``cawv train`` is told: where things go, how a run begins, what is shown of it."""
+    """What else ``cawv train`` takes: where things go, how a run begins, what is shown of it."""
 
     output: str | None = _usual(None, "Model directory.", flags=("-o",),
         usual="CORPUS.MODEL in the working directory", metavar="DIR", kept=False, resume="change")

@@ -30,9 +30,9 @@ def command(model: str | None, everything: bool, json_to: str | None) -> None:
         return
     from wordvec_ca.files import terminal_text
 
-    told = _in_short(model, record)
-    width = max(map(len, told))
-    for name, text in told.items():
+    facts = _in_short(model, record)
+    width = max(map(len, facts))
+    for name, text in facts.items():
         show_styled(f"{styled(name.ljust(width), 'heading')}  {terminal_text(text)}")
     show_styled(styled(f"\nMore: cawv info {model} --all", "aside"))
 
@@ -51,7 +51,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         text += f": {named if isinstance(named, str) else ', '.join(named)}"
     epochs = counted(int(config.get("epochs") or 0), "epochs")
     learning = f"{epochs}, window {config.get('window')}, seed {config.get('seed')}"
-    told = {
+    facts = {
         "model": str(config.get("model")) + (" with n-grams" if config.get("subwords") else ""),
         "words": f"{record['words']:,} x {record['dimensions']} dimensions; each occurs "
         f"{config.get('min_count')} times or more",
@@ -69,7 +69,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         if (Path(model) / "run.toml").exists()
         else str(record.get("command") or "from Python"),
     }
-    return {name: text for name, text in told.items() if text}
+    return {name: text for name, text in facts.items() if text}
 
 
 def _show_record(record: dict[str, Any]) -> None:

@@ -167,7 +167,7 @@ def _progress(
 ) -> dict[str, Any]:
     """Return how far training is, with the loss of the jobs that were done last."""
     share = n_tokens / in_all
-    loss = sum(told for _, told, _ in jobs) / max(1, sum(n for _, _, n in jobs)) if jobs else math.nan
+    loss = sum(loss_sum for _, loss_sum, _ in jobs) / max(1, sum(n for _, _, n in jobs)) if jobs else math.nan
     return {
         "words": n_tokens,
         "fraction": share,

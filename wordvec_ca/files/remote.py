@@ -29,7 +29,7 @@ _OF_CONNECTIONS = (
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds before the second attempt; each pause is twice as long as the one before, up to the longest."""
 
-TELL_EVERY = 30.0
+WARN_EVERY = 30.0
 """Seconds between two warnings of a server that does not answer."""
 
 _failing: dict[int, float] = {}
@@ -90,7 +90,7 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
         Seconds from the first failure on after which the error is raised; with 0 there is one attempt.
     """
     pause, me = FIRST_PAUSE, threading.get_ident()
-    first = told = 0.0
+    first = warned_at = 0.0
     outermost = me not in _failing
     try:
         while True:
@@ -103,12 +103,12 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
                     raise
                 if outermost:
                     _failing[me] = first
-                if now - told > TELL_EVERY:
-                    lasts = f" for {now - first:.0f} s" if told else ""
+                if now - warned_at > WARN_EVERY:
+                    lasts = f" for {now - first:.0f} s" if warned_at else ""
                     warnings.warn(
                         f"{place!r} does not answer{lasts} ({error}); it is tried again", stacklevel=3
                     )
-                    told = now
+                    warned_at = now
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
     finally:

@@ -37,10 +37,10 @@ class Coverage:
 
     def __str__(self) -> str:
         """Return one line for people."""
-        told = (
+        text = (
             f"{self.n_sentences:,} sentences ({self.n_empty:,} empty, {self.n_all_oov:,} without a known "
             f"word), {self.n_tokens:,} tokens, {100 * self.oov_rate:.2f} % unknown"
         )
         if self.n_from_ngrams:
-            told += f", {100 * self.n_from_ngrams / self.n_tokens:.2f} % from n-grams"
-        return told
+            text += f", {100 * self.n_from_ngrams / self.n_tokens:.2f} % from n-grams"
+        return text

@@ -72,8 +72,8 @@ def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
     kept = [file for file in files if file not in others]
     if not kept:
         foreign, kept = [], files
-    told = [f"{len(foreign):,} files that are no text, the first {foreign[0]!r}"] if foreign else []
-    told += [f"{n_ours:,} folders that cawv made"] if n_ours else []
-    if told:
-        warnings.warn(f"{directory!r}: left out {' and '.join(told)}", stacklevel=2)
+    left_out = [f"{len(foreign):,} files that are no text, the first {foreign[0]!r}"] if foreign else []
+    left_out += [f"{n_ours:,} folders that cawv made"] if n_ours else []
+    if left_out:
+        warnings.warn(f"{directory!r}: left out {' and '.join(left_out)}", stacklevel=2)
     return kept

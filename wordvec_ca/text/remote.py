@@ -82,8 +82,8 @@ def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
     again for ``patience`` seconds, by default ``PATIENCE``.
     """
     information = _information(url, patience)
-    told = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
-    mark = next((f"{name} {told[name]}" for name in _MARKS if told.get(name) is not None), None)
+    headers = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
+    mark = next((f"{name} {headers[name]}" for name in _MARKS if headers.get(name) is not None), None)
     return {"path": url, "size": information.get("size"), "mark": mark}
 
 

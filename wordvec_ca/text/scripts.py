@@ -114,18 +114,18 @@ def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
     sample: list[bytes] = []
     length = read = 0
     wanted, next_sample, first = FIRST_PAGES, 0, True
-    told = False
+    warned = False
     for piece in pieces:
-        if not told and read >= next_sample:
+        if not warned and read >= next_sample:
             sample.append(piece[: wanted - length])
             length += len(sample[-1])
             if length >= wanted:
-                told = _tell(b"".join(sample), tokenizer, first=first)
+                warned = _tell(b"".join(sample), tokenizer, first=first)
                 sample, length, wanted, first = [], 0, LATER_PAGES, False
                 next_sample = read + BETWEEN_SAMPLES
         read += len(piece)
         yield piece
-    if length and not told:
+    if length and not warned:
         _tell(b"".join(sample), tokenizer, first=first)
 
 

@@ -302,7 +302,7 @@ def write_checkpoint(
     vocab : Vocab
         The words.
     written : callable, optional
-        Is told of bytes when they are written, and at the end of 0; what it raises ends the writing.
+        Receives how many bytes were just written, and 0 at the end; what it raises ends the writing.
 
     Raises
     ------
@@ -331,7 +331,7 @@ class Counted(io.RawIOBase):
     ----------
     file : binary file
     written : callable
-        Is told of the bytes.
+        Receives how many bytes were just written.
     """
 
     def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:

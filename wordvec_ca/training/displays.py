@@ -103,10 +103,10 @@ class Bar:
     def _move(self, share: float | None, text: str) -> None:
         """Show how much is done; a share of None is of a stream whose length nobody knows."""
         with contextlib.suppress(OSError):  # a terminal that has gone must not end the run
-            told = "" if share is None else f"{100 * share:5.1f}%"
+            percent = "" if share is None else f"{100 * share:5.1f}%"
             total = None if share is None else 1.0
             self._display.update(
-                self._task, total=total, completed=share or 0.0, description=text, share=told
+                self._task, total=total, completed=share or 0.0, description=text, share=percent
             )
             self._display.start()  # the first time it draws what is there; later it does nothing
 

@@ -56,7 +56,7 @@ def pin(cpus: set[int]) -> None:
 
 
 def _place(cpu: int, system: Path) -> tuple[int, int, int]:
-    """Return socket, first processor of the same last cache, and core; 0 for what is not told."""
+    """Return socket, first processor of the same last cache, and core; 0 for what is not known."""
     folder = system / f"cpu{cpu}"
     socket = _number(folder / "topology" / "physical_package_id")
     core = _number(folder / "topology" / "core_id")

@@ -138,8 +138,8 @@ class Evaluated(Neighbours):
                 if line.startswith("#") or not line.strip():
                     continue
                 try:
-                    a, b, told = (line.upper() if case_insensitive else line).split(delimiter)
-                    similarity = float(told)
+                    a, b, score = (line.upper() if case_insensitive else line).split(delimiter)
+                    similarity = float(score)
                 except ValueError:
                     logger.info("Skipping invalid line #%d in %s", number, pairs)
                     continue

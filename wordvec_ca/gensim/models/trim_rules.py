@@ -28,9 +28,9 @@ def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule |
     trim_rule : callable, optional
         Takes (word, count, min_count) and returns one of the constants above.
     """
-    told = RULE_DEFAULT if trim_rule is None else trim_rule(word, count, min_count)
-    if told in (RULE_KEEP, RULE_DISCARD):
-        return told == RULE_KEEP
+    verdict = RULE_DEFAULT if trim_rule is None else trim_rule(word, count, min_count)
+    if verdict in (RULE_KEEP, RULE_DISCARD):
+        return verdict == RULE_KEEP
     return count >= min_count
 
 

@@ -38,7 +38,7 @@ class Contents(NamedTuple):
     regions : list of list of Region
         The same.
     about : dict
-        What the page is told.
+        Facts for the page.
     arrays : dict of str to ndarray
         What the page has of each word.
     """
@@ -155,7 +155,7 @@ def _shown(
     named: list[Region],
     tell: Callable[[str], None] | None,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return what the page is told about a model, and arrays of its words but those of the vectors."""
+    """Return facts about a model for the page, and arrays of its words but those of the vectors."""
     entry: dict[str, Any] = {
         "name": source.name,
         "size": source.table.vector_size,
@@ -227,7 +227,7 @@ class _Attention:
         self.columns = self.words.shape[1]
 
     def __call__(self, rows: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-        """Return what the page is told, and the logits of words as 16-bit numbers."""
+        """Return facts for the page, and the logits of words as 16-bit numbers."""
         config = self.config
         logits = np.asarray(self.words[rows], np.float32)
         step = float(np.abs(logits).max(initial=0.0)) / 32_767 or 1.0
@@ -243,7 +243,7 @@ class _Attention:
                     "columns": of_words[0].tolist(),
                 }
             )
-        told = {
+        facts = {
             "step": step,
             "clip": config.attention_clip,
             "kind": config.attention,
@@ -252,7 +252,7 @@ class _Attention:
             "tokenizer": config.tokenizer,
             "lowercase": config.lowercase,
         }
-        return told, np.rint(logits / step).astype(np.int16)
+        return facts, np.rint(logits / step).astype(np.int16)
 
 
 def _attention(folder: Path) -> _Attention | None:

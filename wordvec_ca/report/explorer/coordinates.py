@@ -88,7 +88,7 @@ def word_map(
     cache : path-like, optional
         Folder that keeps maps; it is made if need be.
     tell : callable, optional
-        Is told the progress, a line at a time.
+        Receives lines of progress.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def neighbour_graph(
     topn : int
         How many of each; at most ``n_words - 1``.
     tell : callable, optional
-        Is told the progress, a line at a time.
+        Receives lines of progress.
     first : int, optional
         Only of so many words from the front, among all; else of all.
 
@@ -57,15 +57,15 @@ def neighbour_graph(
     rows = np.zeros((n_words, topn), np.int32)
     cosines = np.full((n_words, topn), -np.inf, np.float32)
     step = max(1, BLOCK_BYTES // (4 * max(1, len(directions))))
-    told = 0
+    reported = 0
     keep = _keep_highest()
     for start in range(0, n_words if topn else 0, step):
         block = slice(start, min(start + step, n_words))
         keep(directions[block] @ directions.T, start, rows[block], cosines[block])
         tenths = 10 * block.stop // n_words
-        if tell is not None and tenths > told and n_words > 20_000:
+        if tell is not None and tenths > reported and n_words > 20_000:
             tell(f"neighbours: {10 * tenths} %")
-            told = tenths
+            reported = tenths
     return NeighbourGraph(rows, np.clip(cosines, -1, 1))
 
 

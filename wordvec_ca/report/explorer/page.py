@@ -138,7 +138,7 @@ def explore(
     cache : bool
         Keep the map beside ``model``, if that is a path, in ``MODEL.cawv-maps``.
     tell : callable, optional
-        Is told the progress, a line at a time.
+        Receives lines of progress.
 
     Returns
     -------

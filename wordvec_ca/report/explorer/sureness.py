@@ -46,7 +46,7 @@ def sureness(
     graph : NeighbourGraph
         Their neighbours in the vectors that are published.
     tell : callable, optional
-        Is told the progress, a line at a time.
+        Receives lines of progress.
     """
     rows = graph.rows[:FIRST]
     again = np.zeros(rows.shape, np.uint8)
