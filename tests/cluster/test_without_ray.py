@@ -472,6 +472,32 @@ def test_a_node_that_was_found_fit_and_answers_nothing_from_then_on_is_given_up(
     assert told == ["node 1 is lost: it has not answered for 0 s"]
 
 
+def test_a_node_that_dies_while_it_is_looked_at_is_lost() -> None:
+    class DiedError(Exception):
+        pass
+
+    def dies(ref: str, **options: Any) -> None:
+        raise DiedError("its process has ended")
+
+    nothing = type("Nothing", (Exception,), {})
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        get=dies,
+        kill=lambda actor, **options: None,
+        wait=lambda refs, **options: (refs, []),
+        exceptions=SimpleNamespace(RayTaskError=nothing, RayActorError=DiedError, RayError=DiedError),
+    )
+    told: list[str] = []
+    members = Members(ray, CONFIG, 1, directory=None, notice=told.append)
+    actor = SimpleNamespace(examine=SimpleNamespace(remote=lambda files, place: "asked"))
+    members.all.append(Member(1, "n1", "node 1", actor, 1))
+    for _ in range(2):
+        members._examine()
+    assert told == ["node 1 is lost: its process or its node has died"]
+    assert members.present == []
+
+
 def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_tell_of_the_text(
     tmp_path: Path,
 ) -> None:

@@ -258,8 +258,8 @@ class Members:
                     self.mark_dead(member, "it has not answered since it was started")
                 continue
             answer = self._answer(member, ref)
-            if answer is None:
-                self._examined.pop(member)
+            if answer is None:  # it is asked again, or is lost
+                self._examined.pop(member, None)
             elif (away := answer[0].get("away")) is not None:
                 self._wait_for_storage(member, away)
             elif (why := misfit(answer[0], self.required, since, time.time())) is not None:
