@@ -201,28 +201,33 @@ def most_replicas(config: ResolvedConfig) -> int:
 
 def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
     """Return what to tell who wants replicas that may learn less than one; None if these do not."""
-    most = most_replicas(config)
-    if 1 < replicas <= most and (loss := known_loss(config, replicas)) is not None:
-        return (
-            f"{replicas} replicas of {config.model}: the loss on held-out text was {loss:.3f} higher than "
-            "with one (docs/measurements/replicas.md); compare it yourself (--valid)"
-        )
-    if replicas <= most:
+    most, loss = most_replicas(config), known_loss(config, replicas)
+    if loss is None and replicas <= most:
         return None
-    return (
-        f"{replicas} replicas of {config.model}: more than {most} may learn less than one "
-        f"(docs/measurements/replicas.md); take {most} or fewer, with more threads each, or compare the loss "
-        "on held-out text"
-    )
+    told = f"{replicas} replicas of {config.model}"
+    if loss is not None and math.isinf(loss):
+        told += ": training diverged"
+    elif loss is not None:
+        told += f": the loss on held-out text was up to {loss:.3f} higher than with one"
+    else:
+        told += f": more than {most} may learn less than one"
+    advice = "compare the loss on held-out text yourself (--valid)"
+    if replicas > most:
+        advice = f"take {most} or fewer, with more threads each, or {advice}"
+    return f"{told} (docs/measurements/replicas.md); {advice}"
 
 
 def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
-    """Return by how much the loss was higher than with one worker, where it was by more than .01.
+    """Return by how much the loss was higher than with one worker, at most, where it was by more than .01.
 
-    Larger numbers than `most_replicas` gives are not looked at.
+    Infinity where training diverged. Numbers that were not measured are as the next one that was.
     """
+    if replicas == 1:
+        return None
     if config.spec.averages and config.subwords:
-        return 0.020
+        return 0.020 if replicas <= 4 else 0.026 if replicas <= 8 else math.inf
+    if config.spec.attends and replicas > 2:
+        return 0.011 if replicas <= 4 else 0.064
     if config.spec.averages and config.vector_size >= WIDE and replicas >= 8:
         return 0.016
     return None
