@@ -274,7 +274,8 @@ def main() -> None:
     if len(rows) <= given.runs:
         measure(given, rows)
     if given.page:
-        write_page(given.page, rows, given.nodes)
+        section = "kills" if given.ways == ",".join(WAYS) else f"kills, {given.ways}"
+        write_page(given.page, section, rows, given.nodes)
     print(verdict(rows, given.nodes))
     sys.exit(any(row[-1] != "nothing" for row in rows))
 
@@ -351,7 +352,7 @@ def verdict(rows: list[tuple[str, ...]], nodes: int) -> str:
     kills = sum(map(len, map(strikes, rows)))
     wrong, longest = sum(row[-1] != "nothing" for row in rows), max(int(row[4]) for row in rows)
     return (
-        f"{len(rows) - 1} runs of {nodes} nodes, {kills} deaths: {wrong} runs with a fault; never quiet for "
+        f"{len(rows) - 1} runs of {nodes} nodes, {kills} deaths: {wrong} with a fault; never quiet for "
         f"more than {longest} s."
     )
 
@@ -361,7 +362,7 @@ def strikes(row: tuple[str, ...]) -> list[str]:
     return [] if row[1] == "none" else row[1].split(", ")
 
 
-def write_page(page: Path, rows: list[tuple[str, ...]], nodes: int) -> None:
+def write_page(page: Path, section: str, rows: list[tuple[str, ...]], nodes: int) -> None:
     """Write the page: how many deaths there were in each phase, and all runs."""
     happened = Counter(strike for row in rows for strike in strikes(row))
     counts = [
@@ -372,7 +373,7 @@ def write_page(page: Path, rows: list[tuple[str, ...]], nodes: int) -> None:
     columns = ("run", "lost", "nodes lost", "seconds", "longest silence, s", "merges", "loss", "same topic",
                "fault")  # fmt: skip
     body = f"**{verdict(rows, nodes)}**\n\n" + table(("while", "a node", "its process", "it hangs"), counts)
-    write_section(page, "Deaths in a cluster", "kills", body + "\n\n" + table(columns, rows))
+    write_section(page, "Deaths in a cluster", section, body + "\n\n" + table(columns, rows))
 
 
 if __name__ == "__main__":

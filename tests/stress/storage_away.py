@@ -76,7 +76,8 @@ def main() -> None:
     wrong = sum(row[-1] != "nothing" for row in rows)
     if given.page:
         body = f"**{len(rows) - 1} runs of {NODES} nodes: {wrong} with a fault.**\n\n" + table(columns, rows)
-        write_section(given.page, "Storage that is away", "storage", body)
+        section = "storage" if given.fault == "refuse" else "hanging storage"
+        write_section(given.page, "Storage that is away", section, body)
     sys.exit(bool(wrong))
 
 
