@@ -555,14 +555,14 @@ def test_more_nodes_than_measured_are_warned_of() -> None:
     )
     assert "was up to 0.020 higher" in quality(TrainConfig(subwords=True), 2)
     assert "training diverged" in quality(TrainConfig(subwords=True), 16)
-    assert "was up to 0.011 higher" in quality(TrainConfig(model="cbow-attn"), 4)
+    assert "was up to 0.064 higher" in quality(TrainConfig(model="cbow-attn"), 5)
     assert "at most .01 higher" in quality(CONFIG, 8)
     assert MergePlan.of(dataclasses.replace(CONFIG, subwords=True), 10**6, 16).rate == 1.0
     assert MergePlan.of(CONFIG, 10**8, 16).rate == 2.0
     assert MergePlan.of(dataclasses.replace(CONFIG, hs=True), 10**8, 2).rate == 1.0
     assert "17 replicas of cbow" in quality(CONFIG, 17)
     for model, most in {"cbow-attn": 4, "ssg": 8, "cwindow": 8}.items():
-        assert (beyond_measured(TrainConfig(model=model), most) is None) == (model != "cbow-attn")
+        assert beyond_measured(TrainConfig(model=model), most) is None
         assert f"take {most} or fewer" in str(beyond_measured(TrainConfig(model=model), most + 1))
 
 
@@ -577,5 +577,5 @@ def test_nodes_merge_less_often_where_merging_takes_long() -> None:
     assert [merges(nodes, 10**10) for nodes in (2, 16)] == [200, 200]
     assert merges(2, 10**9) > merges(2, 10**9, threads=16)
     assert merges(2, 35_000_000, merges=150) == 150
-    assert [merges(n, 35_000_000, model="cbow-attn") for n in (2, 4, 8)] == [25, 200, 600]
+    assert [merges(n, 35_000_000, model="cbow-attn") for n in (2, 4, 8)] == [25, 600, 600]
     assert [merges(n, 35_000_000, model="cbow") for n in (2, 4, 8)] == [25, 200, 200]

@@ -132,8 +132,8 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
 
 
 def usual_merges(config: ResolvedConfig, replicas: int) -> int:
-    """Return how often replicas merge in a run; attention needs more frequent merges, if they are many."""
-    return 3 * MERGES if config.spec.attends and replicas > 4 else MERGES
+    """Return how often replicas merge in a run; attention needs more frequent merges, if they are several."""
+    return 3 * MERGES if config.spec.attends and replicas > 2 else MERGES
 
 
 def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
@@ -226,8 +226,8 @@ def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
         return None
     if config.spec.averages and config.subwords:
         return 0.020 if replicas <= 4 else 0.026 if replicas <= 8 else math.inf
-    if config.spec.attends and replicas > 2:
-        return 0.011 if replicas <= 4 else 0.064
+    if config.spec.attends and replicas > 4:
+        return 0.064
     if config.spec.averages and config.vector_size >= WIDE and replicas >= 8:
         return 0.016
     return None
