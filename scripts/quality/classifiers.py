@@ -37,7 +37,8 @@ FILES = {
     "subj": ("subj/all.tsv",),
     "imdb": ("imdb/train.neg.tsv.xz", "imdb/train.pos.tsv.xz"),
 }
-"""Lines with a label first and a text last. Where there is none to test on, a tenth is drawn by lot."""
+"""Lines with a label first and a text last; of the two files of imdb each is a label. Where there is no file to
+test on, a tenth of the lines is drawn by lot."""
 
 OURS = """
 import sys
@@ -51,10 +52,15 @@ fasttext.train_supervised(path, dim=100, lr=0.5, **options).save_model(output)
 def write_sets(data: Path, name: str, into: Path) -> None:
     """Write a set as both programs read it: most lines to train on, a tenth to choose by, all, the test."""
     paths = data_files(data, *(f"sentences/{file}" for file in FILES[name]))
-    parts = [
-        [f"__label__{line.split(chr(9))[0]} {' '.join(tokenize(line.split(chr(9))[-1]))}\n" for line in lines]
-        for lines in map(lines_of, paths)
-    ]
+    parts = []
+    for number, lines in enumerate(map(lines_of, paths)):
+        fields = (line.split("\t") for line in lines)
+        parts.append(
+            [
+                f"__label__{number if name == 'imdb' else first} {' '.join(tokenize(rest[-1]))}\n"
+                for first, *rest in fields
+            ]
+        )
     lot = random.Random(1)
     if len(parts) == 2 and name != "imdb":
         known, test = parts
