@@ -8,6 +8,7 @@ stands for another option, spelled as the reader types it.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import re
@@ -429,6 +430,16 @@ OPTIONS: dict[str, OptionSpec] = {
     if spec.group == group
 }
 """All options by their names, in the order of the help."""
+
+
+def meant_option(name: str) -> str | None:
+    """Return the parameter of training whose name, or other name of its flag, is most like this one."""
+    names = {
+        flag.lstrip("-").replace("-", "_"): spec.name for spec in OPTIONS.values() for flag in spec.flags
+    }
+    names |= {name: name for name in OPTIONS}
+    close = difflib.get_close_matches(name, names, 1, cutoff=0.7)
+    return names[close[0]] if close else None
 
 
 def with_parameters(owner: Any) -> str:

@@ -219,6 +219,16 @@ def test_options_of_another_method_are_refused(tmp_path, model, cawv, more):
 # ------------------------------------------------------------------ search
 
 
+def test_pages_in_a_model_directory_leave_an_index_as_it_is(tmp_path, cawv):
+    corpus = write(tmp_path / "text.txt", text())
+    config = TrainConfig(vector_size=5, min_count=1, epochs=1, workers=1)
+    train(corpus, config, output=tmp_path / "m", progress=False)
+    assert "indexed in" in cawv("search", tmp_path / "m", corpus, WORDS[0]).err
+    cawv("report", tmp_path / "m")
+    assert any(path.suffix == ".html" for path in (tmp_path / "m").iterdir())
+    assert "index" not in cawv("search", tmp_path / "m", corpus, WORDS[0]).err
+
+
 def test_search_indexes_once(tmp_path, model, cawv):
     lines = [" ".join(words) for words in combinations(WORDS, 3)]
     corpus = write(tmp_path / "text.txt", lines)

@@ -162,6 +162,16 @@ def test_wrong_calls_say_what_is_allowed(trained: dict[str, Path]) -> None:
     model = fasttext.load_model(str(trained["softmax"]))
     with pytest.raises(ValueError, match="one line"):
         model.predict("two\nlines")
+    with pytest.raises(ValueError, match=r"none\.bin' cannot be opened for loading"):
+        fasttext.load_model("none.bin")
+    wrong = (
+        ({"dim": "a"}, "dim is 'a'; it must be a number"),
+        ({"epochs": 5}, "'epochs'. Did you mean epoch"),
+        ({"input": ["a line"]}, "input is a list"),
+    )
+    for options, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            fasttext.train_supervised(**{"input": "none.txt", **options})
     with pytest.raises(ValueError, match="k is 0"):
         model.predict("a line", k=0)
     with pytest.raises(ValueError, match="codes"):

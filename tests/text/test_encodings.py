@@ -70,7 +70,7 @@ def test_any_encoding_is_read(encoding: str) -> None:
 def test_utf16_says_what_to_give(tmp_path: Path) -> None:
     path = tmp_path / "notepad.txt"
     path.write_bytes(GERMAN.encode("utf-16"))
-    with pytest.raises(DataError, match="--encoding utf-16"):
+    with pytest.raises(DataError, match="encoding='utf-16'"):
         count_corpus(path)
     assert read(path.read_bytes(), encoding="utf-16") == GERMAN
 

@@ -298,6 +298,9 @@ def test_unfinished_run_is_not_dropped_unasked(tmp_path: Path, corpus: Path) -> 
     cut_short(corpus, small(epochs=4), tmp_path / "m")
     with pytest.raises(DataError, match=r"unfinished run, \d+\.\d% done.*--resume.*overwrite=True"):
         train(corpus, small(), output=tmp_path / "m")
+    (tmp_path / "m").mkdir()  # a model that was saved when the run was interrupted hides no run
+    with pytest.raises(DataError, match=r"unfinished run"):
+        train(corpus, small(), output=tmp_path / "m")
     train(corpus, small(), output=tmp_path / "m", overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "m"]
     (tmp_path / "m.run").mkdir()

@@ -165,6 +165,8 @@ def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_pat
             train(tmp_path / "not-there.txt", **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"TrainConfig\(vector_size=50\)"):
         train(tmp_path / "not-there.txt", vector_size=50)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"no parameter 'size'. Did you mean vector_size\?"):
+        train(tmp_path / "not-there.txt", size=50)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sentences as lists of words"):
         train(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="list"):

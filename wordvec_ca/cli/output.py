@@ -30,9 +30,9 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def next_commands(model: str, word: str = "WORD") -> str:
-    """Return a line with what one can do with a model that has just been made."""
+    """Return lines with what one can do with a model that has just been made."""
     name = shlex.quote(model)
-    return f"next: cawv explore {name}    cawv nn {name} {word}    cawv eval {name}"
+    return f"next: cawv explore {name}\n      cawv nn {name} {word}\n      cawv eval {name}"
 
 
 def say(text: object) -> None:

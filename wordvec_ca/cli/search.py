@@ -209,5 +209,7 @@ def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
 def _state(path: str) -> list[Any]:
     """Return what tells whether a file or directory has changed: name, size and time of each file."""
     here = Path(path)
-    files = sorted(file for file in here.rglob("*") if file.is_file()) if here.is_dir() else [here]
+    files = [here]
+    if here.is_dir():  # pages of `report` and `explore` lie in a model's directory, and are no part of it
+        files = sorted(file for file in here.rglob("*") if file.is_file() and file.suffix != ".html")
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -174,6 +174,8 @@ class Model:
         DataError
             The file is no model of fastText, or is damaged.
         """
+        if not os.path.isfile(path):
+            raise DataError(f"{os.fspath(path)!r} cannot be opened for loading: there is no such file")
         found = read_fasttext_model(path, quantised=True)
         options = found.options
         if found.version == 11 and options.model == SUPERVISED:

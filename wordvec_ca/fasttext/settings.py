@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 from typing import Any
+
+import numpy as np
 
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
@@ -87,7 +91,9 @@ def settings(
     for name, value in named.items():
         name = SYNONYMS.get(name, name)
         if name not in names:
-            raise TypeError(f"unexpected keyword argument {name!r}")
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f". Did you mean {close[0]}?" if close else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
         if name in found:
             raise TypeError(f"multiple values for argument {name!r}")
         found[name] = value
@@ -109,6 +115,12 @@ def stored_options(every: dict[str, Any], model: int) -> FastTextOptions:
 def _check(every: dict[str, Any]) -> None:
     if every["loss"] not in LOSSES:
         raise ValueError(f"loss is {every['loss']!r}; it must be one of {', '.join(LOSSES)}")
+    if not isinstance(every["input"], str | os.PathLike):
+        raise TypeError(f"input is a {type(every['input']).__name__}; it must be the path of a file of lines")
+    for name, usual in SUPERVISED.items():
+        value = every.get(name, usual)
+        if isinstance(usual, int | float) and not isinstance(value, int | float | np.number):
+            raise TypeError(f"{name} is {value!r}; it must be a number")
     for name, least in _LEAST.items():
         if every[name] < least:
             raise ValueError(f"{name} is {every[name]}; it must be at least {least}")

@@ -200,7 +200,7 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
     order = sorted(count_of, key=lambda word: -count_of[word])
     labels = labels[np.argsort(-counts[labels], kind="stable")]
     if not order:
-        raise DataError("Empty vocabulary: no word occurs as often as minCount says; give a smaller minCount")
+        raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     if not len(labels):
         raise DataError(f"no line of the text has a label: a label begins with {options['label']!r}")
     stored = stored_options(options, SUPERVISED)

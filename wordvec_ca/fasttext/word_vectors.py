@@ -47,7 +47,7 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
     kept = np.flatnonzero((counts >= max(1, options["minCount"])) & ~labels)
     kept = kept[np.argsort(-counts[kept], kind="stable")]
     if not len(kept):
-        raise DataError("Empty vocabulary: no word occurs as often as minCount says; give a smaller minCount")
+        raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     stored = stored_options(options, spec.fasttext_number or 0)
     found = train_fasttext_model(
         stored,

@@ -114,6 +114,8 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
     if not target.name:
         raise DataError(f"cannot write a model to {name}: give a directory of its own")
     if target.exists():
+        if not target.is_dir():
+            raise DataError(f"{name} exists and is not a model directory: it is not overwritten")
         if not overwrite:
             raise OutputExistsError(
                 f"{name} exists already: choose another ",
@@ -121,8 +123,6 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
                 ", or allow it with ",
                 Option("overwrite", True),
             )
-        if not target.is_dir():
-            raise DataError(f"{name} exists and is not a model directory: it is not overwritten")
         others = sorted(path.name for path in target.iterdir() if original_name(path.name) not in files)
         if others:
             raise DataError(

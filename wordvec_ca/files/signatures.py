@@ -28,9 +28,10 @@ class Signature(NamedTuple):
     is_text: bool = False
     as_text: str = ""
     as_vectors: str = ""
+    encoding: str = ""
 
 
-UTF_16 = "give --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 FILE"
+UTF_16 = "iconv -f UTF-16 -t UTF-8 FILE"
 
 SIGNATURES = (
     Signature(b"\x1f\x8b", "gzip", "gz", is_text=True),
@@ -41,8 +42,8 @@ SIGNATURES = (
     Signature(b"ARROW1", "an Arrow file", is_text=True),
     Signature(b"\xff\xff\xff\xff", "a stream of Arrow", is_text=True),
     Signature(b"\xef\xbb\xbf", "UTF-8 text", is_text=True),
-    Signature(b"\xff\xfe", "UTF-16 text", is_text=True, as_text=UTF_16),
-    Signature(b"\xfe\xff", "UTF-16 text", is_text=True, as_text=UTF_16),
+    Signature(b"\xff\xfe", "UTF-16 text", is_text=True, as_text=UTF_16, encoding="utf-16"),
+    Signature(b"\xfe\xff", "UTF-16 text", is_text=True, as_text=UTF_16, encoding="utf-16"),
     Signature(b"\0\0\xfe\xff", "UTF-32 text", is_text=True),
     Signature(
         b"PK\x03\x04",

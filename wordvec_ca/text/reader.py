@@ -366,6 +366,12 @@ def _look(head: bytes, name: str, encoding: str | None) -> None:
     """Refuse what is not text."""
     signature = signature_of(head)
     if signature is not None and signature.as_text:
+        if signature.encoding:
+            raise DataError(
+                f"{name} is {signature.what}, not UTF-8 text; give ",
+                Option("encoding", signature.encoding),
+                f", or convert it: {signature.as_text}",
+            )
         raise DataError(f"{name} is {signature.what}, not UTF-8 text; {signature.as_text}")
     nul = head.find(b"\0")
     if nul >= 0:

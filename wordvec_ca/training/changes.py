@@ -39,8 +39,9 @@ def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> Resolv
         if name not in changeable and value != former:
             raise DataError(
                 Option(name),
-                f" was {former!r} when the run began and is {value!r} now: that would be another run. "
-                f"Only {', '.join(changeable)} may change; leave it out, or start a new run",
+                f" was {former!r} when the run began and is {value!r} now: that would be another run. Only ",
+                *[piece for other in changeable for piece in (Option(other), ", ")][:-1],
+                " may change; leave it out, or start a new run",
             )
     trusted_tokenizer(config.tokenizer, changes.get("tokenizer"), "the run")
     return ResolvedConfig.of(TrainConfig.from_dict({**config.as_dict(), **changes}))

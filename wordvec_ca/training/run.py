@@ -15,7 +15,6 @@ from typing import Any, Never
 from wordvec_ca import kernels
 from wordvec_ca.corpus import Corpus, EncodedCorpus, ReadingProgress, Vocab
 from wordvec_ca.errors import DataError, Option, OptionWarning
-from wordvec_ca.files import check_output
 from wordvec_ca.models import (
     Callback,
     EmbeddingModel,
@@ -25,6 +24,7 @@ from wordvec_ca.models import (
     check_room,
     check_type,
 )
+from wordvec_ca.option_specs import meant_option
 from wordvec_ca.text import find_files
 from wordvec_ca.training.changes import changed_config, check_state, check_texts, differences
 from wordvec_ca.training.checkpointing import Checkpointing, isa_in_use
@@ -34,7 +34,7 @@ from wordvec_ca.training.interrupts import ended_by_signals
 from wordvec_ca.training.interval import DEFAULT_INTERVAL, parse_interval
 from wordvec_ca.training.request import RunRequest
 from wordvec_ca.training.resamples import ResampledModels
-from wordvec_ca.training.run_directory import UnfinishedRun
+from wordvec_ca.training.run_directory import UnfinishedRun, check_run_output
 from wordvec_ca.training.run_record import run_record
 from wordvec_ca.training.texts import Texts
 from wordvec_ca.training.trainer import Trainer
@@ -46,7 +46,7 @@ from wordvec_ca.training.warm_start import (
     expanded_vocab,
     first_vectors,
 )
-from wordvec_ca.vectors import MODEL_FILES, KeyedVectors
+from wordvec_ca.vectors import KeyedVectors
 
 
 def train(
@@ -326,10 +326,13 @@ def _check_call(corpus: object, options: Mapping[str, object]) -> None:
     if options:
         for name in options:
             if name not in TrainConfig.__dataclass_fields__:
-                raise TypeError(f"train() and TrainConfig have no parameter {name!r}")
+                meant = meant_option(name)
+                hint = f". Did you mean {meant}?" if meant else ""
+                raise TypeError(f"train() and TrainConfig have no parameter {name!r}{hint}")
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
         raise TypeError(
-            f"the options of training stand in a TrainConfig: train(corpus, TrainConfig({given}))"
+            "the options of training stand in a TrainConfig: from wordvec_ca import TrainConfig, then "
+            f"train(corpus, TrainConfig({given}), …)"
         )
     if corpus is None:
         raise TypeError(
@@ -363,7 +366,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
     kernels.load(config.backend)  # fails at once if it cannot run here
     parse_interval(request.checkpoint_every)
     if request.output is not None:
-        check_output(request.output, overwrite=request.overwrite, files=MODEL_FILES)
+        check_run_output(request.output, overwrite=request.overwrite)
     if isinstance(request.valid, str | os.PathLike):
         find_files([request.valid])  # a wrong name must not show only after the corpus was read
     if request.continue_from is not None:

@@ -24,11 +24,12 @@ from typing import IO
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import Storage, clear_leftovers, take_lock
+from wordvec_ca.files import Storage, check_output, clear_leftovers, take_lock
 from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.divergence import TrainingDiverged
 from wordvec_ca.training.interval import Interval, parse_interval
 from wordvec_ca.training.request import REQUEST_FILE, RunRequest, absolute_names, request_in
+from wordvec_ca.vectors import MODEL_FILES
 
 OURS = {REQUEST_FILE, "vocab.tsv", "text", "valid", "resamples", "lock"}
 
@@ -262,6 +263,32 @@ def _read_request(folder: Path, output: Path) -> RunRequest:
     return found
 
 
+def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise a DataError if a run could not save its model there; an unfinished run is named first."""
+    try:
+        check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    except OutputExistsError:
+        check_no_unfinished_run(Path(output))
+        raise
+
+
+def check_no_unfinished_run(target: Path) -> None:
+    """Raise an OutputExistsError that says how to continue if there is an unfinished run of a model."""
+    folder, done = run_folder(target), ""
+    if not _checkpoints_in(folder):
+        return
+    with contextlib.suppress(DataError):
+        run = UnfinishedRun(target, _read_request(folder, target), None)
+        if states := run.newest_states():
+            share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
+            done = f", {share:.1%} done"
+    raise OutputExistsError(
+        f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues it; ",
+        Option("overwrite", True),
+        " drops it and starts anew",
+    )
+
+
 def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
     """Clear the folder of an earlier run, unless that would lose work."""
     others = sorted(
@@ -273,19 +300,8 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
         raise DataError(
             f"{str(folder)!r} holds {others[0]!r}, which is not part of a run: it is not overwritten"
         )
-    if _checkpoints_in(folder) and not overwrite:
-        done = ""
-        with contextlib.suppress(DataError):
-            run = UnfinishedRun(target, _read_request(folder, target), None)
-            if states := run.newest_states():
-                share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
-                done = f", {share:.1%} done"
-        raise OutputExistsError(
-            f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues "
-            "it; ",
-            Option("overwrite", True),
-            " drops it and starts anew",
-        )
+    if not overwrite:
+        check_no_unfinished_run(target)
     with contextlib.suppress(DataError):
         UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()
     for path in folder.iterdir():

@@ -7,6 +7,7 @@ Hamilton et al. 2016, section 3.2).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -168,15 +169,18 @@ def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[n
 
 @one_blas_thread
 def align(
-    moved: KeyedVectors, fixed: KeyedVectors, *, left_out: float = LEFT_OUT
+    moved: KeyedVectors | str | os.PathLike[str],
+    fixed: KeyedVectors | str | os.PathLike[str],
+    *,
+    left_out: float = LEFT_OUT,
 ) -> tuple[KeyedVectors, Fit]:
     """Put one model into the space of another: its vectors are turned, and cosines between them stay.
 
     Parameters
     ----------
-    moved : KeyedVectors
+    moved : KeyedVectors or path
         The model to put elsewhere.
-    fixed : KeyedVectors
+    fixed : KeyedVectors or path
         The model in whose space it is to be.
     left_out : float, default 0.2
         Share of the common words, those that move most, on which the rotation is not fitted.
@@ -193,6 +197,9 @@ def align(
     DataError
         The models differ in dimensions, or have too few words in common to fit a rotation.
     """
+    moved, fixed = (
+        model if isinstance(model, KeyedVectors) else KeyedVectors.load(model) for model in (moved, fixed)
+    )
     if moved.vector_size != fixed.vector_size:
         raise DataError(
             f"the models have {moved.vector_size} and {fixed.vector_size} dimensions; "
