@@ -406,6 +406,14 @@ def test_damaged_files_say_where(tmp_path, content, kind, message):
     assert peak < 30e6 + 3 * len(content)  # an absurd header must not allocate what it promises
 
 
+def test_text_that_is_read_as_binary_is_refused(tmp_path):
+    rows = "\n".join(f"w{i} " + " ".join(f"{0.01 * (i + j):.6f}" for j in range(20)) for i in range(50))
+    path = tmp_path / "v.txt"
+    path.write_text(f"50 20\n{rows}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"'w0' are written as text.*binary=False"):
+        KeyedVectors.load(path, format="word2vec-binary")
+
+
 def test_a_number_too_many_is_told(tmp_path):
     path = tmp_path / "v.txt"
     path.write_text("4 2\na 2.5 3.25\nb 7.5 2.5 4.1\ncatch 22 1 2\nd 1 2\n")

@@ -12,6 +12,7 @@ it out.
 from __future__ import annotations
 
 import os
+import re
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from wordvec_ca.vectors.table import CutOffError, GrowingRows, VectorTable, row_
 
 _BLOCK = 16 << 20
 _LONGEST_WORD = 1 << 16
+_AS_TEXT = re.compile(rb"[-+.0-9eE\s]*")
 
 
 def read_binary(
@@ -82,6 +84,11 @@ def read_binary(
                 pieces.append(buffer[space + 1 : space + 1 + width])
                 at = space + 1 + width
             if pieces:
+                if len(words) == len(pieces) and vector_size > 2 and _AS_TEXT.fullmatch(pieces[0]):
+                    raise DataError(
+                        f"{name}: the numbers of {words[0]!r} are written as text, not binary; "
+                        "read it as text (binary=False)"
+                    )
                 joined = np.frombuffer(b"".join(pieces), dtype="<f4")
                 rows.append(joined.reshape(len(pieces), vector_size))
             if len(words) < n_words:
