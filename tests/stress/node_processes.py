@@ -7,8 +7,8 @@ import os
 import psutil
 
 MARK = "STRESS_TEST_OF"
-"""Variable of the environment that tells them from those of other clusters: they inherit it. It begins with no
-`CAWV_`, since commands warn of such variables that are no option of theirs."""
+"""Variable of the environment that tells them from those of other clusters: they inherit it. It does not
+begin with ``CAWV_``: commands warn of such variables that are no option of theirs."""
 
 os.environ[MARK] = str(os.getpid())
 
