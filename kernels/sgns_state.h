@@ -161,7 +161,7 @@ INLINE void add_to_runs(State *s, int which, int column)
 {
     const Example *one = example(s, which - s->first);
     const int64_t target = one->place + one->middle, end = one->place + one->n_places;
-    Run *run = &s->runs[s->n_runs - 1];
+    Run *run = &s->runs[s->n_runs ? s->n_runs - 1 : 0];
     if (column == 0 || run->target + run->n != target) {
         run = &s->runs[s->n_runs++];
         run->target = target;
