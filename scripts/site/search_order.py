@@ -7,8 +7,8 @@ from typing import Any
 from mkdocs.structure.pages import Page
 
 BOOST = {
-    "tutorials": 8.0,
-    "how-to": 6.0,
+    "tutorials": 12.0,
+    "how-to": 4.0,
     "commands": 2.0,
     "measurements": 0.5,
     "decisions": 0.1,
