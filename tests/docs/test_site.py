@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (400, 1400)
 WIDER = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one process builds the site
 
 
 @pytest.fixture(scope="module")
