@@ -86,7 +86,8 @@ def main() -> None:
                 notes.append(f"* {name}, {threads}: {phases(chosen.into / name.split()[1])}")
             print(*rows[-1], flush=True)
     columns = ("program", "threads", "wall time, s", "CPU time, s", "peak memory, MB")
-    size, ours = f"{chosen.words / 1e6:g} M words", "\n".join(notes)
+    threads = " and ".join(map(str, chosen.threads))
+    size, ours = f"{chosen.words / 1e6:g} M words, threads: {threads}", "\n".join(notes)
     body = f"{table(columns, rows)}\n\nOf this, by our own records:\n\n{ours}"
     write_section(chosen.page, "The whole job", size, body, time.monotonic() - began)
 
