@@ -28,7 +28,7 @@ COMMANDS = (
 )
 """What is typed; progress, which moves, is left out."""
 
-COLOURS = ("#c2410c", "#f59e0b", "#64748b")
+COLOURS = ("#c2410c", "#f59e0b", "#0f766e", "#64748b")
 """Of the processors."""
 
 
@@ -111,10 +111,11 @@ def draw_speed() -> None:
     lines = re.search(r"^\| setting \|.*?(?=\n\n)", text, re.S | re.M)
     assert lines is not None, "the README has no table of speeds"
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
-    figure, axes = plt.subplots(figsize=(7.5, 3.6))
-    height = 0.26
+    figure, axes = plt.subplots(figsize=(7.5, 4.2))
+    n_columns = len(head) - 1
+    height = 0.8 / n_columns
     for column, processor in enumerate(head[1:]):
-        places = [row + (column - 1) * height for row in range(len(rows))]
+        places = [row + (column - (n_columns - 1) / 2) * height for row in range(len(rows))]
         times = [float(row[column + 1]) for row in rows]
         bars = axes.barh(places, times, height, label=processor, color=COLOURS[column])
         axes.bar_label(bars, fmt="%g", padding=3, fontsize=8, color="#777777")
