@@ -92,32 +92,25 @@ def accuracy(program: str, train: Path, test: Path, setting: dict[str, Any]) -> 
 
 def chosen(runs: Runs, program: str, name: str, into: Path) -> tuple[dict[str, Any], list[float]] | None:
     """Choose a point of the grid, and return it with the accuracy of each seed; None if time is over."""
-    found: dict[tuple[Any, ...], float] = {}
-    for point in itertools.product(*GRID.values()):
-        setting = dict(zip(GRID, point, strict=True)) | {"seed": SEEDS[0]}
+
+    def once(setting: dict[str, Any], part: str, judged: str) -> float | None:
         outcome = runs.outcome(
-            {"program": Path(program).name, "set": name, "part": "rest", **setting},
-            lambda _, setting=setting: {
-                "accuracy": accuracy(program, into / f"{name}.rest", into / f"{name}.valid", setting)
+            {"program": Path(program).name, "set": name, "part": part, **setting},
+            lambda _: {
+                "accuracy": accuracy(program, into / f"{name}.{part}", into / f"{name}.{judged}", setting)
             },
         )
-        if outcome is None:
-            return None
-        found[point] = outcome["accuracy"]
-    best = dict(zip(GRID, max(found.items(), key=lambda item: item[1])[0], strict=True))
-    figures = []
-    for seed in SEEDS:
-        setting = best | {"seed": seed}
-        outcome = runs.outcome(
-            {"program": Path(program).name, "set": name, "part": "all", **setting},
-            lambda _, setting=setting: {
-                "accuracy": accuracy(program, into / f"{name}.all", into / f"{name}.test", setting)
-            },
-        )
-        if outcome is None:
-            return None
-        figures.append(outcome["accuracy"])
-    return best, figures
+        return None if outcome is None else outcome["accuracy"]
+
+    points = [dict(zip(GRID, point, strict=True)) for point in itertools.product(*GRID.values())]
+    found = [once(point | {"seed": SEEDS[0]}, "rest", "valid") for point in points]
+    if None in found:
+        return None
+    best = points[max(range(len(points)), key=lambda i: found[i] or 0.0)]
+    figures = [once(best | {"seed": seed}, "all", "test") for seed in SEEDS]
+    if None in figures:
+        return None
+    return best, [figure for figure in figures if figure is not None]
 
 
 def speeds(
