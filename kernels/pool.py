@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from itertools import pairwise
 
 import numpy as np
@@ -77,7 +78,7 @@ def noise_pool(
 def _in_order(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
     """Return each word as many times as it comes, in the order of the draws; bursts lie within ``spread``."""
     total = int(times.sum())
-    draws = np.empty(total, dtype=np.int64)
+    draws = _pages(total)
     ends = np.cumsum(times)
     cuts = np.searchsorted(ends, np.arange(0, total, PIECE))
     for first, last in pairwise(np.unique([0, *cuts, len(times)])):
@@ -97,3 +98,15 @@ def _in_order(times: np.ndarray, burst: int, spread: int, rng: np.random.Generat
         draws[ends[last - 1] - n.sum() : ends[last - 1]] = place.astype(np.int64) % total << 32 | words
     draws.sort()
     return draws.astype(np.int32)  # the lower half
+
+
+def _pages(n: int) -> np.ndarray:
+    """Return n integers in pages of their own, which the system gets back when they are gone.
+
+    malloc keeps the memory of large arrays from the second on: then a run that draws one pool after another
+    would hold twice what it needs.
+    """
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.empty(n, np.int64)
+    pages = mmap.mmap(-1, max(1, n) * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, np.int64, n)

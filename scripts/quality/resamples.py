@@ -40,6 +40,7 @@ def main() -> None:
     began = time.time()
     size = int(given.million * LINES_PER_MILLION)
     rows: list[list[Any]] = []
+    repeated: list[list[float]] = []
     found: list[tuple[int, float, float, float, int, bool]] = []
     with tempfile.TemporaryDirectory() as place:
         texts = [Path(place, name) for name in ("first.txt", "second.txt")]
@@ -53,9 +54,13 @@ def main() -> None:
             mean, *cost = trained(texts[0], drawn)
             found += judged(mean, other)
             scores = [similarity(vectors, wordsim) for vectors in (single, mean)]
-            times = [f"{several / one:.2f}" for several, one in zip(cost, cost_of_one, strict=True)]
-            rows.append([seed, *(f"{score:.3f}" for score in scores), *times])
+            ratios = [several / one for several, one in zip(cost, cost_of_one, strict=True)]
+            repeated.append([*scores, *ratios])
+            rows.append([seed, *(f"{x:.3f}" for x in scores), *(f"{x:.2f}" for x in ratios)])
             say(f"seed {seed}: {rows[-1]}")
+    if len(repeated) > 1:
+        middle = np.mean(repeated, axis=0)
+        rows.append(["mean", *(f"{score:.3f}" for score in middle[:2]), *(f"{x:.2f}" for x in middle[2:])])
     body = (
         f"{given.model}, {given.million:g} M words, {given.models} models. Of the {NEAREST} nearest "
         f"neighbours of up to {WORDS_PER_BAND} random words in each band of frequency, how many have an "
@@ -77,6 +82,8 @@ def trained(text: Path, options: list[str]) -> tuple[KeyedVectors, float, float]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     process = subprocess.Popen([sys.executable, "-m", "wordvec_ca", "train", str(text), *options])
     memory = peak_memory(process)
+    if process.returncode:
+        sys.exit(f"{options[-1]}: training ended with {process.returncode}")
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     say(f"{options[-1]}: {seconds:.0f} CPU seconds, {memory / 1e6:.0f} MB")
     return KeyedVectors.load(options[-1]), seconds, memory

@@ -47,7 +47,7 @@ from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_
 FITTED = 5_000
 """Rotations are fitted on so many words, the most frequent: those whose vectors have the least noise."""
 
-BLOCK_ROWS = 8_192
+BLOCK_ROWS = 2_048
 """Rows that are turned at a time."""
 
 THREADS = 8
@@ -257,15 +257,16 @@ class ResampledModels:
         """Read all models, one after the other, into this one; leave their mean in it, and them beside it."""
         d, n_words = self.config.vector_size, len(model.vocab)
         rows = [part.columns for part in self.config.rings()]
-        heads = []
-        for number in finished:
+        heads = np.memmap(place / "heads", np.float32, "w+", shape=(len(finished), min(FITTED, n_words), d))
+        for number, head in zip(finished, heads, strict=True):
             self._checkpoints(number).load(model)
-            heads.append([directions(model.inputs[:FITTED, columns]) for columns in rows])
+            for columns in rows:
+                head[:, columns] = directions(model.inputs[: len(head), columns])
         turns = [np.zeros((d, d), np.float32) for _ in finished]
-        for part, columns in enumerate(rows):
-            for turn, found in zip(turns, mean_space([head[part] for head in heads])[1], strict=True):
+        for columns in rows:
+            for turn, found in zip(turns, mean_space(list(heads[:, :, columns]))[1], strict=True):
                 turn[columns, columns] = found
-        del heads
+        del heads, head
         sums = {
             name: np.memmap(place / name, np.float32, "w+", shape=array.shape)
             for name, array in model.learnt.items()
