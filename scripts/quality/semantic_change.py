@@ -6,6 +6,7 @@ seconds of one core for each pair of models.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 from collections.abc import Sequence
@@ -14,12 +15,13 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import spearmanr
 from study import Runs, Setting, data_files, parser, table, values, write_section
 
 from wordvec_ca.models import ResolvedConfig, TrainConfig
-from wordvec_ca.training.changed_words import Slices
+from wordvec_ca.training.changed_words import PERMUTATIONS, Slices
 
+MEASURES = ("distance", "turnover", "both", "change")
 TEXTS = {"english": ("ccoha1.txt", "ccoha2.txt"), "german": ("dta.txt", "bznd.txt")}
 
 
@@ -46,7 +48,7 @@ def main() -> None:
             known = found[0]["targets"]  # type: ignore[index]
             judged = [float(gold[word]) for word in known]
             cells = [language, model, f"{len(known)} of {len(gold)}"]
-            for measure in ("distance", "turnover", "both"):
+            for measure in MEASURES:
                 figures = np.array([one[measure] for one in found])  # type: ignore[index]
                 alone = [spearmanr(one, judged).statistic for one in figures]
                 together = spearmanr(figures.mean(axis=0), judged).statistic
@@ -54,12 +56,14 @@ def main() -> None:
                 cells += [f"{np.mean(alone):.3f}{spread}", f"{together:.3f}"]
             rows.append(cells)
     columns = ["language", "model", "targets"]
-    for measure in ("distance", "turnover", "both"):
+    for measure in MEASURES:
         columns += [f"{measure}, one pair", "mean"]
     body = (
         f"Spearman with graded change, {given.epochs} epochs, 100 dimensions, window 10. One pair of models "
         f"(mean of {given.repeats} ± standard deviation), and the measures' mean over "
-        f"{given.repeats} pairs. Both: the sum of a word's ranks in the two measures among all words:\n\n"
+        f"{given.repeats} pairs. Distance and turnover: between models of the two texts. Both: the sum of a "
+        "word's ranks in the two, among words of like frequency. Change: between contexts, in the vectors of "
+        "one model:\n\n"
     )
     title = "Are the p-values of `cawv change` right?"
     seconds = sum(record["seconds"] for record in runs.done.values())
@@ -84,17 +88,17 @@ def texts_of(language: str, model: str, epochs: int, data: Path) -> Slices:
 
 
 def measured(setting: Setting, data: Path, targets: Sequence[str]) -> dict[str, list[float] | list[str]]:
-    """Return how far the targets moved between models of the two texts."""
+    """Return how far the targets moved between models of the two texts, and how far their contexts differ."""
     slices = texts_of(setting["language"], setting["model"], setting["epochs"], data)
-    words = [slices.vocab.words[row] for row in slices.rows]
-    known = [words.index(word) for word in targets if word in words]
-    one = slices.measured(slices.labels, 1, setting["seed"])
-    both = rankdata(one.distance[0]) + rankdata(one.turnover[0])
+    slices.config = dataclasses.replace(slices.config, seed=setting["seed"])
+    words = {one.word: one for one in slices.compared(PERMUTATIONS, 1, lambda line: None).words}
+    known = [words[word] for word in targets if word in words]
     return {
-        "targets": [words[place] for place in known],
-        "distance": one.distance[0, known].tolist(),
-        "turnover": one.turnover[0, known].tolist(),
-        "both": (both[known] / len(words)).tolist(),
+        "targets": [one.word for one in known],
+        "distance": [one.distance for one in known],
+        "turnover": [one.turnover for one in known],
+        "both": [one.distance_rank + one.turnover_rank for one in known],
+        "change": [one.change for one in known],
     }
 
 

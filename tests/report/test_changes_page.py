@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("browsers")
 def changed(n_texts: int, permutations: int) -> Changes:
     """Return words of which the first three changed; of the last nothing is known."""
     known = {
-        "change": 0.5, "low": 0.3, "high": 0.7, "p_distance": 0.01, "p_turnover": 0.2,
+        "change": 0.5, "low": 0.3, "high": 0.7, "distance_rank": 0.3, "turnover_rank": 0.4,
         "trajectory": (0.4, 0.6)[: n_texts - 1], "band": (0.3, 0.3)[: n_texts - 1],
     }  # fmt: skip
     words = [
@@ -63,6 +63,9 @@ def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, t
         assert browser.evaluate("document.title").endswith("changed words")
         assert len(words()) == (3 if permutations else 100)
         assert words()[:3] == WORDS[:3]
+        browser.click(".word")
+        text = browser.evaluate("document.querySelector('.detail')?.textContent ?? ''")
+        assert ("moved less than most words" in text) == bool(permutations)
         choose("kind", "all")
         assert (len(words()), words()[3]) == (100, "\\u202egnp")
         browser.click("#more")
@@ -78,6 +81,8 @@ def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, t
             browser.evaluate("document.querySelector('.detail').textContent").count("</script>, word7") == 1
         )
         assert bool(browser.evaluate("document.querySelector('.detail svg') !== null")) == (n_texts > 2)
+        text = browser.evaluate("document.querySelector('.detail').textContent")
+        assert ("more than 30 % of the words of its frequency" in text) == bool(permutations)
         browser.click(".near")
         assert words() == HOSTILE[1::-1]
         choose("kind", "undecided")

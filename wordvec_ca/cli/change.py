@@ -23,10 +23,10 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
               help="Words to show.")  # fmt: skip
-@click.option("--permutations", type=click.IntRange(min=5), default=20, show_default=True,
+@click.option("--permutations", type=click.IntRange(min=20), default=200, show_default=True,
               help="How often documents are dealt anew.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Models of each text, with seeds of their own.")  # fmt: skip
+              help="Models of each text, each with its seed; distance and turnover are means.")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
               help="Words that stand less often in a text are undecided.")  # fmt: skip
 @option("model", default="skipgram")
@@ -56,10 +56,13 @@ def command(
 ) -> None:
     """Find the words that are used otherwise in each of TEXTS, two or more, with p-values.
 
-    A model of each text is trained, and the models are laid on each other by the words that agree. Then the
-    documents, one a line, are dealt anew into texts of as many documents: models of these say how far words
-    move by chance. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this
-    one. Words too rare to be judged are said to be undecided.
+    A model of all texts is trained. Change is the cosine distance between the mean contexts of a word in
+    its vectors, above chance: what remains when the documents that have the word, one a line, are dealt
+    anew among the texts. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up
+    to this one. Words too rare to be judged are said to be undecided.
+
+    A model of each text tells the neighbours lost and gained, and how far the word moved (distance,
+    turnover).
 
     TEXTS may be model directories instead: then there is no p, as there is no text to deal anew, and the
     words that moved farthest come first.
@@ -85,8 +88,9 @@ def command(
     if output is not None:
         with atomic_file(output, overwrite=overwrite) as file:
             file.write((found.table() + "\n").encode("utf-8", "replace"))
+    shown = found.words[:n_shown]
     if plot is not None:
-        drawn = [(one.word, one.trajectory, one.band) for one in found.words[:n_shown]]
+        drawn = [(one.word, one.trajectory, one.band) for one in shown]
         with atomic_file(plot, overwrite=overwrite) as file:
             file.write(trajectories(drawn, texts).encode("utf-8", "replace"))
     if page is not None:
@@ -96,13 +100,13 @@ def command(
         with record_writer("-", "word") as write:
             for one in found.words:
                 write(one.to_dict())
-    elif not found.permutations:
+    elif shown and not found.permutations:
         show(f"{'word':<20} {'distance':>8} {'turnover':>8}  counts        lost / gained")
-        for one in found.words[:n_shown]:
+        for one in shown:
             show(f"{one.word:<20} {one.distance:8.3f} {one.turnover:8.2f}  {_rest(one)}")
-    else:
+    elif shown:
         show(f"{'word':<20} {'change':>7} {'90 %':>14} {'p':>8} {'fdr':>6}  counts        lost / gained")
-        for one in found.words[:n_shown]:
+        for one in shown:
             interval = f"{one.low:.2f} to {one.high:.2f}"
             sure = f"{one.p:8.2g} {one.fdr:6.2f}"
             show(f"{one.word:<20} {one.change:7.3f} {interval:>14} {sure}  {_rest(one)}")

@@ -1,4 +1,4 @@
-"""Which words have changed between texts: models of the texts, and of their documents dealt anew."""
+"""Which words have changed between texts: their contexts, and how far they moved between models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +16,7 @@ from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.training.contexts import Contexts, Differences
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import (
     DECIDABLE,
@@ -26,12 +26,13 @@ from wordvec_ca.vectors import (
     Moved,
     WordChange,
     directions,
+    evenness,
     false_discovery_rate,
     moved,
     nearest_words,
     one_blas_thread,
     p_values,
-    standardised,
+    ranks,
 )
 
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
@@ -40,6 +41,9 @@ USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
 READ = 30_000_000
 """Of longer texts so many words are read in all passes together, but each word at least twice."""
 
+PERMUTATIONS, LEAST_PERMUTATIONS = 200, 20
+"""How often documents are dealt anew, usually and at least."""
+
 BAND = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 
@@ -47,7 +51,7 @@ BAND = 1.645
 def changes(
     *texts: Corpus,
     config: TrainConfig | None = None,
-    permutations: int = 20,
+    permutations: int = PERMUTATIONS,
     repeats: int = 1,
     least: int = DECIDABLE,
     fit_epochs: bool | None = None,
@@ -55,21 +59,22 @@ def changes(
 ) -> Changes:
     """Find the words that have changed between two or more texts, with p-values.
 
-    A model of each text is trained; then the documents (lines) are dealt anew into texts of as many
-    documents, ``permutations`` times, and models of these say what chance gives. With several workers as many
-    pairs of texts are trained side by side, each with one thread if there are enough of them: the result does
-    not depend on the number of workers then.
+    A model of all texts is trained, and the contexts of each word are compared in its vectors; the documents
+    (lines) that have the word are dealt anew among the texts, ``permutations`` times, which says what chance
+    gives. A model of each text says how far words moved, and from which neighbours to which. With several
+    workers the models are trained side by side; as long as there are no more workers than models, the result
+    does not depend on their number.
 
     Parameters
     ----------
     *texts : corpus
-        Two or more; files, or lists of token lists or lines, see ``encode_corpus``.
+        Two or more; files, or lists of token lists, see ``encode_corpus``.
     config : TrainConfig, optional
         How models are trained; by default skip-gram with a window of 10 in 10 epochs.
-    permutations : int, default 20
-        Dealt texts, at least 5.
+    permutations : int, default 200
+        How often documents are dealt anew, at least 20.
     repeats : int, default 1
-        Models of each text, with seeds of their own, whose measures are averaged: less noise.
+        Models of each text, with seeds of their own, whose distance and turnover are averaged: less noise.
     least : int, default 10
         Words that stand less often in a text are undecided.
     fit_epochs : bool, optional
@@ -91,9 +96,10 @@ def changes(
     """
     if len(texts) < 2:
         raise ValueError(f"changes compares two texts or more; got {len(texts)}")
-    if permutations < 5 or repeats < 1:
+    if permutations < LEAST_PERMUTATIONS or repeats < 1:
         raise ValueError(
-            f"permutations is {permutations} and repeats {repeats}; they must be at least 5 and 1"
+            f"permutations is {permutations} and repeats {repeats}; they must be at least "
+            f"{LEAST_PERMUTATIONS} and 1"
         )
     resolved = ResolvedConfig.of(config or USUAL)
     tell = progress or (lambda line: None)
@@ -102,31 +108,6 @@ def changes(
         slices.fit_epochs()
     tell(slices.description)
     return slices.compared(permutations, repeats, tell)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Measures of one way to deal the documents.
-
-    Attributes
-    ----------
-    distance, turnover : ndarray of shape (n_pairs, n_words)
-        nan where a word was too rare.
-    counts : ndarray of shape (n_texts, n_words)
-    first, last : dict of str to list of str
-        Neighbours of each word in the first text and in the last; empty for dealt texts.
-    """
-
-    distance: np.ndarray
-    turnover: np.ndarray
-    counts: np.ndarray
-    first: dict[str, list[str]]
-    last: dict[str, list[str]]
-
-    @property
-    def evenness(self) -> np.ndarray:
-        """Harmonic mean of the counts, shape (n_words,)."""
-        return len(self.counts) / (1 / np.maximum(self.counts, 0.5)).sum(axis=0)
 
 
 class Slices:
@@ -211,76 +192,98 @@ class Slices:
 
     @one_blas_thread
     def compared(self, permutations: int, repeats: int, tell: Callable[[str], None]) -> Changes:
-        """Measure the texts and dealt texts, as many at a time as there are workers; judge the words."""
-        at_once = max(1, min(self.config.threads, permutations + 1, int(0.8 * free_memory() / self._bytes())))
-        self.config = dataclasses.replace(self.config, workers=max(1, self.config.threads // at_once))
-        dealt: dict[int, Measured] = {}
+        """Train the models, as many at a time as there are workers, and judge the words."""
+        together, models = self._models(repeats, tell)
+        moved = [self._moved(of_texts) for of_texts in models]
+        near = self._near(models[0][0]), self._near(models[0][-1])
+        contexts = self.contexts(together)
+        del together, models
+        differences = self._differences(contexts, permutations, tell)
+        return self._judged(differences, moved, near)
+
+    def _models(
+        self, repeats: int, tell: Callable[[str], None]
+    ) -> tuple[KeyedVectors, list[list[KeyedVectors]]]:
+        """Return a model of all texts, and for each repeat one of each text."""
+        n_texts = len(self.counts)
+        chosen = [np.ones(len(self.labels), bool)]
+        chosen += [self.labels == text for _ in range(repeats) for text in range(n_texts)]
+        at_once = max(1, min(self.config.threads, len(chosen), int(0.8 * free_memory() / self._bytes())))
+        config = dataclasses.replace(self.config, workers=max(1, self.config.threads // at_once))
+        found: dict[int, KeyedVectors] = {}
         with ThreadPoolExecutor(at_once) as pool:
-            jobs = {pool.submit(self._dealt, number, repeats): number for number in range(permutations + 1)}
+            jobs = {pool.submit(self._trained, lines, n, config): n for n, lines in enumerate(chosen)}
             try:
                 waiting = set(jobs)
                 while waiting:  # a short wait, so that signals are handled meanwhile
                     done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
                     for job in done:
-                        dealt[jobs[job]] = job.result()
-                        number = sum(number > 0 for number in dealt)
-                        tell(
-                            f"dealt texts: {number} of {permutations}"
-                            if jobs[job]
-                            else "models of the texts are trained"
-                        )
+                        found[jobs[job]] = job.result()
+                        tell(f"models: {len(found)} of {len(chosen)}")
             except BaseException:
                 self._stopping = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 for trainer in list(self._at_work):
                     trainer.interrupt()
                 raise
-        return self.judged(dealt.pop(0), [dealt[number] for number in sorted(dealt)])
+        of_texts = [found[number] for number in range(1, len(found))]
+        return found[0], [of_texts[i : i + n_texts] for i in range(0, len(of_texts), n_texts)]
 
-    def _dealt(self, number: int, repeats: int) -> Measured:
-        """Measure the texts, number 0, or dealt texts."""
-        if not number:
-            return self.measured(self.labels, repeats, 0)
-        labels, free = self.labels.copy(), ~self.shared
-        labels[free] = np.random.default_rng([self.config.seed, number]).permutation(labels[free])
-        return self.measured(labels, repeats, number)
+    def model_of_all(self) -> KeyedVectors:
+        """Return the vectors of a model of all texts."""
+        return self._trained(np.ones(len(self.labels), bool), 0, self.config)
+
+    def contexts(self, together: KeyedVectors) -> Contexts:
+        """Return the contexts of the words, in the vectors of a model of all texts."""
+        rows = [together.key_to_index[word] for word in self.vocab.words]
+        counts = self.counts.sum(axis=0)
+        return Contexts(self.tokens, directions(together.vectors[rows]), counts, self.config.window)
+
+    def _differences(self, contexts: Contexts, permutations: int, tell: Callable[[str], None]) -> Differences:
+        """Return how far the contexts of the words differ between the texts."""
+        n_words, compared = len(self.rows), 0
+
+        def done(n: int) -> None:
+            nonlocal compared
+            tenths = 10 * compared // n_words
+            compared += n
+            if 10 * compared // n_words > tenths:
+                tell(f"contexts: {compared:,} of {n_words:,} words")
+
+        return contexts.differences(
+            self.labels,
+            self.shared,
+            self.rows,
+            permutations,
+            self.config.seed,
+            threads=self.config.threads,
+            done=done,
+        )
 
     def _bytes(self) -> int:
-        """Return about how much memory it takes to measure once."""
+        """Return about how much memory it takes to train one model."""
         models = memory_bytes(dataclasses.replace(self.config, workers=1, replicas=None), len(self.vocab))
-        return len(self.counts) * models + 4 * self.tokens.nbytes
+        return models + 3 * self.tokens.nbytes
 
     def _count(self, tokens: np.ndarray) -> np.ndarray:
         return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
 
-    def measured(self, labels: np.ndarray, repeats: int, number: int) -> Measured:
-        """Train models of the texts that the labels of the lines make, and measure how far words moved."""
+    def counts_by(self, labels: np.ndarray) -> np.ndarray:
+        """Return the counts of the words in the texts that labels of the lines make, (n_texts, n_words)."""
         of_tokens = np.repeat(labels, self.lengths)
-        texts = [self.tokens[of_tokens == label] for label in range(len(self.counts))]
-        counts = np.stack([self._count(text) for text in texts])
-        near: tuple[dict[str, list[str]], ...] = ({}, {})
-        runs = []
-        for repeat in range(repeats):
-            models = [
-                self._trained(text, found, 1 + repeat + repeats * (label + len(texts) * number))
-                for label, (text, found) in enumerate(zip(texts, counts, strict=True))
-            ]
-            runs.append(self._moved(models))
-            if number == 0 and repeat == 0:
-                near = (self._near(models[0]), self._near(models[-1]))
-        distance = np.mean([[pair.distance for pair in run] for run in runs], axis=0)
-        turnover = np.mean([[pair.turnover for pair in run] for run in runs], axis=0)
-        return Measured(distance, turnover, counts[:, self.rows], *near)
+        return np.stack([self._count(self.tokens[of_tokens == text]) for text in range(len(self.counts))])
 
-    def _trained(self, tokens: np.ndarray, counts: np.ndarray, seed: int) -> KeyedVectors:
-        """Return vectors of one text."""
-        kept = np.flatnonzero(counts >= self.config.min_count)
+    def _trained(self, lines: np.ndarray, number: int, config: ResolvedConfig) -> KeyedVectors:
+        """Return vectors of some of the lines."""
+        tokens = self.tokens[np.repeat(lines, self.lengths)]
+        counts = self._count(tokens)
+        kept = np.flatnonzero(counts >= config.min_count)
         vocab = Vocab([self.vocab.words[row] for row in kept], counts[kept])
         ids = np.full(len(self.vocab) + 1, -2, np.int32)  # the last place is for the end of a line
         ids[[self.vocab.index[word] for word in vocab.words]] = np.arange(len(vocab))
         ids[-1] = -1
         renumbered = ids[tokens]
-        model = EmbeddingModel(dataclasses.replace(self.config, seed=self.config.seed * 1000 + seed), vocab)
+        model = EmbeddingModel(dataclasses.replace(config, seed=config.seed * 1000 + number), vocab)
         model.initialise()
         trainer = Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2]))
         self._at_work.add(trainer)
@@ -291,84 +294,73 @@ class Slices:
         return model.wv
 
     def _moved(self, models: Sequence[KeyedVectors]) -> list[Moved]:
-        """Return how far the words moved, for each pair of models; nan for those that one has not."""
-        words = [self.vocab.words[row] for row in self.rows]
-        known = np.array([all(word in model.key_to_index for model in models) for word in words])
-        common = [word for word, is_known in zip(words, known, strict=True) if is_known]
-        turned = [
-            directions(model.vectors[[model.key_to_index[word] for word in common]]) for model in models
-        ]
-        pairs = []
-        for first, second in combinations(turned, 2):
-            found = moved(first, second)
-            full = np.full((2, len(words)), np.nan)
-            full[:, known] = found
-            pairs.append(Moved(*full))
-        return pairs
+        """Return how far the words moved, for each pair of models."""
+        turned = [self._directions(model) for model in models]
+        return [moved(first, second) for first, second in combinations(turned, 2)]
+
+    def _directions(self, model: KeyedVectors) -> np.ndarray:
+        """Return the directions of the words that are judged."""
+        return directions(model.vectors[[model.key_to_index[self.vocab.words[row]] for row in self.rows]])
 
     def _near(self, model: KeyedVectors) -> dict[str, list[str]]:
         """Return the nearest common words of each word."""
-        words = [self.vocab.words[row] for row in self.rows]
-        return nearest_words(words, directions(model.vectors[[model.key_to_index[word] for word in words]]))
+        return nearest_words([self.vocab.words[row] for row in self.rows], self._directions(model))
 
-    def judged(self, observed: Measured, dealt: Sequence[Measured]) -> Changes:
+    def _judged(
+        self,
+        differences: Differences,
+        moved: Sequence[Sequence[Moved]],
+        near: tuple[dict[str, list[str]], dict[str, list[str]]],
+    ) -> Changes:
         """Return what is known of each word."""
-        evenness = observed.evenness
-        dealt_evenness = np.stack([one.evenness for one in dealt])
-        measures = [
-            standardised(
-                getattr(observed, name).mean(axis=0),
-                np.stack([getattr(one, name).mean(axis=0) for one in dealt]),
-                evenness,
-                dealt_evenness,
-            )
+        counts = evenness(self.counts[:, self.rows])
+        distance, turnover = (
+            np.mean([[getattr(pair, name) for pair in pairs] for pairs in moved], axis=(0, 1))
             for name in ("distance", "turnover")
-        ]
-        first, second = measures
-        both = p_values(first.z + second.z, first.chance + second.chance, evenness)
-        alone = [p_values(m.z, m.chance, evenness) for m in measures]
-        rate = false_discovery_rate(both)
-        from_first = observed.distance[: len(self.counts) - 1]
-        by_chance = np.stack([one.distance[: len(self.counts) - 1] for one in dealt])
-        bands = np.nanquantile(by_chance, 0.95, axis=0)
+        )
+        distance_rank, turnover_rank = ranks(distance, counts), ranks(turnover, counts)
+        p = p_values(differences.gap, counts, self.config.seed)
+        rate = false_discovery_rate(p)
+        change = (differences.distance - differences.by_chance).mean(axis=0)
+        half = BAND * differences.error
+        later = len(self.counts) - 1  # the first pairs are those with the first text
         words = []
-        for i, row in enumerate(self.rows):
-            word = self.vocab.words[row]
-            was, is_now = observed.first[word], observed.last[word]
-            excess, noise = first.excess[i], first.noise[i]
+        for i in np.flatnonzero(np.isfinite(p)).tolist():
+            word = self.vocab.words[self.rows[i]]
+            was, is_now = near[0][word], near[1][word]
             words.append(
                 WordChange(
                     word=word,
-                    counts=tuple(observed.counts[:, i].tolist()),
-                    distance=float(observed.distance[:, i].mean()),
-                    turnover=float(observed.turnover[:, i].mean()),
-                    change=float(excess),
-                    low=float(excess - BAND * noise),
-                    high=float(excess + BAND * noise),
-                    p=float(both[i]),
+                    counts=tuple(self.counts[:, self.rows[i]].tolist()),
+                    distance=float(distance[i]),
+                    turnover=float(turnover[i]),
+                    distance_rank=float(distance_rank[i]),
+                    turnover_rank=float(turnover_rank[i]),
+                    change=float(change[i]),
+                    low=float(change[i] - half[i]),
+                    high=float(change[i] + half[i]),
+                    p=float(p[i]),
                     fdr=float(rate[i]),
-                    p_distance=float(alone[0][i]),
-                    p_turnover=float(alone[1][i]),
                     lost=tuple(near for near in was[:SHOWN] if near not in is_now),
                     gained=tuple(near for near in is_now[:SHOWN] if near not in was),
-                    trajectory=tuple(from_first[:, i].tolist()),
-                    band=tuple(bands[:, i].tolist()),
+                    trajectory=tuple(differences.distance[:later, i].tolist()),
+                    band=tuple(differences.band[:later, i].tolist()),
                 )
             )
-        words.sort(key=lambda one: (np.isnan(one.p), one.p, -one.change))
-        judged = set(self.rows.tolist())
+        words.sort(key=lambda one: (one.fdr, -one.change))
+        judged = {one.word for one in words}
         shared = (self.counts > 0).all(axis=0)
         undecided = [
             (self.vocab.words[row], tuple(self.counts[:, row].tolist()))
             for row in np.flatnonzero(shared).tolist()
-            if row not in judged
+            if self.vocab.words[row] not in judged
         ]
         only = []
         for text in range(len(self.counts)):
             alone_here = (self.counts > 0).sum(axis=0) == 1
             rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
             only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
-        return Changes(words, undecided, only, len(dealt))
+        return Changes(words, undecided, only, differences.gap.shape[1] - 1)
 
 
 def lines_of_all(tokens: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> np.ndarray:

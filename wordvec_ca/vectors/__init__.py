@@ -8,7 +8,14 @@ from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, rob
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.blas import one_blas_thread
-from wordvec_ca.vectors.change import Moved, false_discovery_rate, moved, p_values, standardised
+from wordvec_ca.vectors.change import (
+    Moved,
+    evenness,
+    false_discovery_rate,
+    moved,
+    p_values,
+    ranks,
+)
 from wordvec_ca.vectors.changed_words import (
     DECIDABLE,
     SHOWN,
@@ -94,6 +101,7 @@ __all__ = [
     "cosine",
     "detect_format",
     "directions",
+    "evenness",
     "false_discovery_rate",
     "format_of_suffix",
     "gensim_is_installed",
@@ -113,6 +121,7 @@ __all__ = [
     "p_values",
     "parse_parts",
     "precision_loss",
+    "ranks",
     "read_binary",
     "read_fasttext_model",
     "read_gensim_state",
@@ -123,7 +132,6 @@ __all__ = [
     "rotation",
     "row_products",
     "shown_interval",
-    "standardised",
     "why_no_gensim",
     "write_arrays",
     "write_fasttext_model",

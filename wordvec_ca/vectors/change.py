@@ -1,14 +1,12 @@
-"""How far words moved between models, and whether that is more than chance.
+"""How far words moved between models, and statistics of words that have changed.
 
 Two measures: the cosine distance after a rotation that is fitted on the words that agree, and the share of
-nearest neighbours that are not the same (Gonen et al. 2020), which needs no rotation. Chance is what the same
-measures say of texts whose documents were dealt anew (Dubossarsky et al. 2017); where words stand in the two
-texts unequally often, more noise is expected, which is learnt from the dealt texts too.
+nearest neighbours that are not the same (Gonen et al. 2020), which needs no rotation. In both rare words move
+farther by chance, so a word is compared with those of like frequency.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +20,14 @@ NEIGHBOURS = 50
 POOL = 10_000
 """Neighbours are looked for among so many of the most frequent common words."""
 
-PRIOR = 4.0
-"""Weight of the variance of words of like frequency against that of a word itself, in observations."""
+STRATUM, STRATA = 500, 8
+"""Words of like frequency that share a distribution of chance, at least; and groups of them, at most."""
 
-STRATUM = 500
-"""Words of like frequency that share a distribution of chance, at least."""
+SMALL = 1e-6
+"""Standard errors below this are rounding errors."""
+
+LIKE = 200
+"""Words of like frequency that a word is ranked among, at least."""
 
 
 class Moved(NamedTuple):
@@ -84,124 +85,105 @@ def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np
     return found
 
 
-class Standardised(NamedTuple):
-    """A measure against what chance gives.
-
-    Attributes
-    ----------
-    excess : ndarray of shape (n_words,)
-        By how much the measure is above the mean of dealt texts.
-    noise : ndarray of shape (n_words,)
-        Standard deviation of it by chance.
-    z : ndarray of shape (n_words,)
-        ``excess`` in units of ``noise``; nan where chance is unknown.
-    chance : ndarray of shape (n_dealt, n_words)
-        The same of each dealt text against the others; nan where a word was too rare.
-    """
-
-    excess: np.ndarray
-    noise: np.ndarray
-    z: np.ndarray
-    chance: np.ndarray
-
-
-def standardised(
-    observed: np.ndarray, dealt: np.ndarray, evenness: np.ndarray, dealt_evenness: np.ndarray
-) -> Standardised:
-    """Compare a measure with that of dealt texts, word by word.
+def evenness(counts: np.ndarray) -> np.ndarray:
+    """Return the harmonic mean of each word's counts in the texts, which the rarer text decides.
 
     Parameters
     ----------
-    observed : ndarray of shape (n_words,)
-        The measure.
-    dealt : ndarray of shape (n_dealt, n_words)
-        The measure in dealt texts; nan if it is not known.
-    evenness, dealt_evenness : ndarray of shapes (n_words,) and (n_dealt, n_words)
-        Harmonic mean of the word's counts in the texts: what noise depends on.
-
-    Returns
-    -------
-    Standardised
+    counts : ndarray of shape (n_texts, n_words)
     """
-    expected = _expectation(dealt, dealt_evenness)
-    observed, dealt = observed - expected(evenness), dealt - expected(dealt_evenness)
-    known = np.isfinite(dealt)
-    n = known.sum(axis=0)
-    filled = np.where(known, dealt, 0.0)
-    total, squares = filled.sum(axis=0), (filled**2).sum(axis=0)
-    usual = _usual_variance(dealt, evenness)
-
-    def judge(
-        value: np.ndarray, n: np.ndarray, total: np.ndarray, squares: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n = np.where(n >= 3, n, np.nan)
-        mean = total / n
-        variance = (np.maximum(squares - n * mean**2, 0) + PRIOR * usual) / (n - 1 + PRIOR)
-        noise = np.sqrt(variance * (1 + 1 / n))
-        return value - mean, noise, (value - mean) / noise
-
-    excess, noise, z = judge(observed, n, total, squares)
-    chance = judge(filled, n - known, total - filled, squares - filled**2)[2]
-    return Standardised(excess, noise, z, np.where(known, chance, np.nan))
+    mean: np.ndarray = len(counts) / (1 / np.maximum(counts, 0.5)).sum(axis=0)
+    return mean
 
 
-def _expectation(dealt: np.ndarray, evenness: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of the harmonic mean count: what dealt texts give in the mean."""
-    known = np.isfinite(dealt) & (evenness > 0)
-    return _mean_by_count(evenness[known], dealt[known], 200)
-
-
-def _usual_variance(dealt: np.ndarray, evenness: np.ndarray) -> np.ndarray:
-    """Return for each word the mean variance of words of like frequency, shape (n_words,)."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of words that no dealt text has
-        variance = np.nanvar(dealt, axis=0, ddof=1)
-    known = np.isfinite(variance)
-    if not known.any():
-        return np.full(len(evenness), np.nan)
-    return _mean_by_count(evenness[known], variance[known], 50)(evenness)
-
-
-def _mean_by_count(counts: np.ndarray, values: np.ndarray, least: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of the count: the mean of values with like counts, at most 30 groups of ``least``."""
-    x = np.log(counts)
-    order = np.argsort(x, kind="stable")
-    parts = np.array_split(order, max(1, min(30, len(order) // least)))
-    places = np.array([x[part].mean() for part in parts])
-    means = np.array([values[part].mean() for part in parts])
-    return lambda counts: np.interp(np.log(np.maximum(counts, 1e-9)), places, means)
-
-
-def strata(counts: np.ndarray) -> list[np.ndarray]:
-    """Return rows of words of like frequency, in at most eight groups of about equal size."""
-    order = np.argsort(counts, kind="stable")
-    return [rows for rows in np.array_split(order, max(1, min(8, len(order) // STRATUM))) if len(rows)]
-
-
-def p_values(z: np.ndarray, chance: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return how often chance gives as much, among words of like frequency.
+def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.ndarray]:
+    """Return rows of words of like frequency, in groups of about equal size.
 
     Parameters
     ----------
-    z : ndarray of shape (n_words,)
-    chance : ndarray of shape (n_dealt, n_words)
     counts : ndarray of shape (n_words,)
+    least : int
+        Words of a group, at least, if there are so many.
+    most : int, optional
+        Groups, at most.
+    """
+    order = np.argsort(counts, kind="stable")
+    n_groups = min(len(order) // least, most or len(order))
+    return [rows for rows in np.array_split(order, max(1, n_groups)) if len(rows)]
+
+
+def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
+    """Return how often chance gives as much: to the word itself, and to words of like frequency.
+
+    A word alone has as many values of chance as there are deals, too few for a small p. Words of like
+    frequency together have many, but do not all vary alike. So the larger of the two p holds; only for a
+    word that is beyond all its own deals the others say how far.
+
+    Parameters
+    ----------
+    gaps : ndarray of shape (n_words, 1 + n_deals)
+        A measure in the texts, and in each deal; nan is passed over.
+    counts : ndarray of shape (n_words,)
+        How often each word stands in the texts.
+    seed : int
+        Ties are broken at random.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        (1 + values of chance that are no less) / (1 + values of chance); nan if z is.
+        nan where the measure is.
     """
-    p = np.full(len(z), np.nan)
-    for rows in strata(counts):
-        pool = chance[:, rows]
-        pool = np.sort(pool[np.isfinite(pool)])
-        decided = rows[np.isfinite(z[rows])]
-        above = len(pool) - np.searchsorted(pool, z[decided], side="left")
-        p[decided] = (1 + above) / (1 + len(pool))
+    rng = np.random.default_rng([seed, 0x74696573])
+    known = np.flatnonzero(np.isfinite(gaps[:, 0]))
+    texts, deals = gaps[known, 0], gaps[known, 1:]
+    n_deals = deals.shape[1]
+    beyond = (deals > texts[:, None]).sum(axis=1)
+    ties = (deals == texts[:, None]).sum(axis=1)
+    luck = rng.random(len(known))
+    own = (1 + beyond + np.floor(luck * (ties + 1))) / (1 + n_deals)
+    # each deal by the mean and spread of the others, as the texts are
+    middle = deals.mean(axis=1, keepdims=True)
+    squares = ((deals - middle) ** 2).sum(axis=1, keepdims=True)
+    z = _deviations(texts[:, None] - middle, squares, n_deals)[:, 0]
+    without = (deals - middle) * n_deals / (n_deals - 1)
+    chance = _deviations(without, squares - without * (deals - middle), n_deals - 1)
+    pooled = np.empty(len(known))
+    for rows in strata(counts[known], STRATUM, STRATA):
+        pool = np.sort(chance[rows], axis=None)
+        above = len(pool) - np.searchsorted(pool, z[rows], side="right")
+        level = len(pool) - np.searchsorted(pool, z[rows], side="left") - above
+        pooled[rows] = (1 + above + np.floor(luck[rows] * (level + 1))) / (1 + len(pool))
+    p = np.full(len(gaps), np.nan)
+    p[known] = np.where(beyond + ties > 0, np.maximum(own, pooled), np.minimum(own, pooled))
     return p
+
+
+def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+    """Return differences from a mean of n values in their standard errors; 0 where the values are equal."""
+    error = np.sqrt(np.maximum(squares, 0) / (n - 1) * (1 + 1 / n))
+    return np.where(error > SMALL, differences / np.where(error > SMALL, error, 1), 0.0)
+
+
+def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the share of words of like frequency that have less.
+
+    Parameters
+    ----------
+    values, counts : ndarray of shape (n_words,)
+        A measure, and how often each word stands in the texts; nan is passed over.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        From 0 to 1; nan where the measure is.
+    """
+    from scipy.stats import rankdata
+
+    known = np.flatnonzero(np.isfinite(values))
+    found = np.full(len(values), np.nan)
+    for rows in strata(counts[known], LIKE):
+        found[known[rows]] = (rankdata(values[known[rows]]) - 1) / max(1, len(rows) - 1)
+    return found
 
 
 def false_discovery_rate(p: np.ndarray) -> np.ndarray:

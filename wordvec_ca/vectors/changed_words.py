@@ -13,7 +13,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.alignment import directions
 from wordvec_ca.vectors.blas import one_blas_thread
-from wordvec_ca.vectors.change import POOL, moved
+from wordvec_ca.vectors.change import POOL, evenness, moved, ranks
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 DECIDABLE = 10
@@ -33,33 +33,35 @@ class WordChange:
     counts : tuple of int
         In each text.
     distance, turnover : float
-        Cosine distance after rotation, and share of neighbours that are not the same; means over all pairs
-        of texts.
+        Between models: cosine distance after rotation, and share of neighbours that are not the same; means
+        over all pairs of texts.
+    distance_rank, turnover_rank : float
+        Share of the words of like frequency that have less of it.
     change : float
-        The distance minus what dealt texts give for a word of its frequency; nan if there are none.
+        Cosine distance between the mean contexts of the word, minus what dealt texts give; mean over all
+        pairs of texts. nan for models.
     low, high : float
-        90 % interval of ``change``, from the noise of dealt texts.
+        90 % interval of ``change``.
     p, fdr : float
-        Of both measures together; nan if undecided.
-    p_distance, p_turnover : float
-        Of each measure alone.
+        How often dealt texts give contexts as far apart, and the rate of false discoveries up to this word.
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     trajectory, band : tuple of float
-        Distance of each later text from the first, and what 95 % of dealt texts stay below.
+        Cosine distance between the contexts in each later text and in the first, and what 95 % of dealt texts
+        stay below; for models the distance after rotation, without band.
     """
 
     word: str
     counts: tuple[int, ...]
     distance: float
     turnover: float
+    distance_rank: float = np.nan
+    turnover_rank: float = np.nan
     change: float = np.nan
     low: float = np.nan
     high: float = np.nan
     p: float = np.nan
     fdr: float = np.nan
-    p_distance: float = np.nan
-    p_turnover: float = np.nan
     lost: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
     trajectory: tuple[float, ...] = ()
@@ -173,6 +175,13 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
     pairs = [moved(first, second) for first, second in combinations(turned, 2)]
     distance = np.stack([pair.distance for pair in pairs])
     turnover = np.stack([pair.turnover for pair in pairs])
+    known = (
+        evenness(np.array([counts_of(word) for word in common]).T) if len(counted) == len(models) else None
+    )
+    distance_rank, turnover_rank = (
+        np.full(len(common), np.nan) if known is None else ranks(measure.mean(axis=0), known)
+        for measure in (distance, turnover)
+    )
     first, last = nearest_words(common, turned[0]), nearest_words(common, turned[-1])
     words = [
         WordChange(
@@ -180,6 +189,8 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
             counts=counts_of(word),
             distance=float(distance[:, i].mean()),
             turnover=float(turnover[:, i].mean()),
+            distance_rank=float(distance_rank[i]),
+            turnover_rank=float(turnover_rank[i]),
             lost=tuple(near for near in first[word][:SHOWN] if near not in last[word]),
             gained=tuple(near for near in last[word][:SHOWN] if near not in first[word]),
             trajectory=tuple(distance[: len(models) - 1, i].tolist()),

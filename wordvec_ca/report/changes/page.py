@@ -37,7 +37,9 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
     short = [PurePath(name).name for name in texts]
     names = [visible(name) for name in (short if len(set(short)) == len(texts) else texts)]
     rows = {one.word: row for row, one in enumerate(found.words)}
-    measures = ("change", "low", "high", "distance", "turnover", "p", "fdr", "p_distance", "p_turnover")
+    measures = (
+        "change", "low", "high", "p", "fdr", "distance", "turnover", "distance_rank", "turnover_rank",
+    )  # fmt: skip
     judged = {
         **{name: [_short(getattr(one, name)) for one in found.words] for name in measures},
         "counts": [one.counts for one in found.words],

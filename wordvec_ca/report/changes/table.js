@@ -11,14 +11,13 @@ const range = (values) => finite(values).reduce(([a, b], value) => [Math.min(a, 
 const scale = tested ? range([...judged.low, ...judged.high]) : range(judged.distance);
 const farthest = range([...judged.trajectory.flat(), ...judged.band.flat()])[1] || 1;
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
-const last = (value) => (value === null ? Infinity : value);
+const isSure = (row) => tested && judged.fdr[row] !== null && judged.fdr[row] <= about.rate;
 const digits = (value) =>
   value === null ? "–" : value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(0) : value.toFixed(3);
 
 const kinds = [{ name: "all judged words", rows: words.map((_, row) => row) }];
 if (tested) {
-  const sure = kinds[0].rows.filter((row) => judged.fdr[row] !== null && judged.fdr[row] <= about.rate);
-  kinds.unshift({ name: `changed, fdr up to ${about.rate}`, rows: sure });
+  kinds.unshift({ name: `changed, fdr up to ${about.rate}`, rows: kinds[0].rows.filter(isSure) });
 }
 kinds.push({ name: "undecided, too rare", listed: undecided });
 about.texts.forEach((name, text) => {
@@ -28,7 +27,7 @@ about.texts.forEach((name, text) => {
 
 const far = (row) => -(tested ? judged.change : judged.distance)[row];
 const orders = [
-  ...(tested ? [{ name: "surest first", key: (row) => last(judged.p[row]) * 1e6 + far(row) }] : []),
+  ...(tested ? [{ name: "surest first", key: (row) => row }] : []),
   { name: "farthest first", key: far },
   { name: "most neighbours exchanged", key: (row) => -judged.turnover[row] },
   { name: "most frequent", key: (row) => -total(judged.counts[row]) },
@@ -122,11 +121,10 @@ function near(name, list) {
 function judgedRow(row) {
   const value = (tested ? judged.change : judged.distance)[row];
   const name = el("button", { class: "word", type: "button", "aria-expanded": "false" }, el("bdi", {}, shown(words[row])));
-  const sure = tested && judged.fdr[row] !== null && judged.fdr[row] <= about.rate;
   const title = tested ? `90 %: ${digits(judged.low[row])} to ${digits(judged.high[row])}` : "";
   const made = el(
     "tr",
-    { class: sure ? "sure" : "" },
+    { class: isSure(row) ? "sure" : "" },
     el("td", { class: "name" }, name),
     el("td", { class: "value", title }, digits(value), value === null ? null : intervalBar(value, judged.low[row], judged.high[row], scale)),
     ...(tested ? ["p", "fdr"] : ["turnover"]).map((one) => el("td", { class: "value" }, labelled(one), digits(judged[one][row]))),
@@ -147,21 +145,22 @@ function judgedRow(row) {
 /** All that is known of a word. */
 function detail(row) {
   const facts = about.texts.map((name, text) => [`count in ${name}`, judged.counts[row][text].toLocaleString("en")]);
-  facts.push(["cosine distance", digits(judged.distance[row])], ["neighbours exchanged", `${Math.round(100 * judged.turnover[row])} %`]);
-  const ps = [judged.p_distance[row], judged.p_turnover[row]];
-  if (tested) {
-    facts.push(["change, 90 %", `${digits(judged.low[row])} to ${digits(judged.high[row])}`]);
-    facts.push(["p of the distance alone", digits(ps[0])], ["p of the neighbours alone", digits(ps[1])]);
-  }
+  const among = (rank) => (rank === null ? "" : `, more than ${Math.floor(100 * rank)} % of the words of its frequency`);
+  facts.push(
+    [tested ? "cosine distance between models" : "cosine distance", digits(judged.distance[row]) + among(judged.distance_rank[row])],
+    ["neighbours exchanged", `${Math.round(100 * judged.turnover[row])} %${among(judged.turnover_rank[row])}`],
+  );
+  if (tested) facts.push(["change, 90 %", `${digits(judged.low[row])} to ${digits(judged.high[row])}`]);
   for (const [name, list] of [["lost", judged.lost[row]], ["gained", judged.gained[row]]])
     facts.push([`neighbours ${name}`, list.map((other) => shown(words[other], 30)).join(", ") || "–"]);
   const parts = [el("dl", {}, ...facts.map(([name, text]) => el("div", {}, el("dt", {}, shown(name, 80)), el("dd", {}, text))))];
-  if (tested && ps.every((p) => p !== null) && ps[0] < 0.05 !== ps[1] < 0.05)
-    parts.push(el("p", { class: "soft" }, "The two measures disagree at p < .05: look at the neighbours."));
+  const ranks = [judged.distance_rank[row], judged.turnover_rank[row]];
+  if (isSure(row) && ranks.every((rank) => rank !== null && rank < 0.5))
+    parts.push(el("p", { class: "soft" }, "Its contexts differ, but it moved less than most words of its frequency: look at the neighbours."));
   if (several) {
     parts.push(trajectory(judged.trajectory[row], judged.band[row], about.texts, farthest, true));
     const what = judged.band[row].length ? "; dashed: 95 % of dealt texts stay below" : "";
-    parts.push(el("p", { class: "soft" }, `Distance from ${shown(about.texts[0], 60)}${what}.`));
+    parts.push(el("p", { class: "soft" }, `Distance ${tested ? "of the contexts " : ""}from ${shown(about.texts[0], 60)}${what}.`));
   }
   return el("tr", { class: "detail" }, el("td", { colspan: 9 }, ...parts));
 }

@@ -1,0 +1,324 @@
+"""Contexts of words: how the words around a word differ between texts, and how much of that is chance.
+
+The context of an occurrence is the mean of the vectors of the words around it, weighted by distance and, as
+frequent words say little, by a / (a + frequency) (Arora et al. 2017, section 3). The mean over all
+occurrences of a word in a text is compared with that in another text, as Rodriguez, Spirling & Stewart
+(2023) do. A text about other things has other words around all its words: the directions in which the
+texts as wholes differ are left out. The vectors are those of one model of all texts, so nothing has to be
+rotated.
+
+Chance is what the same measure says when the documents that have the word are dealt anew among the texts.
+Each text keeps as many of them: a word has not changed just because it became frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+RARITY = 1e-3
+"""The a of the weights: a word of this share of the text counts half."""
+
+MOST_DOCUMENTS = 10_000
+"""Of a word in more documents than this, so many are looked at, drawn at random."""
+
+GROUP = 1 << 22
+"""Occurrences whose places are looked up at a time."""
+
+SHIFTED = 4
+"""Times as many documents as deals are dealt by shifts."""
+
+BLOCK = 20_000
+"""Occurrences whose contexts are made at a time."""
+
+TINY = 1e-12
+"""Squared lengths below this are rounding errors."""
+
+
+class Differences(NamedTuple):
+    """How far the contexts of words differ between texts.
+
+    Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. Of a word
+    that stands in fewer than two documents of a text all is nan.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (n_pairs, n_words)
+        1 minus the cosine of the mean contexts.
+    error : ndarray of shape (n_words,)
+        Standard error of the mean of ``distance`` over the pairs.
+    by_chance, band : ndarray of shape (n_pairs, n_words)
+        Mean of ``distance`` in dealt texts, and what 95 % of them stay below.
+    gap : ndarray of shape (n_words, 1 + permutations)
+        Logarithm of the squared distance between mean contexts, mean over the pairs: of the texts, and of
+        each deal.
+    """
+
+    distance: np.ndarray
+    error: np.ndarray
+    by_chance: np.ndarray
+    band: np.ndarray
+    gap: np.ndarray
+
+
+class Contexts:
+    """The words around each word, document by document.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+        Words as rows of ``directions``, and -1 at the end of each document.
+    directions : ndarray of shape (n_words, vector_size), float32
+        Of length one.
+    counts : ndarray of shape (n_words,)
+        In all texts.
+    window : int
+        Words on each side; nearer ones count more, as in training.
+    """
+
+    def __init__(self, tokens: np.ndarray, directions: np.ndarray, counts: np.ndarray, window: int) -> None:
+        n_words, d = directions.shape
+        weights = RARITY / (RARITY + counts / counts.sum())
+        self._tokens = tokens
+        # the last row is for places without a word, the last column for the weights
+        self._vectors = np.zeros((n_words + 1, d + 1), np.float32)
+        self._vectors[:-1, :-1] = directions * weights[:, None]
+        self._vectors[:-1, -1] = weights
+        self._lengths = np.diff(np.flatnonzero(tokens < 0), prepend=-1)
+        self._document = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._lengths)
+        steps = np.arange(1, window + 1)
+        self._steps = np.concatenate([-steps[::-1], steps])
+        self._nearness = ((window + 1 - np.abs(self._steps)) / window).astype(np.float32)
+
+    def differences(
+        self,
+        labels: np.ndarray,
+        fixed: np.ndarray,
+        rows: np.ndarray,
+        permutations: int,
+        seed: int,
+        *,
+        threads: int = 1,
+        done: Callable[[int], None] = lambda n: None,
+    ) -> Differences:
+        """Compare the contexts of words between texts.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_documents,)
+            The text of each document, from 0 on.
+        fixed : ndarray of shape (n_documents,), bool
+            Documents that stay in their text when others are dealt anew.
+        rows : ndarray of shape (n,)
+            The words.
+        permutations : int
+            Deals.
+        seed : int
+            Of the deals; what a word gets does not depend on other words.
+        threads : int
+            The result does not depend on it.
+        done : callable, optional
+            Receives how many words have been compared since the last call.
+
+        Returns
+        -------
+        Differences
+        """
+        n_texts = int(labels.max()) + 1
+        n_pairs = n_texts * (n_texts - 1) // 2
+        found = Differences(
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full(len(rows), np.nan),
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full((len(rows), 1 + permutations), np.nan),
+        )
+
+        centre, shifts = self._centres(labels, n_texts)
+
+        def compare(block: _Block) -> int:
+            word, document, sums = self._sums(block, rows, seed)
+            sums[:, :-1] -= sums[:, -1:] * centre
+            sums[:, :-1] -= sums[:, :-1] @ shifts @ shifts.T
+            bounds = np.searchsorted(word, np.arange(block.first, block.last + 1))
+            for i, (begin, end) in enumerate(pairwise(bounds), block.first):
+                where = document[begin:end]
+                rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
+                free = np.flatnonzero(~fixed[where])
+                deals = _deals(labels[where], free, permutations, rng)
+                if np.bincount(deals[0], minlength=n_texts).min() > 1:
+                    self._compare(sums[begin:end], deals, n_texts, found, i)
+            return block.last - block.first
+
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for group in self._groups(rows):
+                    for n in pool.map(compare, group):
+                        done(n)
+            except BaseException:  # Ctrl-C among them: leave what has not begun
+                pool.shutdown(cancel_futures=True)
+                raise
+        return found
+
+    def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean vector of all texts, shape (d,), and how the texts differ from it.
+
+        The latter are directions at right angles, shape (d, n_texts - 1).
+        """
+        of_token = np.repeat(labels, self._lengths)
+        means = np.empty((n_texts, self._vectors.shape[1] - 1))
+        for text in range(n_texts):
+            # the end of a document, -1, counts for the last row, of zeros
+            counts = np.bincount(self._tokens[of_token == text] + 1, minlength=len(self._vectors))
+            total = np.roll(counts, -1) @ self._vectors
+            means[text] = total[:-1] / max(total[-1], TINY)
+        centre = means.mean(axis=0)
+        shifts = np.linalg.svd((means - centre).T, full_matrices=False)[0][:, : n_texts - 1]
+        return centre.astype(np.float32), shifts.astype(np.float32)
+
+    def _groups(self, rows: np.ndarray) -> Iterator[list[_Block]]:
+        """Yield blocks of words that follow each other, some at a time, as many as memory should hold."""
+        number = np.full(len(self._vectors), -1, np.int32)  # the last is for the end of a document
+        number[rows] = np.arange(len(rows), dtype=np.int32)
+        of_token = number[self._tokens]
+        ends = np.cumsum(np.bincount(of_token[of_token >= 0], minlength=len(rows)))
+        ends = np.append(0, ends)  # of the occurrences before each word
+
+        def after(start: int, occurrences: int) -> int:
+            """Return the word after those from ``start`` on, one or more, that together stand so often."""
+            last = int(np.searchsorted(ends, ends[start] + occurrences, side="right")) - 1
+            return min(len(rows), max(start + 1, last))
+
+        start = 0
+        while start < len(rows):
+            stop, before = after(start, GROUP), ends[start]
+            places = np.flatnonzero((of_token >= start) & (of_token < stop))
+            places = places[np.argsort(of_token[places], kind="stable")]
+            words = of_token[places]
+            blocks = []
+            while start < stop:
+                last = min(stop, after(start, BLOCK))
+                these = slice(ends[start] - before, ends[last] - before)
+                blocks.append(_Block(start, last, places[these], words[these]))
+                start = last
+            yield blocks
+
+    def _sums(self, block: _Block, rows: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return word, document and summed contexts, with their weight, of each document of each word."""
+        from scipy.sparse import csr_array
+
+        places, words = block.places, block.words
+        document = self._document[places]
+        new = np.append(True, (document[1:] != document[:-1]) | (words[1:] != words[:-1]))[: len(places)]
+        kept = _kept(words[new], rows, seed)
+        if not kept.all():
+            these = kept[np.cumsum(new) - 1]
+            places, words, document, new = places[these], words[these], document[these], new[these]
+        near = places[:, None] + self._steps
+        inside = (near >= 0) & (near < len(self._tokens))
+        near[~inside] = 0
+        inside &= self._document[near] == document[:, None]
+        around = np.where(inside, self._tokens[near], -1)
+        around[around < 0] = len(self._vectors) - 1
+        starts = np.flatnonzero(new)
+        bounds = np.append(starts, len(places)) * len(self._steps)
+        weights = np.tile(self._nearness, len(places))
+        of_words = csr_array((weights, around.ravel(), bounds), shape=(len(starts), len(self._vectors)))
+        sums = of_words @ self._vectors
+        some = sums[:, -1] > 0  # a word that is all of its document has no context
+        return words[new][some], document[new][some], sums[some]
+
+    def _compare(
+        self, sums: np.ndarray, deals: np.ndarray, n_texts: int, found: Differences, word: int
+    ) -> None:
+        """Write down how far the contexts of a word differ: in the texts, the first deal, and in others."""
+        pairs = list(combinations(range(n_texts), 2))
+        means = np.empty((n_texts, len(deals), sums.shape[1] - 1), np.float32)
+        for text in range(n_texts):
+            total = (deals == text).astype(np.float32) @ sums
+            means[text] = total[:, :-1] / total[:, -1:]
+        squares = np.einsum("tpd,tpd->tp", means, means)
+        gaps = np.zeros(len(deals))
+        for k, (one, other) in enumerate(pairs):
+            products = np.einsum("pd,pd->p", means[one], means[other])
+            distances = 1 - products / np.sqrt(np.maximum(squares[one] * squares[other], TINY))
+            found.distance[k, word] = distances[0]
+            found.by_chance[k, word] = distances[1:].mean()
+            found.band[k, word] = np.quantile(distances[1:], 0.95)
+            gaps += ((means[one] - means[other]) ** 2).sum(axis=1) / len(pairs)
+        found.gap[word] = np.round(np.log(np.maximum(gaps, TINY)), 5)
+        if (deals == deals[0]).all():
+            found.gap[word] = found.gap[word, 0]  # whatever rounding does
+        found.error[word] = self._error(sums, deals[0], means[:, 0], pairs)
+
+    def _error(
+        self, sums: np.ndarray, labels: np.ndarray, means: np.ndarray, pairs: list[tuple[int, int]]
+    ) -> float:
+        """Return the standard error of the mean distance, from the spread over documents (delta method).
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_documents, d + 1)
+        labels : ndarray of shape (n_documents,)
+        means : ndarray of shape (n_texts, d)
+            Mean contexts.
+        pairs : list of (int, int)
+        """
+        lengths = np.sqrt(np.maximum((means**2).sum(axis=1), TINY))
+        units = means / lengths[:, None]
+        slopes = np.zeros(means.shape)  # of the mean distance, by each mean context
+        for one, other in pairs:
+            cosine = units[one] @ units[other]
+            slopes[one] += (cosine * units[one] - units[other]) / (lengths[one] * len(pairs))
+            slopes[other] += (cosine * units[other] - units[one]) / (lengths[other] * len(pairs))
+        variance = 0.0
+        for text, slope in enumerate(slopes):
+            own = sums[labels == text]
+            n, weights = len(own), own[:, -1]
+            part = own[:, :-1] @ slope - weights * (means[text] @ slope)
+            variance += float((part**2).sum() / weights.sum() ** 2 * n / (n - 1))
+        return float(np.sqrt(variance))
+
+
+class _Block(NamedTuple):
+    """Words from ``first`` up to ``last``, and all their places in the text, with the word at each."""
+
+    first: int
+    last: int
+    places: np.ndarray
+    words: np.ndarray
+
+
+def _kept(words: np.ndarray, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return which documents are looked at, if a word has many; ``words`` has the word of each document."""
+    kept = np.ones(len(words), bool)
+    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1])[: len(words)])
+    for first, last in pairwise([*starts.tolist(), len(words)]):
+        if last - first > MOST_DOCUMENTS:
+            rng = np.random.default_rng([seed, 0x6B657074, int(rows[words[first]])])
+            kept[first:last] = False
+            kept[first + rng.choice(last - first, MOST_DOCUMENTS, replace=False)] = True
+    return kept
+
+
+def _deals(labels: np.ndarray, free: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the text of each document, shape (1 + permutations, n_documents): as it is, and as it is dealt.
+
+    Many documents are put into a random order once, and their labels are moved on along it: every such shift
+    is as likely as the labels themselves, and costs no more random numbers.
+    """
+    kind = np.min_scalar_type(int(labels.max(initial=0)))
+    deals = np.tile(labels.astype(kind), (1 + permutations, 1))
+    n = len(free)
+    if n < SHIFTED * permutations:
+        deals[1:, free] = rng.permuted(deals[1:, free], axis=1)
+        return deals
+    order = free[rng.permutation(n)]
+    twice = np.tile(labels[order].astype(kind), 2)
+    shifts = 1 + rng.choice(n - 1, permutations, replace=False)
+    deals[1:, order] = np.lib.stride_tricks.sliding_window_view(twice, n)[shifts]
+    return deals
