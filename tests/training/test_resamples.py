@@ -157,6 +157,9 @@ def test_neighbours_have_intervals_and_agreement(corpus: Path) -> None:
     wider = vectors.neighbours("w7", 5, level=0.99)
     assert all(a.low < b.low and b.high < a.high for a, b in zip(wider, found, strict=True))
     plain = KeyedVectors(vectors.index_to_key, vectors.vectors).neighbours("w7", 5)
+    assert "agreement" in found._repr_html_()
+    assert "/" not in str(plain)
+    assert "agreement" not in plain._repr_html_()
     assert plain.models == 0
     assert np.isnan(plain[0].low)
 

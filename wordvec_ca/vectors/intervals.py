@@ -67,18 +67,15 @@ class Neighbours(list[Neighbour]):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows."""
-        return html_table(f"{len(self)} neighbours", ("word", "score", "interval", "agreement"), self._rows())
+        names = ("word", "score", "interval", "agreement") if self.models else ("word", "score")
+        return html_table(f"{len(self)} neighbours", names, self._rows())
 
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        return [
-            (
-                one.word,
-                f"{one.score:.3f}",
-                shown_interval(one.low, one.high),
-                f"{one.agreement}/{self.models}",
-            )
-            for one in self
-        ]
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(one.word, f"{one.score:.3f}", *self._sureness(one)) for one in self]
+
+    def _sureness(self, one: Neighbour) -> tuple[str, ...]:
+        """Return interval and agreement as text; nothing without resampled models."""
+        return (shown_interval(one.low, one.high), f"{one.agreement}/{self.models}") if self.models else ()
 
 
 def shown_interval(low: float, high: float, digits: int = 2) -> str:
