@@ -133,28 +133,27 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
     ndarray of shape (n_words,)
         nan where the measure is.
     """
-    rng = np.random.default_rng([seed, 0x74696573])
     known = np.flatnonzero(np.isfinite(gaps[:, 0]))
-    texts, deals = gaps[known, 0], gaps[known, 1:]
-    n_deals = deals.shape[1]
-    beyond = (deals > texts[:, None]).sum(axis=1)
-    ties = (deals == texts[:, None]).sum(axis=1)
-    luck = rng.random(len(known))
-    own = (1 + beyond + np.floor(luck * (ties + 1))) / (1 + n_deals)
-    # each deal by the mean and spread of the others, as the texts are
-    middle = deals.mean(axis=1, keepdims=True)
-    squares = ((deals - middle) ** 2).sum(axis=1, keepdims=True)
-    z = _deviations(texts[:, None] - middle, squares, n_deals)[:, 0]
-    without = (deals - middle) * n_deals / (n_deals - 1)
-    chance = _deviations(without, squares - without * (deals - middle), n_deals - 1)
-    pooled = np.empty(len(known))
-    for rows in strata(counts[known], STRATUM, STRATA):
-        pool = np.sort(chance[rows], axis=None)
-        above = len(pool) - np.searchsorted(pool, z[rows], side="right")
-        level = len(pool) - np.searchsorted(pool, z[rows], side="left") - above
-        pooled[rows] = (1 + above + np.floor(luck[rows] * (level + 1))) / (1 + len(pool))
+    luck = np.random.default_rng([seed, 0x74696573]).random(len(gaps))
     p = np.full(len(gaps), np.nan)
-    p[known] = np.where(beyond + ties > 0, np.maximum(own, pooled), np.minimum(own, pooled))
+    for group in strata(counts[known], STRATUM, STRATA):
+        rows = known[group]
+        texts, deals = gaps[rows, 0], gaps[rows, 1:]
+        n_deals = deals.shape[1]
+        beyond = (deals > texts[:, None]).sum(axis=1)
+        ties = (deals == texts[:, None]).sum(axis=1)
+        own = (1 + beyond + np.floor(luck[rows] * (ties + 1))) / (1 + n_deals)
+        # each deal by the mean and spread of the others, as the texts are
+        middle = deals.mean(axis=1, keepdims=True)
+        deals -= middle
+        squares = (deals**2).sum(axis=1, keepdims=True)
+        z = _deviations(texts[:, None] - middle, squares, n_deals)[:, 0]
+        without = deals * n_deals / (n_deals - 1)
+        pool = np.sort(_deviations(without, squares - without * deals, n_deals - 1), axis=None)
+        above = len(pool) - np.searchsorted(pool, z, side="right")
+        level = len(pool) - np.searchsorted(pool, z, side="left") - above
+        pooled = (1 + above + np.floor(luck[rows] * (level + 1))) / (1 + len(pool))
+        p[rows] = np.where(beyond + ties > 0, np.maximum(own, pooled), np.minimum(own, pooled))
     return p
 
 
