@@ -48,13 +48,12 @@ def main() -> None:
     texts = [[lines[i] for i in half] for half in np.array_split(order, 2)]
     slices = Slices(texts, ResolvedConfig.of(config), DECIDABLE)
     contexts, began = slices.contexts(slices.model_of_all()), time.time()
-    fixed = np.zeros(len(slices.labels), bool)
     words, flagged, discoveries = [], [], []
     for number in range(given.pairs):
         labels = np.random.default_rng([1, number]).permutation(slices.labels)
         counts = slices.counts_by(labels)
         rows = np.flatnonzero((counts >= DECIDABLE).all(axis=0))
-        gaps = contexts.differences(labels, fixed, rows, given.permutations, number).gap
+        gaps = contexts.differences(labels, slices.lines, rows, given.permutations, number).gap
         p = p_values(gaps, evenness(counts[:, rows]), number)
         rarer = counts[:, rows].min(axis=0)
         inside = [np.isfinite(p) & (rarer >= low) & (rarer < high) for low, high in BANDS]

@@ -10,7 +10,6 @@ import pytest
 
 from wordvec_ca import DataError, KeyedVectors, TrainConfig, changes, changes_of_models
 from wordvec_ca.report import trajectories
-from wordvec_ca.training.changed_words import lines_of_all
 from wordvec_ca.vectors import false_discovery_rate
 
 CONFIG = TrainConfig(model="skipgram", vector_size=20, window=4, epochs=6, workers=1)
@@ -51,33 +50,32 @@ def test_p_is_uniform_where_nothing_changed() -> None:
 
 def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers() -> None:
     config = dataclasses.replace(CONFIG, epochs=2)
-    told: list[str] = []
-    found = changes(text(8, 400), text(8, 400), config=config, permutations=20, progress=told.append)
+    with pytest.warns(UserWarning, match="same lines"):
+        found = changes(text(8, 400), text(8, 400), config=config, permutations=20)
     p = np.array([one.p for one in found.words])
     assert 0.35 < p.mean() < 0.65
     assert np.mean(p < 0.05) < 0.12
-    assert "same lines" in told[0]
-    several = changes(
-        text(8, 400), text(8, 400), config=dataclasses.replace(config, workers=3), permutations=20
-    )
+    config = dataclasses.replace(config, workers=3)
+    with pytest.warns(UserWarning, match="same lines"):
+        several = changes(text(8, 400), text(8, 400), config=config, permutations=20)
     assert several.table() == found.table()
 
 
-def test_lines_of_every_text_are_known() -> None:
-    lines = ["a b", "c", "a b", "a b", "d", "c", "a b", "d d", "e"]
-    tokens = np.array([token for line in lines for token in [*map(ord, line.split()), -1]], np.int32)
-    lengths = np.array([len(line.split()) + 1 for line in lines])
-    shared = lines_of_all(tokens, lengths, np.array([0, 0, 0, 1, 1, 1, 1, 1, 1]))
-    assert [line for line, one in zip(lines, shared, strict=True) if one] == [
-        "a b",
-        "c",
-        "a b",
-        "a b",
-        "c",
-        "a b",
-    ]
-    shared = lines_of_all(tokens, lengths, np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]))
-    assert shared.tolist() == [True, True, False, False, False, True, True, False, False]
+def test_texts_of_which_nothing_can_be_dealt_show_no_change() -> None:
+    """One text is part of the other, or has every line twice: no deal differs from the texts."""
+    part = text(12, 400)
+    for other, of_lines in (([*part, *text(13, 400)], "only 0%"), (text(14, 400) * 2, "only 0%")):
+        with pytest.warns(UserWarning, match=of_lines):
+            found = changes(part, other, config=dataclasses.replace(CONFIG, epochs=2), permutations=20)
+        p = np.array([one.p for one in found.words])
+        assert 0.35 < p.mean() < 0.65
+
+
+def test_words_of_some_texts_and_not_of_all_are_undecided() -> None:
+    early, late = text(9, 300), text(10, 300)
+    zebra = [["zebra", "t0w1", "t0w2"]] * 12
+    found = changes([*early, *zebra], [*late, *zebra], text(11, 300), config=CONFIG, permutations=20)
+    assert ("zebra", (12, 12, 0)) in found.undecided
 
 
 def test_texts_that_cannot_be_compared_are_refused() -> None:
@@ -88,6 +86,8 @@ def test_texts_that_cannot_be_compared_are_refused() -> None:
         changes(iter(text(7, 300)), other, config=CONFIG)
     with pytest.raises(ValueError, match="two texts"):
         changes(other, config=CONFIG)
+    with pytest.raises(ValueError, match="from 20 to"):
+        changes(other, other, config=CONFIG, permutations=10)
 
 
 def test_rate_of_false_discoveries() -> None:
@@ -112,6 +112,8 @@ def test_models_are_compared_without_p() -> None:
     assert found.permutations == 0
     assert found.only == [[("old", 20)], [("new", 20)]]
     assert "only in text 2" in found.table()
+    third = changes_of_models(first, second, KeyedVectors([*words, "new"], second.vectors, second.counts))
+    assert third.undecided == [("new", (0, 20, 20))]
     drawn = trajectories([("a<b", [0.2, 0.4], [0.3, 0.3])], ["1800", "1900", "2000"])
     assert ElementTree.fromstring(drawn).tag.endswith("svg")
     with pytest.raises(DataError, match="in common"):

@@ -15,7 +15,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @click.command("change", short_help="Which words have changed between texts?")
 @click.argument("texts", nargs=-1, required=True, type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table.")
-@click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown moved from the "
+@click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown are from the "
               "first text.")  # fmt: skip
 @click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
               "and sort in any browser.")  # fmt: skip
@@ -23,7 +23,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
               help="Words to show.")  # fmt: skip
-@click.option("--permutations", type=click.IntRange(min=20), default=200, show_default=True,
+@click.option("--permutations", type=click.IntRange(20, 10_000), default=200, show_default=True,
               help="How often documents are dealt anew.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
               help="Models of each text, each with its seed; distance and turnover are means.")  # fmt: skip
@@ -56,10 +56,11 @@ def command(
 ) -> None:
     """Find the words that are used otherwise in each of TEXTS, two or more, with p-values.
 
-    A model of all texts is trained. Change is the cosine distance between the mean contexts of a word in
-    its vectors, above chance: what remains when the documents that have the word, one a line, are dealt
-    anew among the texts. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up
-    to this one. Words too rare to be judged are said to be undecided.
+    A model of all texts is trained; in its vectors the words around each word are compared. Change is the
+    distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
+    documents that have the word, one a line, are dealt anew among the texts. fdr is the rate of false
+    discoveries (Benjamini and Hochberg) among the words up to this one. Words too rare to be judged are said
+    to be undecided.
 
     A model of each text tells the neighbours lost and gained, and how far the word moved (distance,
     turnover).
@@ -73,12 +74,16 @@ def command(
 
     if len(texts) < 2:
         raise click.UsageError("give two texts or more: change is from one text to another")
+    if "-" in texts:
+        raise click.UsageError("a text is read twice: give files, not standard input")
     if _are_models(texts):
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:
         found = changes(
             *texts,
-            config=TrainConfig(epochs=epochs or TrainConfig.epochs, **training),
+            config=TrainConfig(
+                epochs=epochs or TrainConfig.epochs, min_count=min(TrainConfig.min_count, least), **training
+            ),
             fit_epochs=epochs is None,
             permutations=permutations,
             repeats=repeats,

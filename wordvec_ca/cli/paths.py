@@ -74,7 +74,7 @@ class OutputPath(FileName):
         Parameters
         ----------
         output : str
-            Name of the output; ``-`` is standard output.
+            Name of the output; ``-`` is standard output, if the kind is "any".
         read : iterable of str
             Files, folders and patterns that the command reads.
         overwrite : bool
@@ -82,6 +82,8 @@ class OutputPath(FileName):
         hint : str, optional
             The option that names the output, for the message.
         """
+        if output == "-" and self.kind == "file":
+            raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
         if output == "-":
             return
         from wordvec_ca.files import compression_suffix
@@ -147,11 +149,15 @@ def _checked(run: Any) -> Any:
         context = click.get_current_context()
         params = context.command.get_params(context)
         read = [name for param in params if _is_input(param.type) for name in _names(context, param)]
+        written: dict[str, str] = {}
         for param in params:
             if isinstance(param.type, OutputPath):
                 for output in _names(context, param):
-                    overwrite = bool(context.params.get("overwrite"))
-                    param.type.check(output, read, overwrite=overwrite, hint=param.opts[-1])
+                    overwrite, hint = bool(context.params.get("overwrite")), param.opts[-1]
+                    param.type.check(output, read, overwrite=overwrite, hint=hint)
+                    other = written.setdefault(os.path.realpath(output), hint)
+                    if other != hint and output != "-":
+                        raise click.BadParameter(f"{output!r} is the file of {other}, too", param_hint=hint)
         return run(*args, **options)
 
     return checked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -17,6 +18,7 @@ from wordvec_ca.errors import DataError, Option
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
 from wordvec_ca.training.contexts import Contexts, Differences
+from wordvec_ca.training.deals import Deals, line_numbers
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors import (
     DECIDABLE,
@@ -39,10 +41,10 @@ USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
 """What is trained unless said otherwise."""
 
 READ = 30_000_000
-"""Of longer texts so many words are read in all passes together, but each word at least twice."""
+"""Of a longer text so many words are read in all passes together, but each word at least twice."""
 
-PERMUTATIONS, LEAST_PERMUTATIONS = 200, 20
-"""How often documents are dealt anew, usually and at least."""
+PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
+"""How often documents are dealt anew, usually, at least and at most."""
 
 BAND = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
@@ -72,7 +74,7 @@ def changes(
     config : TrainConfig, optional
         How models are trained; by default skip-gram with a window of 10 in 10 epochs.
     permutations : int, default 200
-        How often documents are dealt anew, at least 20.
+        How often documents are dealt anew, from 20 to 10,000.
     repeats : int, default 1
         Models of each text, with seeds of their own, whose distance and turnover are averaged: less noise.
     least : int, default 10
@@ -96,11 +98,12 @@ def changes(
     """
     if len(texts) < 2:
         raise ValueError(f"changes compares two texts or more; got {len(texts)}")
-    if permutations < LEAST_PERMUTATIONS or repeats < 1:
+    if not LEAST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
         raise ValueError(
-            f"permutations is {permutations} and repeats {repeats}; they must be at least "
-            f"{LEAST_PERMUTATIONS} and 1"
+            f"permutations is {permutations}; it should be from {LEAST_PERMUTATIONS} to {MOST_PERMUTATIONS}"
         )
+    if repeats < 1:
+        raise ValueError(f"repeats is {repeats}; it should be at least 1")
     resolved = ResolvedConfig.of(config or USUAL)
     tell = progress or (lambda line: None)
     slices = Slices(texts, resolved, least)
@@ -144,7 +147,7 @@ class Slices:
         self.lengths = np.diff(ends, prepend=0)
         lines = [int((part < 0).sum()) for part in parts]
         self.labels = np.repeat(np.arange(len(parts)), lines)
-        self.shared = lines_of_all(self.tokens, self.lengths, self.labels)
+        self.lines = line_numbers(self.tokens, self.lengths)
         self.counts = np.stack([self._count(part) for part in parts])
         self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
         self._check(lines)
@@ -172,18 +175,24 @@ class Slices:
                 "tokens"
             )
         self.description = f"{tokens} tokens in {documents} lines; {len(self.rows):,} words can be judged"
+        for caution in self._cautions(sizes):
+            warnings.warn(caution, stacklevel=4)
+
+    def _cautions(self, sizes: np.ndarray) -> Iterator[str]:
+        """Yield what makes changes hard to see."""
         if sizes.max() > 20 * sizes.min():
-            self.description += (
-                "\nNote: the texts differ more than twentyfold in size; only great changes can be seen"
+            yield "the texts differ more than twentyfold in size; only great changes can be seen"
+        deals = Deals(self.labels, self.lines)
+        of_every_text, movable = deals.of_every_text(), deals.movable()
+        if of_every_text == 1:
+            yield "the texts have the same lines: nothing changed; the models differ by chance alone"
+        elif movable < 0.5:
+            yield (
+                f"only {movable:.0%} of the lines can be dealt anew, as the others have copies, in the same "
+                "texts each; words of the others show no change. Remove copies that are mistakes"
             )
-        if self.shared.all():
-            self.description += (
-                "\nNote: the texts have the same lines: nothing changed; the models differ by chance alone"
-            )
-        elif self.shared.mean() > 0.1:
-            self.description += (
-                f"\nNote: {self.shared.mean():.0%} of the lines are in every text; they are not dealt anew"
-            )
+        elif of_every_text > 0.1:
+            yield f"{of_every_text:.0%} of the lines are in every text; they are not dealt anew"
 
     def fit_epochs(self) -> None:
         """Choose the passes over the texts by the length of the longest."""
@@ -209,7 +218,7 @@ class Slices:
         chosen = [np.ones(len(self.labels), bool)]
         chosen += [self.labels == text for _ in range(repeats) for text in range(n_texts)]
         at_once = max(1, min(self.config.threads, len(chosen), int(0.8 * free_memory() / self._bytes())))
-        config = dataclasses.replace(self.config, workers=max(1, self.config.threads // at_once))
+        config = dataclasses.replace(self.config, workers=max(1, self.config.threads // len(chosen)))
         found: dict[int, KeyedVectors] = {}
         with ThreadPoolExecutor(at_once) as pool:
             jobs = {pool.submit(self._trained, lines, n, config): n for n, lines in enumerate(chosen)}
@@ -252,7 +261,7 @@ class Slices:
 
         return contexts.differences(
             self.labels,
-            self.shared,
+            self.lines,
             self.rows,
             permutations,
             self.config.seed,
@@ -349,10 +358,10 @@ class Slices:
             )
         words.sort(key=lambda one: (one.fdr, -one.change))
         judged = {one.word for one in words}
-        shared = (self.counts > 0).all(axis=0)
+        several = (self.counts > 0).sum(axis=0) > 1
         undecided = [
             (self.vocab.words[row], tuple(self.counts[:, row].tolist()))
-            for row in np.flatnonzero(shared).tolist()
+            for row in np.flatnonzero(several).tolist()
             if self.vocab.words[row] not in judged
         ]
         only = []
@@ -361,32 +370,3 @@ class Slices:
             rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
             only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
         return Changes(words, undecided, only, differences.gap.shape[1] - 1)
-
-
-def lines_of_all(tokens: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return which lines are in every text, as often as they are in each.
-
-    It makes no difference which text has which copy of them. So they stay where they are when lines are
-    dealt: else dealt texts would have less in common than the texts.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n_tokens,), int32
-    lengths, labels : ndarray of shape (n_lines,)
-        Tokens of each line, and its text.
-
-    Returns
-    -------
-    ndarray of shape (n_lines,), bool
-    """
-    ends = np.cumsum(lengths).tolist()
-    keys = [hash(tokens[start:end].tobytes()) for start, end in zip([0, *ends], ends, strict=False)]
-    _, kind = np.unique(np.array(keys, np.int64), return_inverse=True)
-    copies = np.zeros((kind.max() + 1, labels.max() + 1), np.int64)
-    np.add.at(copies, (kind, labels), 1)
-    order = np.lexsort((labels, kind))
-    starts = np.cumsum(copies.ravel()) - copies.ravel()
-    rank = np.arange(len(order)) - starts[(kind * copies.shape[1] + labels)[order]]
-    found = np.zeros(len(order), bool)
-    found[order] = rank < copies.min(axis=1)[kind[order]]
-    return found

@@ -7,8 +7,8 @@ occurrences of a word in a text is compared with that in another text, as Rodrig
 texts as wholes differ are left out. The vectors are those of one model of all texts, so nothing has to be
 rotated.
 
-Chance is what the same measure says when the documents that have the word are dealt anew among the texts.
-Each text keeps as many of them: a word has not changed just because it became frequent.
+Chance is what the same measure says when the documents that have the word are dealt anew among the texts
+(``deals``). Each text keeps as many of them: a word has not changed just because it became frequent.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wordvec_ca.training.deals import Deals
+
 RARITY = 1e-3
 """The a of the weights: a word of this share of the text counts half."""
 
 MOST_DOCUMENTS = 10_000
-"""Of a word in more documents than this, so many are looked at, drawn at random."""
+"""Of a word in more documents than this, about so many are looked at, drawn at random."""
 
 GROUP = 1 << 22
 """Occurrences whose places are looked up at a time."""
-
-SHIFTED = 4
-"""Times as many documents as deals are dealt by shifts."""
 
 BLOCK = 20_000
 """Occurrences whose contexts are made at a time."""
@@ -48,14 +47,14 @@ class Differences(NamedTuple):
     Attributes
     ----------
     distance : ndarray of shape (n_pairs, n_words)
-        1 minus the cosine of the mean contexts.
+        Squared distance between the mean contexts, as a share of the sum of their squared lengths: 0 if they
+        are the same, 1 if they have nothing in common, at most 2.
     error : ndarray of shape (n_words,)
         Standard error of the mean of ``distance`` over the pairs.
     by_chance, band : ndarray of shape (n_pairs, n_words)
-        Mean of ``distance`` in dealt texts, and what 95 % of them stay below.
+        Mean of the squared distance in dealt texts, and what 95 % of them stay below, as a share of the same.
     gap : ndarray of shape (n_words, 1 + permutations)
-        Logarithm of the squared distance between mean contexts, mean over the pairs: of the texts, and of
-        each deal.
+        Logarithm of the squared distance, mean over the pairs: of the texts, and of each deal.
     """
 
     distance: np.ndarray
@@ -97,7 +96,7 @@ class Contexts:
     def differences(
         self,
         labels: np.ndarray,
-        fixed: np.ndarray,
+        lines: np.ndarray,
         rows: np.ndarray,
         permutations: int,
         seed: int,
@@ -111,8 +110,8 @@ class Contexts:
         ----------
         labels : ndarray of shape (n_documents,)
             The text of each document, from 0 on.
-        fixed : ndarray of shape (n_documents,), bool
-            Documents that stay in their text when others are dealt anew.
+        lines : ndarray of shape (n_documents,), int
+            The same number for copies of a line.
         rows : ndarray of shape (n,)
             The words.
         permutations : int
@@ -128,7 +127,8 @@ class Contexts:
         -------
         Differences
         """
-        n_texts = int(labels.max()) + 1
+        deals = Deals(labels, lines)
+        n_texts = deals.n_texts
         n_pairs = n_texts * (n_texts - 1) // 2
         found = Differences(
             np.full((n_pairs, len(rows)), np.nan),
@@ -141,17 +141,15 @@ class Contexts:
         centre, shifts = self._centres(labels, n_texts)
 
         def compare(block: _Block) -> int:
-            word, document, sums = self._sums(block, rows, seed)
+            word, document, sums = self._sums(block, rows, deals, seed)
             sums[:, :-1] -= sums[:, -1:] * centre
             sums[:, :-1] -= sums[:, :-1] @ shifts @ shifts.T
             bounds = np.searchsorted(word, np.arange(block.first, block.last + 1))
             for i, (begin, end) in enumerate(pairwise(bounds), block.first):
-                where = document[begin:end]
                 rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
-                free = np.flatnonzero(~fixed[where])
-                deals = _deals(labels[where], free, permutations, rng)
-                if np.bincount(deals[0], minlength=n_texts).min() > 1:
-                    self._compare(sums[begin:end], deals, n_texts, found, i)
+                dealt = deals.dealt(document[begin:end], permutations, rng)
+                if np.bincount(dealt[0], minlength=n_texts).min() > 1:
+                    self._compare(sums[begin:end], dealt, n_texts, found, i)
             return block.last - block.first
 
         with ThreadPoolExecutor(threads) as pool:
@@ -167,7 +165,8 @@ class Contexts:
     def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean vector of all texts, shape (d,), and how the texts differ from it.
 
-        The latter are directions at right angles, shape (d, n_texts - 1).
+        The latter are directions at right angles, shape (d, n_texts - 1), the greatest difference first; at
+        most a quarter of the dimensions.
         """
         of_token = np.repeat(labels, self._lengths)
         means = np.empty((n_texts, self._vectors.shape[1] - 1))
@@ -177,7 +176,8 @@ class Contexts:
             total = np.roll(counts, -1) @ self._vectors
             means[text] = total[:-1] / max(total[-1], TINY)
         centre = means.mean(axis=0)
-        shifts = np.linalg.svd((means - centre).T, full_matrices=False)[0][:, : n_texts - 1]
+        most = min(n_texts - 1, means.shape[1] // 4)
+        shifts = np.linalg.svd((means - centre).T, full_matrices=False)[0][:, :most]
         return centre.astype(np.float32), shifts.astype(np.float32)
 
     def _groups(self, rows: np.ndarray) -> Iterator[list[_Block]]:
@@ -207,17 +207,24 @@ class Contexts:
                 start = last
             yield blocks
 
-    def _sums(self, block: _Block, rows: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sums(
+        self, block: _Block, rows: np.ndarray, deals: Deals, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return word, document and summed contexts, with their weight, of each document of each word."""
         from scipy.sparse import csr_array
 
         places, words = block.places, block.words
         document = self._document[places]
         new = np.append(True, (document[1:] != document[:-1]) | (words[1:] != words[:-1]))[: len(places)]
-        kept = _kept(words[new], rows, seed)
+        kept = np.ones(np.count_nonzero(new), bool)
+        firsts = np.searchsorted(words[new], np.arange(block.first, block.last + 1))
+        for i in np.flatnonzero(np.diff(firsts) > MOST_DOCUMENTS).tolist():
+            these = slice(firsts[i], firsts[i + 1])
+            rng = np.random.default_rng([seed, 0x6B657074, int(rows[block.first + i])])
+            kept[these] = deals.sample(document[new][these], MOST_DOCUMENTS, rng)
         if not kept.all():
-            these = kept[np.cumsum(new) - 1]
-            places, words, document, new = places[these], words[these], document[these], new[these]
+            held = kept[np.cumsum(new) - 1]
+            places, words, document, new = places[held], words[held], document[held], new[held]
         near = places[:, None] + self._steps
         inside = (near >= 0) & (near < len(self._tokens))
         near[~inside] = 0
@@ -241,16 +248,17 @@ class Contexts:
         for text in range(n_texts):
             total = (deals == text).astype(np.float32) @ sums
             means[text] = total[:, :-1] / total[:, -1:]
-        squares = np.einsum("tpd,tpd->tp", means, means)
-        gaps = np.zeros(len(deals))
+        squares = (means[:, 0] ** 2).sum(axis=1)
+        mean = np.zeros(len(deals))
         for k, (one, other) in enumerate(pairs):
-            products = np.einsum("pd,pd->p", means[one], means[other])
-            distances = 1 - products / np.sqrt(np.maximum(squares[one] * squares[other], TINY))
+            apart = ((means[one] - means[other]) ** 2).sum(axis=1)
+            mean += apart / len(pairs)
+            # lengths are those in the texts: a word of two opposite uses has contexts of no length in deals
+            distances = apart / max(squares[one] + squares[other], TINY)
             found.distance[k, word] = distances[0]
             found.by_chance[k, word] = distances[1:].mean()
             found.band[k, word] = np.quantile(distances[1:], 0.95)
-            gaps += ((means[one] - means[other]) ** 2).sum(axis=1) / len(pairs)
-        found.gap[word] = np.round(np.log(np.maximum(gaps, TINY)), 5)
+        found.gap[word] = np.round(np.log(np.maximum(mean, TINY)), 5)
         if (deals == deals[0]).all():
             found.gap[word] = found.gap[word, 0]  # whatever rounding does
         found.error[word] = self._error(sums, deals[0], means[:, 0], pairs)
@@ -268,13 +276,13 @@ class Contexts:
             Mean contexts.
         pairs : list of (int, int)
         """
-        lengths = np.sqrt(np.maximum((means**2).sum(axis=1), TINY))
-        units = means / lengths[:, None]
+        squares = (means**2).sum(axis=1)
         slopes = np.zeros(means.shape)  # of the mean distance, by each mean context
         for one, other in pairs:
-            cosine = units[one] @ units[other]
-            slopes[one] += (cosine * units[one] - units[other]) / (lengths[one] * len(pairs))
-            slopes[other] += (cosine * units[other] - units[one]) / (lengths[other] * len(pairs))
+            apart, total = means[one] - means[other], max(squares[one] + squares[other], TINY)
+            distance = (apart**2).sum() / total
+            slopes[one] += 2 * (apart - distance * means[one]) / (total * len(pairs))
+            slopes[other] -= 2 * (apart + distance * means[other]) / (total * len(pairs))
         variance = 0.0
         for text, slope in enumerate(slopes):
             own = sums[labels == text]
@@ -291,34 +299,3 @@ class _Block(NamedTuple):
     last: int
     places: np.ndarray
     words: np.ndarray
-
-
-def _kept(words: np.ndarray, rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return which documents are looked at, if a word has many; ``words`` has the word of each document."""
-    kept = np.ones(len(words), bool)
-    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1])[: len(words)])
-    for first, last in pairwise([*starts.tolist(), len(words)]):
-        if last - first > MOST_DOCUMENTS:
-            rng = np.random.default_rng([seed, 0x6B657074, int(rows[words[first]])])
-            kept[first:last] = False
-            kept[first + rng.choice(last - first, MOST_DOCUMENTS, replace=False)] = True
-    return kept
-
-
-def _deals(labels: np.ndarray, free: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the text of each document, shape (1 + permutations, n_documents): as it is, and as it is dealt.
-
-    Many documents are put into a random order once, and their labels are moved on along it: every such shift
-    is as likely as the labels themselves, and costs no more random numbers.
-    """
-    kind = np.min_scalar_type(int(labels.max(initial=0)))
-    deals = np.tile(labels.astype(kind), (1 + permutations, 1))
-    n = len(free)
-    if n < SHIFTED * permutations:
-        deals[1:, free] = rng.permuted(deals[1:, free], axis=1)
-        return deals
-    order = free[rng.permutation(n)]
-    twice = np.tile(labels[order].astype(kind), 2)
-    shifts = 1 + rng.choice(n - 1, permutations, replace=False)
-    deals[1:, order] = np.lib.stride_tricks.sliding_window_view(twice, n)[shifts]
-    return deals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -38,17 +39,17 @@ class WordChange:
     distance_rank, turnover_rank : float
         Share of the words of like frequency that have less of it.
     change : float
-        Cosine distance between the mean contexts of the word, minus what dealt texts give; mean over all
-        pairs of texts. nan for models.
+        Squared distance between the mean contexts of the word, as a share of the sum of their squared
+        lengths, minus what dealt texts give; mean over all pairs of texts. nan for models.
     low, high : float
         90 % interval of ``change``.
     p, fdr : float
-        How often dealt texts give contexts as far apart, and the rate of false discoveries up to this word.
+        How often dealt texts give as much, and the rate of false discoveries up to this word.
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     trajectory, band : tuple of float
-        Cosine distance between the contexts in each later text and in the first, and what 95 % of dealt texts
-        stay below; for models the distance after rotation, without band.
+        Distance between the contexts in each later text and in the first, and what 95 % of dealt texts stay
+        below; for models the distance after rotation, without band.
     """
 
     word: str
@@ -85,7 +86,7 @@ class Changes:
     words : list of WordChange
         Those that could be judged, the surest first; of models, the farthest first.
     undecided : list of (str, tuple of int)
-        Words in all texts that are too rare in one, with their counts.
+        Words of several texts that are too rare in one, or absent from it, with their counts.
     only : list of list of (str, int)
         For each text the words that it alone has, with their counts.
     permutations : int
@@ -152,19 +153,21 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
     if len({model.vector_size for model in models}) > 1:
         sizes = ", ".join(str(model.vector_size) for model in models)
         raise DataError(f"the models have {sizes} dimensions; only models of equal size can be compared")
-    shared = [word for word in models[0].index_to_key if all(word in m.key_to_index for m in models[1:])]
+    n_models = Counter(word for model in models for word in model.index_to_key)
 
     def counts_of(word: str) -> tuple[int, ...]:
-        return tuple(0 if m.counts is None else int(m.counts[m.key_to_index[word]]) for m in models)
+        return tuple(
+            0 if m.counts is None or word not in m.key_to_index else int(m.counts[m.key_to_index[word]])
+            for m in models
+        )
 
     counted = [place for place, model in enumerate(models) if model.counts is not None]
     common, undecided = [], []
-    for word in shared:
-        counts = counts_of(word)
-        if all(counts[place] >= least for place in counted):
+    for word, n in n_models.items():
+        if n == len(models) and all(counts_of(word)[place] >= least for place in counted):
             common.append(word)
-        else:
-            undecided.append((word, counts))
+        elif n > 1:
+            undecided.append((word, counts_of(word)))
     if len(common) < max(50, 2 * models[0].vector_size):
         raise DataError(
             f"the models have {len(common):,} words in common that stand often enough in each; a rotation of "
@@ -200,11 +203,8 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
     words.sort(key=lambda one: -one.distance)
     only = []
     for place, model in enumerate(models):
-        others = [m.key_to_index for m in (*models[:place], *models[place + 1 :])]
-        alone = [word for word in model.index_to_key if not any(word in index for index in others)]
-        only.append(
-            [(word, 0 if model.counts is None else model.get_vecattr(word, "count")) for word in alone]
-        )
+        alone = [word for word in model.index_to_key if n_models[word] == 1]
+        only.append([(word, counts_of(word)[place]) for word in alone])
     return Changes(words, undecided, only, 0)
 
 

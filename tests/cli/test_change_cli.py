@@ -1,0 +1,76 @@
+"""`cawv change` as a command: table, JSON, page and plot; wrong usage is said at once."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SMALL = ("-d", "12", "--epochs", "4", "--permutations", "40", "--workers", "1")
+
+
+@pytest.fixture
+def texts(command) -> tuple[Path, Path]:
+    """Return two texts of lines of one topic each; in the second two words have changed places."""
+    rng = np.random.default_rng(0)
+    for name in ("old.txt", "new.txt"):
+        topics = rng.integers(6, size=700)
+        lines = [" ".join(f"t{topic}w{i}" for i in rng.integers(12, size=9)) for topic in topics]
+        text = "\n".join(lines) + "\n"
+        if name == "new.txt":
+            text = text.replace("t0w1 ", "x ").replace("t1w1 ", "t0w1 ").replace("x ", "t1w1 ")
+        Path(name).write_text(text)
+    return Path("old.txt"), Path("new.txt")
+
+
+def test_words_that_changed_are_shown_and_written(command, texts) -> None:
+    outcome = command(
+        "change", *texts, *SMALL, "-n", "5", "-o", "t.tsv", "--page", "p.html", "--plot", "p.svg"
+    )
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0].split()[:2] == ["word", "change"]
+    assert {"t0w1", "t1w1"} < {line.split()[0] for line in lines[1:]}
+    assert "words changed at a false-discovery rate of 5 %" in outcome.err
+    with open("t.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len(rows) == 72
+    assert {row["word"] for row in rows if float(row["change"]) > 0.3} == {"t0w1", "t1w1"}
+    assert "<svg" in Path("p.svg").read_text()
+    assert "t0w1" in Path("p.html").read_text()
+    records = command("change", *texts, *SMALL, "--json", "-q").out.splitlines()
+    assert [json.loads(line)["word"] for line in records] == [row["word"] for row in rows]
+    assert command("change", *texts, *SMALL, "-n", "0", "-q").out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("old.txt",), "two texts or more"),
+        (("old.txt", "-"), "read twice"),
+        (("old.txt", "new.txt", "-o", "x", "--page", "./x"), "is the file of --output, too"),
+        (("old.txt", "new.txt", "-o", "-"), "'-' names no file here"),
+        (("old.txt", "new.txt", "-o", "old.txt"), "is part of what is read"),
+        (("old.txt", "new.txt", "--permutations", "5"), "20"),
+    ],
+)
+def test_wrong_usage_is_said_at_once(command, texts, arguments, message) -> None:
+    outcome = command("change", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+def test_texts_that_cannot_be_compared_are_refused(command, texts) -> None:
+    Path("other.txt").write_text(texts[0].read_text().upper())
+    outcome = command("change", texts[0], "other.txt", "--no-lowercase", *SMALL)
+    assert (outcome.code, "only 0 words stand often enough" in outcome.err) == (1, True)
+    assert command("train", texts[0], "-d", "12", "--epochs", "1", "-o", "m.model", "-q").code == 0
+    outcome = command("change", "m.model", texts[1])
+    assert outcome.code == 1
+    assert "give the text that it was trained on, or models only" in outcome.err
+    outcome = command("change", texts[0], texts[0], *SMALL, "-q")
+    assert outcome.code == 0
+    assert "the texts have the same lines" in outcome.err

@@ -1,0 +1,133 @@
+"""Documents dealt anew among texts, as chance could have dealt them.
+
+Copies of a line are no independent documents: where one copy went, the others may have had to follow, as in
+two texts that are the same. So copies are dealt together, and lines exchange places only with lines that have
+as many copies. If lines were dealt to the texts at random, every deal is as likely as the texts themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SHIFTED = 4
+"""Times as many lines as deals are dealt by shifts."""
+
+
+class Deals:
+    """Documents of texts, and how else they could have been dealt.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_documents,), int
+        The text of each document, from 0 on; each text has one.
+    lines : ndarray of shape (n_documents,), int
+        The same number for copies of a line, from 0 on.
+    """
+
+    def __init__(self, labels: np.ndarray, lines: np.ndarray) -> None:
+        self.n_texts = int(labels.max()) + 1
+        self._labels = labels.astype(np.min_scalar_type(self.n_texts))
+        self._lines = lines
+        in_texts = np.bincount(lines * self.n_texts + labels, minlength=(lines.max() + 1) * self.n_texts)
+        self._in_texts = in_texts.reshape(-1, self.n_texts)
+        self._copies = self._in_texts.sum(axis=1)
+        # lines that are as often in each text are of one kind; of most there is one copy
+        self._kind = self._in_texts.argmax(axis=1)
+        several = self._copies > 1
+        if several.any():
+            kinds = np.unique(self._in_texts[several], axis=0, return_inverse=True)[1]
+            self._kind[several] = self.n_texts + kinds.ravel()
+
+    def of_every_text(self) -> float:
+        """Return the share of the documents whose line is in every text, as often in each."""
+        equal = (self._in_texts == self._in_texts[:, :1]).all(axis=1)
+        return float(self._copies[equal].sum() / self._copies.sum())
+
+    def movable(self) -> float:
+        """Return the share of the documents that some deal puts into another text."""
+        pairs = np.unique(np.stack([self._copies, self._kind]), axis=1)[0]
+        copies, kinds = np.unique(pairs, return_counts=True)
+        moved = np.isin(self._copies, copies[kinds > 1])
+        return float(self._copies[moved].sum() / self._copies.sum())
+
+    def dealt(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the text of each document: as it is, and in each deal; each text keeps as many documents.
+
+        Many lines are put into a random order once, and the texts are moved on along it: every such shift
+        is as likely as the texts themselves, and costs no more random numbers.
+
+        Parameters
+        ----------
+        documents : ndarray of shape (n,)
+            With all copies of a line, or none.
+        permutations : int
+        rng : Generator
+
+        Returns
+        -------
+        ndarray of shape (1 + permutations, n), unsigned integers
+        """
+        labels, lines = self._labels[documents], self._lines[documents]
+        copies = self._copies[lines]
+        deals = np.tile(labels, (1 + permutations, 1))
+        order = np.lexsort((labels, lines, copies)) if copies.max(initial=1) > 1 else np.arange(len(labels))
+        for size in np.unique(copies).tolist():
+            group = order[copies[order] == size].reshape(-1, size)
+            n = len(group)
+            if n < SHIFTED * permutations:
+                index = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+                deals[1:, group.ravel()] = labels[group][index].reshape(permutations, -1)
+                continue
+            group = group[rng.permutation(n)]
+            twice = np.concatenate([labels[group]] * 2)
+            shifts = 1 + rng.choice(n - 1, permutations, replace=False)
+            moved = np.lib.stride_tricks.sliding_window_view(twice, n, axis=0)[shifts]
+            deals[1:, group.T.ravel()] = moved.reshape(permutations, -1)
+        return deals
+
+    def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+        """Return which documents are looked at if there are too many: of a small text all, if possible.
+
+        Lines of one kind are drawn with equal probability, so the deals stay as likely as the texts.
+
+        Parameters
+        ----------
+        documents : ndarray of shape (n,)
+        most : int
+            About so many are kept.
+        rng : Generator
+
+        Returns
+        -------
+        ndarray of shape (n,), bool
+        """
+        if len(documents) <= most:
+            return np.ones(len(documents), bool)
+        sizes = np.bincount(self._labels[documents], minlength=self.n_texts)
+        rates, left = np.zeros(self.n_texts), most
+        for done, text in enumerate(np.argsort(sizes, kind="stable").tolist()):
+            kept = min(int(sizes[text]), left // (self.n_texts - done))
+            rates[text] = kept / max(1, sizes[text])
+            left -= kept
+        lines = np.unique(self._lines[documents])
+        chosen = []
+        for kind in np.unique(self._kind[lines]):
+            those = lines[self._kind[lines] == kind]
+            rate = rates[self._in_texts[those[0]] > 0].max()
+            chosen.append(rng.choice(those, int(np.ceil(rate * len(those))), replace=False))
+        return np.isin(self._lines[documents], np.concatenate(chosen))
+
+
+def line_numbers(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return a number for each line, from 0 on, the same for copies.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+    lengths : ndarray of shape (n_lines,)
+        Tokens of each line.
+    """
+    seen: dict[int, int] = {}
+    ends = np.cumsum(lengths).tolist()
+    keys = (hash(tokens[start:end].tobytes()) for start, end in zip([0, *ends], ends, strict=False))
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(lengths))
