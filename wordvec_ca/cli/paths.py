@@ -61,12 +61,22 @@ class OutputPath(FileName):
         Names that the output may have in a folder that is read.
     compresses : bool
         Whether a file is compressed as its name says; if not, such a name is refused.
+    stdout : bool
+        Whether a file may be ``-``, standard output.
     """
 
-    def __init__(self, kind: str = "any", *, inside: Collection[str] = (), compresses: bool = False) -> None:
+    def __init__(
+        self,
+        kind: str = "any",
+        *,
+        inside: Collection[str] = (),
+        compresses: bool = False,
+        stdout: bool = False,
+    ) -> None:
         self.kind = kind
         self.inside = inside
         self.compresses = compresses
+        self.stdout = stdout
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
         """Raise a usage error if the output must not be written.
@@ -74,7 +84,7 @@ class OutputPath(FileName):
         Parameters
         ----------
         output : str
-            Name of the output; ``-`` is standard output, if the kind is "any".
+            Name of the output.
         read : iterable of str
             Files, folders and patterns that the command reads.
         overwrite : bool
@@ -82,7 +92,7 @@ class OutputPath(FileName):
         hint : str, optional
             The option that names the output, for the message.
         """
-        if output == "-" and self.kind == "file":
+        if output == "-" and self.kind == "file" and not self.stdout:
             raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
         if output == "-":
             return

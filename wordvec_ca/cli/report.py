@@ -16,7 +16,7 @@ from wordvec_ca.cli.paths import ExistingPath, OutputPath
 @click.option(
     "-o",
     "--output",
-    type=OutputPath("file", inside=("report.html",)),
+    type=OutputPath("file", inside=("report.html",), stdout=True),
     metavar="FILE",
     help="HTML file to write, or - for standard output.  [default: MODEL/report.html]",
 )
