@@ -87,6 +87,21 @@ def test_the_error_is_that_of_documents_drawn_again() -> None:
     assert error == pytest.approx(np.std(drawn, ddof=1), rel=0.35)
 
 
+def test_copies_of_lines_make_no_interval_shorter() -> None:
+    lines = documents(3, 300)
+    labels = np.arange(300) % 2
+    rows = np.arange(4)
+    once = contexts_of(lines)[0].differences(labels, np.arange(300), rows, 20, 1)
+    thrice = contexts_of(lines * 3)[0].differences(
+        np.tile(labels, 3), np.tile(np.arange(300), 3), rows, 20, 1
+    )
+    np.testing.assert_allclose(thrice.distance, once.distance, atol=1e-5)
+    np.testing.assert_allclose(thrice.error, once.error, rtol=1e-3)
+    one_line = [[0, 1, 2]] * 5 + [[0, 3, 4]] * 5
+    labels = np.repeat([0, 1], 5)
+    assert np.isnan(contexts_of(one_line)[0].differences(labels, labels, rows[:1], 20, 1).error).all()
+
+
 def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = documents(4, 400)
     labels = np.random.default_rng(4).integers(3, size=400)

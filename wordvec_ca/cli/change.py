@@ -38,7 +38,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 @option("lowercase")
 @option("field")
 @threads_option
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress; warnings and the result stay.")
 def command(
     texts: tuple[str, ...],
     output: str | None,

@@ -78,7 +78,7 @@ def changes(
     repeats : int, default 1
         Models of each text, with seeds of their own, whose distance and turnover are averaged: less noise.
     least : int, default 10
-        Words that stand less often in a text are undecided.
+        Words that stand less often in a text are undecided; no less than ``min_count`` of ``config``.
     fit_epochs : bool, optional
         Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
         longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
@@ -104,7 +104,8 @@ def changes(
         )
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; it should be at least 1")
-    resolved = ResolvedConfig.of(config or USUAL)
+    usual = dataclasses.replace(USUAL, min_count=min(USUAL.min_count, least))
+    resolved = ResolvedConfig.of(config or usual)
     tell = progress or (lambda line: None)
     slices = Slices(texts, resolved, least)
     if config is None if fit_epochs is None else fit_epochs:
@@ -188,11 +189,11 @@ class Slices:
             yield "the texts have the same lines: nothing changed; the models differ by chance alone"
         elif movable < 0.5:
             yield (
-                f"only {movable:.0%} of the lines can be dealt anew, as the others have copies, in the same "
-                "texts each; words of the others show no change. Remove copies that are mistakes"
+                f"only {movable:.0%} of the lines can be dealt anew: the others have no counterpart in other "
+                "texts with as many copies, so their words show no change. Remove copies that are mistakes"
             )
         elif of_every_text > 0.1:
-            yield f"{of_every_text:.0%} of the lines are in every text; they are not dealt anew"
+            yield f"{of_every_text:.0%} of the lines are in every text; they say nothing about change"
 
     def fit_epochs(self) -> None:
         """Choose the passes over the texts by the length of the longest."""

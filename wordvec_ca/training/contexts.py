@@ -34,6 +34,9 @@ GROUP = 1 << 22
 BLOCK = 20_000
 """Occurrences whose contexts are made at a time."""
 
+DEALS = 500
+"""Deals whose mean contexts are made at a time."""
+
 TINY = 1e-12
 """Squared lengths below this are rounding errors."""
 
@@ -42,7 +45,7 @@ class Differences(NamedTuple):
     """How far the contexts of words differ between texts.
 
     Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. Of a word
-    that stands in fewer than two documents of a text all is nan.
+    that stands in fewer than two different lines of a text all is nan.
 
     Attributes
     ----------
@@ -135,7 +138,7 @@ class Contexts:
             np.full(len(rows), np.nan),
             np.full((n_pairs, len(rows)), np.nan),
             np.full((n_pairs, len(rows)), np.nan),
-            np.full((len(rows), 1 + permutations), np.nan),
+            np.full((len(rows), 1 + permutations), np.nan, np.float32),
         )
 
         centre, shifts = self._centres(labels, n_texts)
@@ -146,10 +149,11 @@ class Contexts:
             sums[:, :-1] -= sums[:, :-1] @ shifts @ shifts.T
             bounds = np.searchsorted(word, np.arange(block.first, block.last + 1))
             for i, (begin, end) in enumerate(pairwise(bounds), block.first):
-                rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
-                dealt = deals.dealt(document[begin:end], permutations, rng)
-                if np.bincount(dealt[0], minlength=n_texts).min() > 1:
-                    self._compare(sums[begin:end], dealt, n_texts, found, i)
+                these = document[begin:end]
+                if deals.distinct(these).min() > 1:
+                    rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
+                    dealt = deals.dealt(these, permutations, rng)
+                    self._compare(sums[begin:end], dealt, deals.numbers(these), found, i)
             return block.last - block.first
 
         with ThreadPoolExecutor(threads) as pool:
@@ -240,14 +244,17 @@ class Contexts:
         return words[new][some], document[new][some], sums[some]
 
     def _compare(
-        self, sums: np.ndarray, deals: np.ndarray, n_texts: int, found: Differences, word: int
+        self, sums: np.ndarray, deals: np.ndarray, lines: np.ndarray, found: Differences, word: int
     ) -> None:
         """Write down how far the contexts of a word differ: in the texts, the first deal, and in others."""
+        n_texts = int(deals[0].max()) + 1
         pairs = list(combinations(range(n_texts), 2))
         means = np.empty((n_texts, len(deals), sums.shape[1] - 1), np.float32)
-        for text in range(n_texts):
-            total = (deals == text).astype(np.float32) @ sums
-            means[text] = total[:, :-1] / total[:, -1:]
+        for first in range(0, len(deals), DEALS):
+            some = slice(first, first + DEALS)
+            for text in range(n_texts):
+                total = (deals[some] == text).astype(np.float32) @ sums
+                means[text, some] = total[:, :-1] / total[:, -1:]
         squares = (means[:, 0] ** 2).sum(axis=1)
         mean = np.zeros(len(deals))
         for k, (one, other) in enumerate(pairs):
@@ -261,17 +268,25 @@ class Contexts:
         found.gap[word] = np.round(np.log(np.maximum(mean, TINY)), 5)
         if (deals == deals[0]).all():
             found.gap[word] = found.gap[word, 0]  # whatever rounding does
-        found.error[word] = self._error(sums, deals[0], means[:, 0], pairs)
+        found.error[word] = self._error(sums, deals[0], lines, means[:, 0], pairs)
 
     def _error(
-        self, sums: np.ndarray, labels: np.ndarray, means: np.ndarray, pairs: list[tuple[int, int]]
+        self,
+        sums: np.ndarray,
+        labels: np.ndarray,
+        lines: np.ndarray,
+        means: np.ndarray,
+        pairs: list[tuple[int, int]],
     ) -> float:
-        """Return the standard error of the mean distance, from the spread over documents (delta method).
+        """Return the standard error of the mean distance, from the spread over lines (delta method).
+
+        Copies of a line are one observation.
 
         Parameters
         ----------
         sums : ndarray of shape (n_documents, d + 1)
-        labels : ndarray of shape (n_documents,)
+        labels, lines : ndarray of shape (n_documents,)
+            Text of each document, and number of its line.
         means : ndarray of shape (n_texts, d)
             Mean contexts.
         pairs : list of (int, int)
@@ -286,8 +301,10 @@ class Contexts:
         variance = 0.0
         for text, slope in enumerate(slopes):
             own = sums[labels == text]
-            n, weights = len(own), own[:, -1]
+            weights = own[:, -1]
             part = own[:, :-1] @ slope - weights * (means[text] @ slope)
+            part = np.bincount(np.unique(lines[labels == text], return_inverse=True)[1], part)
+            n = len(part)
             variance += float((part**2).sum() / weights.sum() ** 2 * n / (n - 1))
         return float(np.sqrt(variance))
 

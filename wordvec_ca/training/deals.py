@@ -12,6 +12,12 @@ import numpy as np
 SHIFTED = 4
 """Times as many lines as deals are dealt by shifts."""
 
+AT_ONCE = 500
+"""Deals that are drawn at a time."""
+
+SHARED = 0.1
+"""If other texts have more of a text's documents, too, no text is sampled more densely than another."""
+
 
 class Deals:
     """Documents of texts, and how else they could have been dealt.
@@ -75,8 +81,11 @@ class Deals:
             group = order[copies[order] == size].reshape(-1, size)
             n = len(group)
             if n < SHIFTED * permutations:
-                index = rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
-                deals[1:, group.ravel()] = labels[group][index].reshape(permutations, -1)
+                for first in range(1, 1 + permutations, AT_ONCE):
+                    rows = slice(first, min(first + AT_ONCE, 1 + permutations))
+                    index = np.tile(np.arange(n, dtype=np.int32), (rows.stop - first, 1))
+                    moved = labels[group][rng.permuted(index, axis=1)]
+                    deals[rows, group.ravel()] = moved.reshape(len(moved), -1)
                 continue
             group = group[rng.permutation(n)]
             twice = np.concatenate([labels[group]] * 2)
@@ -88,7 +97,8 @@ class Deals:
     def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
         """Return which documents are looked at if there are too many: of a small text all, if possible.
 
-        Lines of one kind are drawn with equal probability, so the deals stay as likely as the texts.
+        Which lines are drawn depends on chance and on the texts that they are in alone, so the deals stay as
+        likely as the texts.
 
         Parameters
         ----------
@@ -103,19 +113,32 @@ class Deals:
         """
         if len(documents) <= most:
             return np.ones(len(documents), bool)
-        sizes = np.bincount(self._labels[documents], minlength=self.n_texts)
-        rates, left = np.zeros(self.n_texts), most
-        for done, text in enumerate(np.argsort(sizes, kind="stable").tolist()):
-            kept = min(int(sizes[text]), left // (self.n_texts - done))
-            rates[text] = kept / max(1, sizes[text])
-            left -= kept
-        lines = np.unique(self._lines[documents])
+        labels, lines = self._labels[documents], self._lines[documents]
+        sizes = np.bincount(labels, minlength=self.n_texts)
+        elsewhere = np.count_nonzero(self._in_texts[lines], axis=1) > 1
+        shared = np.bincount(labels, elsewhere, self.n_texts) / np.maximum(sizes, 1)
+        rates, left = np.full(self.n_texts, most / len(documents)), most
+        if shared.max() <= SHARED:
+            for done, text in enumerate(np.argsort(sizes, kind="stable").tolist()):
+                kept = min(int(sizes[text]), left // (self.n_texts - done))
+                rates[text] = kept / max(1, sizes[text])
+                left -= kept
+        lines = np.unique(lines)
         chosen = []
         for kind in np.unique(self._kind[lines]):
             those = lines[self._kind[lines] == kind]
-            rate = rates[self._in_texts[those[0]] > 0].max()
-            chosen.append(rng.choice(those, int(np.ceil(rate * len(those))), replace=False))
+            wanted = rates[self._in_texts[those[0]] > 0].min() * len(those)
+            chosen.append(rng.choice(those, int(wanted + rng.random()), replace=False))
         return np.isin(self._lines[documents], np.concatenate(chosen))
+
+    def distinct(self, documents: np.ndarray) -> np.ndarray:
+        """Return how many different lines each text has among some documents, shape (n_texts,)."""
+        pairs = np.unique(self._lines[documents].astype(np.int64) * self.n_texts + self._labels[documents])
+        return np.bincount(pairs % self.n_texts, minlength=self.n_texts)
+
+    def numbers(self, documents: np.ndarray) -> np.ndarray:
+        """Return the numbers of the lines of some documents."""
+        return self._lines[documents]
 
 
 def line_numbers(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -138,7 +138,7 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
     p = np.full(len(gaps), np.nan)
     for group in strata(counts[known], STRATUM, STRATA):
         rows = known[group]
-        texts, deals = gaps[rows, 0], gaps[rows, 1:]
+        texts, deals = gaps[rows, 0].astype(np.float64), gaps[rows, 1:].astype(np.float64)
         n_deals = deals.shape[1]
         beyond = (deals > texts[:, None]).sum(axis=1)
         ties = (deals == texts[:, None]).sum(axis=1)
