@@ -20,6 +20,7 @@ from study import data_files, lines_of, parser, say, table, write_section
 from wordvec_ca import TrainConfig, changes
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.changed_words import LEAST_PERMUTATIONS, PERMUTATIONS, Slices
+from wordvec_ca.training.deals import Deals
 from wordvec_ca.vectors import DECIDABLE, evenness, false_discovery_rate, one_blas_thread, p_values
 
 BANDS = ((10, 20), (20, 50), (50, 200), (200, 1 << 40))
@@ -53,7 +54,7 @@ def main() -> None:
         labels = np.random.default_rng([1, number]).permutation(slices.labels)
         counts = slices.counts_by(labels)
         rows = np.flatnonzero((counts >= DECIDABLE).all(axis=0))
-        gaps = contexts.differences(labels, slices.lines, rows, given.permutations, number).gap
+        gaps = contexts.differences(Deals(labels, slices.deals.lines), rows, given.permutations, number).gap
         p = p_values(gaps, evenness(counts[:, rows]), number)
         rarer = counts[:, rows].min(axis=0)
         inside = [np.isfinite(p) & (rarer >= low) & (rarer < high) for low, high in BANDS]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from wordvec_ca import KeyedVectors, TrainConfig
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.text import tokenize
 from wordvec_ca.training.changed_words import PERMUTATIONS, Slices
-from wordvec_ca.vectors import Moved, directions, robust_fit
+from wordvec_ca.vectors import directions, robust_fit
 
 LINES_PER_MILLION = 15_608
 SHARES = (0.1, 0.25, 0.5, 1.0)
@@ -37,17 +37,19 @@ METHODS = ("cawv change", "plain Procrustes", "overlap alone")
 class Watched(Slices):
     """Texts of which plain Procrustes says something, too: distances without centring and with all words."""
 
-    plain: np.ndarray | None = None
+    plain: np.ndarray
 
-    def _moved(self, models: Sequence[KeyedVectors]) -> list[Moved]:
-        if self.plain is None:  # the first models are those of the texts as they are
-            words = [self.vocab.words[row] for row in self.rows]
-            first, second = (
-                directions(model.vectors[[model.key_to_index[word] for word in words]], centred=False)
-                for model in models
-            )
-            self.plain = 1 - robust_fit(first, second, left_out=0).cosines
-        return super()._moved(models)
+    def _models(
+        self, repeats: int, tell: Callable[[str], None]
+    ) -> tuple[KeyedVectors, list[list[KeyedVectors]]]:
+        together, models = super()._models(repeats, tell)
+        words = [self.vocab.words[row] for row in self.rows]
+        first, second = (
+            directions(model.vectors[[model.key_to_index[word] for word in words]], centred=False)
+            for model in models[0]
+        )
+        self.plain = 1 - robust_fit(first, second, left_out=0).cosines
+        return together, models
 
 
 def main() -> None:
@@ -105,7 +107,6 @@ def judged(setting: Setting, corpus: Path) -> dict[str, Any]:
     )
     slices = Watched([first, later], ResolvedConfig.of(config), 10)
     changed = slices.compared(setting["permutations"], 1, lambda line: None)
-    assert slices.plain is not None
     plain = {slices.vocab.words[row]: value for row, value in zip(slices.rows, slices.plain, strict=True)}
     share = np.array([exchanged[one.word][1] if one.word in exchanged else 0.0 for one in changed.words])
     scores = {

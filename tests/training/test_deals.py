@@ -75,7 +75,7 @@ def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tu
         directions = rng.standard_normal((N_WORDS, 20)).astype(np.float32) / np.float32(20**0.5)
         contexts = Contexts(tokens, directions, counts, 5)
         numbers = line_numbers(tokens, np.array([len(line) + 1 for line in lines]))
-        gaps = contexts.differences(labels, numbers, np.flatnonzero(counts > 20), 100, 1).gap
+        gaps = contexts.differences(Deals(labels, numbers), np.flatnonzero(counts > 20), 100, 1).gap
         p = p_values(gaps, counts[counts > 20], 1)
         small += (p < 0.05)[np.isfinite(p)].tolist()
     assert 0.02 < np.mean(small) < 0.065

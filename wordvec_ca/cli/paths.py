@@ -92,9 +92,9 @@ class OutputPath(FileName):
         hint : str, optional
             The option that names the output, for the message.
         """
-        if output == "-" and self.kind == "file" and not self.stdout:
-            raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
         if output == "-":
+            if self.kind == "file" and not self.stdout:
+                raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
             return
         from wordvec_ca.files import compression_suffix
 

@@ -148,7 +148,7 @@ class Slices:
         self.lengths = np.diff(ends, prepend=0)
         lines = [int((part < 0).sum()) for part in parts]
         self.labels = np.repeat(np.arange(len(parts)), lines)
-        self.lines = line_numbers(self.tokens, self.lengths)
+        self.deals = Deals(self.labels, line_numbers(self.tokens, self.lengths))
         self.counts = np.stack([self._count(part) for part in parts])
         self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
         self._check(lines)
@@ -183,8 +183,7 @@ class Slices:
         """Yield what makes changes hard to see."""
         if sizes.max() > 20 * sizes.min():
             yield "the texts differ more than twentyfold in size; only great changes can be seen"
-        deals = Deals(self.labels, self.lines)
-        of_every_text, movable = deals.of_every_text(), deals.movable()
+        of_every_text, movable = self.deals.of_every_text(), self.deals.movable()
         if of_every_text == 1:
             yield "the texts have the same lines: nothing changed; the models differ by chance alone"
         elif movable < 0.5:
@@ -204,12 +203,14 @@ class Slices:
     def compared(self, permutations: int, repeats: int, tell: Callable[[str], None]) -> Changes:
         """Train the models, as many at a time as there are workers, and judge the words."""
         together, models = self._models(repeats, tell)
-        moved = [self._moved(of_texts) for of_texts in models]
-        near = self._near(models[0][0]), self._near(models[0][-1])
+        turned = [[self._directions(model) for model in of_texts] for of_texts in models]
+        apart = [[moved(*pair) for pair in combinations(of_texts, 2)] for of_texts in turned]
+        words = [self.vocab.words[row] for row in self.rows]
+        near = nearest_words(words, turned[0][0]), nearest_words(words, turned[0][-1])
         contexts = self.contexts(together)
-        del together, models
+        del together, models, turned
         differences = self._differences(contexts, permutations, tell)
-        return self._judged(differences, moved, near)
+        return self._judged(differences, apart, near)
 
     def _models(
         self, repeats: int, tell: Callable[[str], None]
@@ -261,8 +262,7 @@ class Slices:
                 tell(f"contexts: {compared:,} of {n_words:,} words")
 
         return contexts.differences(
-            self.labels,
-            self.lines,
+            self.deals,
             self.rows,
             permutations,
             self.config.seed,
@@ -303,29 +303,20 @@ class Slices:
         self._at_work.discard(trainer)
         return model.wv
 
-    def _moved(self, models: Sequence[KeyedVectors]) -> list[Moved]:
-        """Return how far the words moved, for each pair of models."""
-        turned = [self._directions(model) for model in models]
-        return [moved(first, second) for first, second in combinations(turned, 2)]
-
     def _directions(self, model: KeyedVectors) -> np.ndarray:
         """Return the directions of the words that are judged."""
         return directions(model.vectors[[model.key_to_index[self.vocab.words[row]] for row in self.rows]])
 
-    def _near(self, model: KeyedVectors) -> dict[str, list[str]]:
-        """Return the nearest common words of each word."""
-        return nearest_words([self.vocab.words[row] for row in self.rows], self._directions(model))
-
     def _judged(
         self,
         differences: Differences,
-        moved: Sequence[Sequence[Moved]],
+        apart: Sequence[Sequence[Moved]],
         near: tuple[dict[str, list[str]], dict[str, list[str]]],
     ) -> Changes:
         """Return what is known of each word."""
         counts = evenness(self.counts[:, self.rows])
         distance, turnover = (
-            np.mean([[getattr(pair, name) for pair in pairs] for pairs in moved], axis=(0, 1))
+            np.mean([[getattr(pair, name) for pair in pairs] for pairs in apart], axis=(0, 1))
             for name in ("distance", "turnover")
         )
         distance_rank, turnover_rank = ranks(distance, counts), ranks(turnover, counts)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordvec_ca.training.deals import Deals
+from wordvec_ca.training.deals import AT_ONCE, Deals
 
 RARITY = 1e-3
 """The a of the weights: a word of this share of the text counts half."""
@@ -33,9 +33,6 @@ GROUP = 1 << 22
 
 BLOCK = 20_000
 """Occurrences whose contexts are made at a time."""
-
-DEALS = 500
-"""Deals whose mean contexts are made at a time."""
 
 TINY = 1e-12
 """Squared lengths below this are rounding errors."""
@@ -98,8 +95,7 @@ class Contexts:
 
     def differences(
         self,
-        labels: np.ndarray,
-        lines: np.ndarray,
+        deals: Deals,
         rows: np.ndarray,
         permutations: int,
         seed: int,
@@ -111,16 +107,14 @@ class Contexts:
 
         Parameters
         ----------
-        labels : ndarray of shape (n_documents,)
-            The text of each document, from 0 on.
-        lines : ndarray of shape (n_documents,), int
-            The same number for copies of a line.
+        deals : Deals
+            The text of each document, and how else it could have been dealt.
         rows : ndarray of shape (n,)
             The words.
         permutations : int
-            Deals.
+            How often documents are dealt anew.
         seed : int
-            Of the deals; what a word gets does not depend on other words.
+            Of the permutations; what a word gets does not depend on other words.
         threads : int
             The result does not depend on it.
         done : callable, optional
@@ -130,9 +124,7 @@ class Contexts:
         -------
         Differences
         """
-        deals = Deals(labels, lines)
-        n_texts = deals.n_texts
-        n_pairs = n_texts * (n_texts - 1) // 2
+        n_pairs = deals.n_texts * (deals.n_texts - 1) // 2
         found = Differences(
             np.full((n_pairs, len(rows)), np.nan),
             np.full(len(rows), np.nan),
@@ -141,7 +133,7 @@ class Contexts:
             np.full((len(rows), 1 + permutations), np.nan, np.float32),
         )
 
-        centre, shifts = self._centres(labels, n_texts)
+        centre, shifts = self._centres(deals.labels, deals.n_texts)
 
         def compare(block: _Block) -> int:
             word, document, sums = self._sums(block, rows, deals, seed)
@@ -153,7 +145,7 @@ class Contexts:
                 if deals.distinct(these).min() > 1:
                     rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
                     dealt = deals.dealt(these, permutations, rng)
-                    self._compare(sums[begin:end], dealt, deals.numbers(these), found, i)
+                    self._compare(sums[begin:end], dealt, deals.lines[these], found, i)
             return block.last - block.first
 
         with ThreadPoolExecutor(threads) as pool:
@@ -250,8 +242,8 @@ class Contexts:
         n_texts = int(deals[0].max()) + 1
         pairs = list(combinations(range(n_texts), 2))
         means = np.empty((n_texts, len(deals), sums.shape[1] - 1), np.float32)
-        for first in range(0, len(deals), DEALS):
-            some = slice(first, first + DEALS)
+        for first in range(0, len(deals), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
             for text in range(n_texts):
                 total = (deals[some] == text).astype(np.float32) @ sums
                 means[text, some] = total[:, :-1] / total[:, -1:]

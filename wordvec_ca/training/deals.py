@@ -13,7 +13,7 @@ SHIFTED = 4
 """Times as many lines as deals are dealt by shifts."""
 
 AT_ONCE = 500
-"""Deals that are drawn at a time."""
+"""Deals that are made at a time."""
 
 SHARED = 0.1
 """If other texts have more of a text's documents, too, no text is sampled more densely than another."""
@@ -28,12 +28,17 @@ class Deals:
         The text of each document, from 0 on; each text has one.
     lines : ndarray of shape (n_documents,), int
         The same number for copies of a line, from 0 on.
+
+    Attributes
+    ----------
+    n_texts : int
+    labels, lines : ndarray of shape (n_documents,)
     """
 
     def __init__(self, labels: np.ndarray, lines: np.ndarray) -> None:
         self.n_texts = int(labels.max()) + 1
-        self._labels = labels.astype(np.min_scalar_type(self.n_texts))
-        self._lines = lines
+        self.labels = labels.astype(np.min_scalar_type(self.n_texts))
+        self.lines = lines
         in_texts = np.bincount(lines * self.n_texts + labels, minlength=(lines.max() + 1) * self.n_texts)
         self._in_texts = in_texts.reshape(-1, self.n_texts)
         self._copies = self._in_texts.sum(axis=1)
@@ -73,7 +78,7 @@ class Deals:
         -------
         ndarray of shape (1 + permutations, n), unsigned integers
         """
-        labels, lines = self._labels[documents], self._lines[documents]
+        labels, lines = self.labels[documents], self.lines[documents]
         copies = self._copies[lines]
         deals = np.tile(labels, (1 + permutations, 1))
         order = np.lexsort((labels, lines, copies)) if copies.max(initial=1) > 1 else np.arange(len(labels))
@@ -113,7 +118,7 @@ class Deals:
         """
         if len(documents) <= most:
             return np.ones(len(documents), bool)
-        labels, lines = self._labels[documents], self._lines[documents]
+        labels, lines = self.labels[documents], self.lines[documents]
         sizes = np.bincount(labels, minlength=self.n_texts)
         elsewhere = np.count_nonzero(self._in_texts[lines], axis=1) > 1
         shared = np.bincount(labels, elsewhere, self.n_texts) / np.maximum(sizes, 1)
@@ -129,16 +134,12 @@ class Deals:
             those = lines[self._kind[lines] == kind]
             wanted = rates[self._in_texts[those[0]] > 0].min() * len(those)
             chosen.append(rng.choice(those, int(wanted + rng.random()), replace=False))
-        return np.isin(self._lines[documents], np.concatenate(chosen))
+        return np.isin(self.lines[documents], np.concatenate(chosen))
 
     def distinct(self, documents: np.ndarray) -> np.ndarray:
         """Return how many different lines each text has among some documents, shape (n_texts,)."""
-        pairs = np.unique(self._lines[documents].astype(np.int64) * self.n_texts + self._labels[documents])
+        pairs = np.unique(self.lines[documents].astype(np.int64) * self.n_texts + self.labels[documents])
         return np.bincount(pairs % self.n_texts, minlength=self.n_texts)
-
-    def numbers(self, documents: np.ndarray) -> np.ndarray:
-        """Return the numbers of the lines of some documents."""
-        return self._lines[documents]
 
 
 def line_numbers(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:
