@@ -59,8 +59,8 @@ def command(
     A model of all texts is trained; in its vectors the words around each word are compared. Change is the
     distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
     documents that have the word, one a line, are dealt anew among the texts. fdr is the rate of false
-    discoveries (Benjamini and Hochberg) among the words up to this one. Words too rare to be judged are said
-    to be undecided.
+    discoveries (Benjamini and Hochberg) among the words up to this one. Words too rare to be judged are
+    undecided.
 
     A model of each text tells the neighbours lost and gained, and how far the word moved (distance,
     turnover).
