@@ -59,7 +59,9 @@ def test_both_losses_are_added() -> None:
 def test_two_workers_learn_what_one_learns(model: str) -> None:
     losses = []
     for workers in (1, 2):
-        record = train(sentences(4_000), small(model=model, workers=workers, epochs=2, **ALONE)).record
+        # Two workers lag behind one by 4 to 6 % after two epochs, where the loss still falls fast,
+        # and by 1 % after eight.
+        record = train(sentences(4_000), small(model=model, workers=workers, epochs=8, **ALONE)).record
         losses.append(record["loss_by_epoch"][-1])
     assert losses[1] == pytest.approx(losses[0], rel=0.05)
 
