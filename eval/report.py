@@ -113,8 +113,10 @@ class Report:
         """Where the headline figure of one run on other text lies, 95 %; NaN without resampled models."""
         if len(self.runs) < 2:
             return math.nan, math.nan
-        low, high = interval_of_runs(np.array(self.runs), level=0.95, cosine=False)
-        return float(low), float(high)
+        correlation = self.metrics[self.headline].statistic in ("pearson", "spearman", "mean-pearson")
+        low, high = interval_of_runs(np.array(self.runs), level=0.95, cosine=correlation)
+        least = -1.0 if correlation else 0.0  # all other headline figures are shares
+        return max(float(low), least), min(float(high), 1.0)
 
     @property
     def headline(self) -> str:

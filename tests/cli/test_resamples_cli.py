@@ -40,7 +40,7 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     assert all(0 <= one["low"] <= one["high"] <= 1 for one in context)
     [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").json
     assert len(report["runs"]) == 3
-    assert report["one_run"][0] < report["one_run"][1]
+    assert -1 <= report["one_run"][0] < report["one_run"][1] <= 1
     assert "one run of each" in command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
     [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
     assert "runs" not in alone

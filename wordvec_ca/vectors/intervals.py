@@ -95,7 +95,8 @@ def interval(
     level : float
         Probability, above 0 and below 1.
     cosine : bool
-        Whether scores are cosines; their spread is taken of Fisher's z, so that no interval leaves -1 to 1.
+        Whether scores are cosines or correlations; their spread is taken of Fisher's z, so that no interval
+        leaves -1 to 1.
 
     Returns
     -------
