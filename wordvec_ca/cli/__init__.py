@@ -212,9 +212,8 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"
-    if isinstance(error, MemoryError) or "without setting an exception" in str(
-        error
-    ):  # an import that failed
+    # C code that got no memory, and did not say so: Python has three wordings of "without an exception"
+    if isinstance(error, MemoryError) or (isinstance(error, SystemError) and "without" in str(error)):
         return f"not enough memory ({error}): fewer words, dimensions or workers need less"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
         return str(error)
