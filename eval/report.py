@@ -16,7 +16,13 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.statistics.crossed import standard_error_of_mean
 from wordvec_ca.eval.statistics.paired import interval_by_t
-from wordvec_ca.eval.statistics.resampling import INTERVAL, bootstrap, evaluate_statistic, interval
+from wordvec_ca.eval.statistics.resampling import (
+    CORRELATIONS,
+    INTERVAL,
+    bootstrap,
+    evaluate_statistic,
+    interval,
+)
 from wordvec_ca.eval.statistics.subsamples import OF_TABLES, subsampled
 from wordvec_ca.files import html_table
 from wordvec_ca.vectors import interval as interval_of_runs
@@ -113,10 +119,10 @@ class Report:
         """Where the headline figure of one run on other text lies, 95 %; NaN without resampled models."""
         if len(self.runs) < 2:
             return math.nan, math.nan
-        correlation = self.metrics[self.headline].statistic in ("pearson", "spearman", "mean-pearson")
-        low, high = interval_of_runs(np.array(self.runs), level=0.95, cosine=correlation)
-        least = -1.0 if correlation else 0.0  # all other headline figures are shares
-        return max(float(low), least), min(float(high), 1.0)
+        correlation = self.metrics[self.headline].statistic in CORRELATIONS
+        runs = interval_of_runs(np.array(self.runs), level=0.95, cosine=correlation)
+        low, high = np.clip(runs, -1.0 if correlation else 0.0, 1.0).tolist()
+        return low, high
 
     @property
     def headline(self) -> str:

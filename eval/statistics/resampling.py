@@ -54,6 +54,9 @@ STATISTICS: dict[str, Callable[..., float]] = {
 }
 """What a metric can be computed with: columns of items -> number."""
 
+CORRELATIONS = frozenset({"pearson", "spearman", "mean-pearson"})
+"""Statistics between -1 and 1; the others are between 0 and 1."""
+
 _OF_TABLE: dict[str, Callable[[np.ndarray], float]] = {
     "v-measure": v_measure_of,
     "many-to-one": many_to_one_of,
