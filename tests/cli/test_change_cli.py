@@ -1,4 +1,4 @@
-"""`cawv change` as a command: table, JSON, page and plot; wrong usage is said at once."""
+"""`cawv change` as a command: table, JSON, page and plot; wrong usage ends at once."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from wordvec_ca.report.wording import visible
 from wordvec_ca.vectors import Changes
 
 RATE = 0.05
-"""Rate of false discoveries up to which a word is said to have changed."""
+"""Rate of false discoveries up to which the page calls a word changed."""
 
 MOST = 20_000
 """Undecided words and words of one text that a page has, the most frequent of each kind."""
@@ -68,7 +68,7 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
 
 
 def _tiles(found: Changes, names: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Yield what is told in numbers at the head of the page."""
+    """Yield the figures at the head of the page."""
     if found.permutations:
         yield "changed", f"{sum(one.fdr <= RATE for one in found.words):,}"
     yield "words judged", f"{len(found.words):,}"
