@@ -1,6 +1,6 @@
 """The tasks: for each its name, the sets that it finds or is given, and what judges the vectors by them.
 
-A new task is one entry here and one in ``wordvec_ca/task_specs.py``, its reader in ``eval/data`` and its
+A new task is one entry here and one in ``wordvec_ca/specs/tasks.py``, its reader in ``eval/data`` and its
 ``evaluate`` in ``eval/tasks``. The options of the command line, the plan of a run and the words of every
 message follow from the entry.
 """
@@ -30,7 +30,7 @@ from wordvec_ca.eval.tasks import (
     sts,
     tagging,
 )
-from wordvec_ca.task_specs import TASK_SPECS, TaskSpec
+from wordvec_ca.specs.tasks import TASK_SPECS, TaskSpec
 
 Progress = Callable[[str], None]
 

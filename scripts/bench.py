@@ -40,7 +40,7 @@ from study import processor, write_section
 from wordvec_ca import kernels
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.files import atomic_file
-from wordvec_ca.model_specs import spec_of
+from wordvec_ca.specs.models import spec_of
 
 PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
 

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import study
 
+from wordvec_ca.cluster import train_on_cluster
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.text import TextFiles
-from wordvec_ca.training import train_on_cluster
 
 PHASES = ("counting", "encoding", "training", "merging", "saving")
 

@@ -32,13 +32,13 @@ sys.path.append(str(Path(__file__).resolve().parent))
 from study import FOLDER, table, write_section
 
 from wordvec_ca._version import __version__
+from wordvec_ca.cluster import driver as driver_module
+from wordvec_ca.cluster.driver import Driver
+from wordvec_ca.cluster.node import Trained
+from wordvec_ca.cluster.request import ClusterRequest
+from wordvec_ca.cluster.shards import SHARDS_PER_NODE, Encoded, Shard
 from wordvec_ca.corpus import CorpusStats
 from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
-from wordvec_ca.training.cluster import driver as driver_module
-from wordvec_ca.training.cluster.driver import Driver
-from wordvec_ca.training.cluster.node import Trained
-from wordvec_ca.training.cluster.request import ClusterRequest
-from wordvec_ca.training.cluster.shards import SHARDS_PER_NODE, Encoded, Shard
 
 MERGES = 20
 """Merges of a simulated run; a real one has about 200."""

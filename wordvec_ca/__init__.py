@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from wordvec_ca._version import __version__
 
 if TYPE_CHECKING:
+    from wordvec_ca.change.result import changes_of_models
+    from wordvec_ca.change.texts import changes
     from wordvec_ca.corpus.vocab import Vocab
     from wordvec_ca.errors import DataError, OutputExistsError
     from wordvec_ca.models.config import TrainConfig
     from wordvec_ca.models.history import Progress
     from wordvec_ca.models.parameters import EmbeddingModel
     from wordvec_ca.report.explorer.page import explore
+    from wordvec_ca.runs.run import resume, train
     from wordvec_ca.sentences.ca_sem import reembed
     from wordvec_ca.sentences.index import SearchIndex
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-    from wordvec_ca.training.changed_words import changes
-    from wordvec_ca.training.run import resume, train
     from wordvec_ca.vectors.alignment import align
-    from wordvec_ca.vectors.changed_words import changes_of_models
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 _HOMES = {
@@ -33,13 +33,13 @@ _HOMES = {
     "SentenceVectorizer": "sentences.vectorizer",
     "TrainConfig": "models.config",
     "Vocab": "corpus.vocab",
-    "changes": "training.changed_words",
-    "changes_of_models": "vectors.changed_words",
+    "changes": "change.texts",
+    "changes_of_models": "change.result",
     "explore": "report.explorer.page",
     "align": "vectors.alignment",
     "reembed": "sentences.ca_sem",
-    "resume": "training.run",
-    "train": "training.run",
+    "resume": "runs.run",
+    "train": "runs.run",
 }
 
 __all__ = [

@@ -26,7 +26,7 @@ from study import Runs, Setting, lines_of, table, write_section
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig, weights_by_place
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 
 TITLE = "Do places of the window die?"
 DEAD = 0.05

@@ -35,7 +35,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.eval import Report, holm, plan, pos_induction, read_tagged, run
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 TITLE = "Syntax against similarity"

@@ -28,7 +28,7 @@ from study import FOLDER, processor, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.kernels import isa
-from wordvec_ca.model_specs import MODELS
+from wordvec_ca.specs.models import MODELS
 from wordvec_ca.text import TextFiles
 
 WORDS = 2_000_000

@@ -18,10 +18,11 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import data_files, lines_of, parser, say, table, write_section
 
 from wordvec_ca import TrainConfig, changes
+from wordvec_ca.change import DECIDABLE, evenness, false_discovery_rate, p_values
+from wordvec_ca.change.permutations import Deals
+from wordvec_ca.change.texts import LEAST_PERMUTATIONS, PERMUTATIONS, Slices
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training.changed_words import LEAST_PERMUTATIONS, PERMUTATIONS, Slices
-from wordvec_ca.training.deals import Deals
-from wordvec_ca.vectors import DECIDABLE, evenness, false_discovery_rate, one_blas_thread, p_values
+from wordvec_ca.vectors import one_blas_thread
 
 BANDS = ((10, 20), (20, 50), (50, 200), (200, 1 << 40))
 NAMES = [f"{low} to {high - 1}" if high < 1 << 40 else f"{low} or more" for low, high in BANDS]

@@ -29,7 +29,7 @@ from study import FOLDER, Runs, Setting, table, tokens_of, write_section
 
 from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 KINDS = ("usual", "rare", "unknown")

@@ -25,7 +25,7 @@ from study import FOLDER, Runs, Setting, spearman, table, write_section, write_t
 
 from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 NOT_OF_A_RUN = {"seeds", "models", "negatives", "updates", "log", "page"}

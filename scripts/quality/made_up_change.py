@@ -20,9 +20,9 @@ from scipy.stats import rankdata
 from study import Runs, Setting, data_files, lines_of, parser, table, values, write_section
 
 from wordvec_ca import KeyedVectors, TrainConfig
+from wordvec_ca.change.texts import PERMUTATIONS, Slices
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.text import tokenize
-from wordvec_ca.training.changed_words import PERMUTATIONS, Slices
 from wordvec_ca.vectors import directions, robust_fit
 
 LINES_PER_MILLION = 15_608

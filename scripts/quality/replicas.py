@@ -30,7 +30,7 @@ from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 
 TITLE = "Many threads: replicas"
 

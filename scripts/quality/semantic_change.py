@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from scipy.stats import spearmanr
 from study import Runs, Setting, data_files, parser, table, values, write_section
 
+from wordvec_ca.change.texts import PERMUTATIONS, Slices
 from wordvec_ca.models import ResolvedConfig, TrainConfig
-from wordvec_ca.training.changed_words import PERMUTATIONS, Slices
 
 MEASURES = ("distance", "turnover", "both", "change")
 TEXTS = {"english": ("ccoha1.txt", "ccoha2.txt"), "german": ("dta.txt", "bznd.txt")}

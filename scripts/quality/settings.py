@@ -27,7 +27,7 @@ from study import FOLDER, Runs, Setting, lines_of, spearman, table, write_sectio
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 
 
 def combinations(settings: list[str]) -> Iterator[dict[str, Any]]:

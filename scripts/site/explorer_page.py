@@ -11,8 +11,8 @@ from mkdocs.structure.files import File, Files
 
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.report import explore
+from wordvec_ca.runs import train
 from wordvec_ca.text import docstrings
-from wordvec_ca.training import train
 
 WORDS = 300_000
 """Of the documentation of Python and the installed packages, half a minute's work."""

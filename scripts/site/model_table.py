@@ -1,11 +1,11 @@
-"""Hook of MkDocs: the table of the models, made from ``wordvec_ca/model_specs.py``."""
+"""Hook of MkDocs: the table of the models, made from ``wordvec_ca/specs/models.py``."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from wordvec_ca.model_specs import table_of_models
+from wordvec_ca.specs.models import table_of_models
 
 PLACE = re.compile(r"<!-- table of models.*?-->")
 

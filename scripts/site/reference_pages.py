@@ -15,14 +15,18 @@ PLACES = {"wordvec_ca.kernels": ROOT / "kernels", "wordvec_ca.eval": ROOT / "eva
 """Packages that do not lie where their name says (see docs/decisions/001-layout.md)."""
 
 PACKAGES = (
-    "training",
+    "runs",
     "models",
+    "training",
     "vectors",
     "sentences",
     "eval",
     "text",
     "corpus",
     "report",
+    "change",
+    "cluster",
+    "resampling",
     "nn",
     "gensim",
     "fasttext",

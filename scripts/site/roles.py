@@ -12,7 +12,7 @@ from typing import Any
 import griffe
 
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.option_specs import OPTIONS
+from wordvec_ca.specs.options import OPTIONS
 
 ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`]+)`")
 
@@ -32,7 +32,7 @@ class Roles(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Walk through everything of the package."""
         for owner in ("TextFields", "TrainFields"):
-            for name, attribute in pkg[f"option_specs.{owner}"].attributes.items():
+            for name, attribute in pkg[f"specs.options.{owner}"].attributes.items():
                 attribute.value = repr(OPTIONS[name].default)
         pkg["models.config.TrainConfig"].docstring.value = TrainConfig.__doc__
         self._rewrite(pkg)

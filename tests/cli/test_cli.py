@@ -142,8 +142,8 @@ def test_every_command_has_help(cawv: Run, name: str) -> None:
 
 def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
     from wordvec_ca.cli.train import command
-    from wordvec_ca.model_specs import MODELS
     from wordvec_ca.models import ResolvedConfig, TrainConfig
+    from wordvec_ca.specs.models import MODELS
 
     text = "".join(cawv("train", "--help").out.split())
     context = command.make_context("train", ["c.txt"])
@@ -479,7 +479,7 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
 ) -> None:
     from wordvec_ca.errors import DataError
     from wordvec_ca.models import TrainConfig
-    from wordvec_ca.training.run import train
+    from wordvec_ca.runs.run import train
 
     def spoil(record: Any) -> None:  # what --cache-dir or another program may do meanwhile
         shutil.rmtree("out", ignore_errors=True)
@@ -734,7 +734,7 @@ def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
 
 def test_signals_are_as_before_after_a_run(here: Path, text: Path) -> None:
     from wordvec_ca.models import TrainConfig
-    from wordvec_ca.training.run import train
+    from wordvec_ca.runs.run import train
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     train(text, TrainConfig(epochs=1, vector_size=8))

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from wordvec_ca.cli.train import command as train_command
-from wordvec_ca.option_specs import GROUPS, OPTIONS
+from wordvec_ca.specs.options import GROUPS, OPTIONS
 
 
 def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(command) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from wordvec_ca.cli import main
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.runs import train
 from wordvec_ca.sentences.ca_sem import Reembedding, reembed
 from wordvec_ca.sentences.counts import WordCounts
 from wordvec_ca.sentences.reembedded_model import save_reembedded
 from wordvec_ca.sentences.text_lines import TextLines
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-from wordvec_ca.training import train
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 WORDS = ["the", "cat", "sat", "dog", "mat", "ran", "big"]

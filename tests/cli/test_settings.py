@@ -71,7 +71,7 @@ def test_settings_of_a_run_from_python_have_no_option_of_another_model(command, 
 
 def test_settings_of_a_continued_run_from_python_say_what_is_usual_too(command, text) -> None:
     from wordvec_ca import TrainConfig, train
-    from wordvec_ca.training import continued_config
+    from wordvec_ca.runs import continued_config
 
     train(text, TrainConfig(epochs=2, sample=0.01, vector_size=8, workers=1), output="old")
     config = continued_config("old", {"epochs": 5, "sample": 1e-3, "workers": 1})

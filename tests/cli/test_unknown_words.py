@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.runs import train
 from wordvec_ca.sentences.ca_sem import sensitive_part
-from wordvec_ca.training import train
 from wordvec_ca.vectors import KeyedVectors
 
 TEXT = [["walked", "quickly", "home"], ["talked", "slowly", "here"], ["walking", "slowly", "home"]] * 20

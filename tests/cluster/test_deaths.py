@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
+from wordvec_ca.cluster.driver import Driver
+from wordvec_ca.cluster.members import Member, Members
+from wordvec_ca.cluster.shard_placement import ShardPlacement
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig
-from wordvec_ca.training.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
-from wordvec_ca.training.cluster.driver import Driver
-from wordvec_ca.training.cluster.members import Member, Members
-from wordvec_ca.training.cluster.shard_placement import ShardPlacement
 
 actors = pytest.importorskip("node_processes", reason="psutil is not installed").actors
 pytestmark = pytest.mark.slow
@@ -281,7 +281,7 @@ def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(
 KILLED = """
 import os, signal
 from wordvec_ca.cli import main
-from wordvec_ca.training.cluster import driver, request
+from wordvec_ca.cluster import (driver, request)
 {} = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
 main()
 """

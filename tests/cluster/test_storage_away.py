@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from faulty_s3 import FaultyS3
 
+from wordvec_ca.cluster import checkpointing
+from wordvec_ca.cluster.lease import LeaseLost
+from wordvec_ca.cluster.members import Member
+from wordvec_ca.cluster.node import Node
+from wordvec_ca.cluster.request import parse_patience
+from wordvec_ca.cluster.round_checkpoints import Checkpointing, StorageAway
+from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import count_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.text import TextFiles
 from wordvec_ca.training import checkpoint
-from wordvec_ca.training.cluster import checkpointing
-from wordvec_ca.training.cluster.checkpointing import Checkpointing, StorageAway
-from wordvec_ca.training.cluster.lease import LeaseLost
-from wordvec_ca.training.cluster.members import Member
-from wordvec_ca.training.cluster.node import Node
-from wordvec_ca.training.cluster.request import parse_patience
-from wordvec_ca.training.cluster.words import Words, text_of
-from wordvec_ca.training.interval import Interval
+from wordvec_ca.training.checkpoint_interval import Interval
 
 CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=1))
 

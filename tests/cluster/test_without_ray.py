@@ -23,32 +23,26 @@ import numpy as np
 import pytest
 
 from wordvec_ca._version import __version__
+from wordvec_ca.cluster import check_cluster_address, cost, driver, lease, resume_on_cluster, train_on_cluster
+from wordvec_ca.cluster import node as node_module
+from wordvec_ca.cluster.driver import Driver
+from wordvec_ca.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
+from wordvec_ca.cluster.lease import Lease
+from wordvec_ca.cluster.ledger import Ledger, Segment, end_of_line
+from wordvec_ca.cluster.members import Member, Members
+from wordvec_ca.cluster.node import Node
+from wordvec_ca.cluster.request import ClusterRequest, is_cluster_run
+from wordvec_ca.cluster.rounds import Rounds, plan_of_nodes
+from wordvec_ca.cluster.run_state import RunState
+from wordvec_ca.cluster.shards import Shard, Stripes, assigned, shards_of
+from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import Vocab, count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig, TrainConfig
-from wordvec_ca.training import MergePlan, resume
+from wordvec_ca.runs import resume
+from wordvec_ca.training import MergePlan
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
-from wordvec_ca.training.cluster import (
-    check_cluster_address,
-    cost,
-    driver,
-    lease,
-    resume_on_cluster,
-    train_on_cluster,
-)
-from wordvec_ca.training.cluster import node as node_module
-from wordvec_ca.training.cluster.driver import Driver
-from wordvec_ca.training.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
-from wordvec_ca.training.cluster.lease import Lease
-from wordvec_ca.training.cluster.ledger import Ledger, Segment, end_of_line
-from wordvec_ca.training.cluster.members import Member, Members
-from wordvec_ca.training.cluster.node import Node
-from wordvec_ca.training.cluster.request import ClusterRequest, is_cluster_run
-from wordvec_ca.training.cluster.rounds import Rounds, plan_of_nodes
-from wordvec_ca.training.cluster.run_state import RunState
-from wordvec_ca.training.cluster.shards import Shard, Stripes, assigned, shards_of
-from wordvec_ca.training.cluster.words import Words, text_of
 from wordvec_ca.training.merge_plan import beyond_measured, quality
 
 CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1))

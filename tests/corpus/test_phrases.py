@@ -25,7 +25,7 @@ from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.training.run import train
+from wordvec_ca.runs.run import train
 
 WORDS = st.sampled_from(["a", "b", "c", "a_b", "é", "."])
 LINES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=8)

@@ -17,19 +17,6 @@ DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 MEASUREMENTS = [page for page in sorted((DOCS / "measurements").glob("*.md")) if page.name != "index.md"]
 
 
-@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
-def test_decisions_are_short_and_have_four_parts(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert len(text.split()) <= MOST_WORDS_OF_A_DECISION
-    assert text.startswith(f"# {page.name[:3]} — ")
-    parts = re.findall(r"^\*\*(Context|Decision|Consequence|How to see it)\.\*\*", text, re.M)
-    assert parts == ["Context", "Decision", "Consequence", "How to see it"]
-
-
-def test_readme_can_be_read_in_two_minutes() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_README
-
-
 @pytest.mark.parametrize("page", MEASUREMENTS, ids=lambda page: page.stem)
 def test_measurements_name_command_machine_and_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -20,32 +20,27 @@ DRAWING = {
     "corpus": {"kernels", "files", "text"},
     "vectors": {"kernels", "files"},
     "models": {"kernels", "files", "corpus", "vectors"},
-    "training": {"kernels", "files", "text", "corpus", "vectors", "models"},
+    "training": {"kernels", "files", "corpus", "models"},
+    "resampling": {"kernels", "files", "corpus", "vectors", "models", "training"},
+    "runs": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "resampling"},
+    "cluster": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "runs"},
     "sentences": {"files", "text", "vectors"},
     "report": {"files", "vectors", "models"},
+    "change": {"corpus", "vectors", "models", "training", "report"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
-    "fasttext": {"kernels", "vectors", "training"},
+    "fasttext": {"kernels", "corpus", "vectors", "models", "training", "runs"},
     "eval": {"files", "vectors", "sentences"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
 
-GROUND = {
-    "errors",
-    "machine",
-    "model_specs",
-    "option_specs",
-    "quantities",
-    "task_specs",
-    "vector_formats",
-    "_version",
-}
-"""Modules that everything may import; they import each other at most."""
+GROUND = {"_version", "errors", "machine", "specs"}
+"""What everything may import; modules of ``specs`` one by one. They import each other at most."""
 
 ONLY_HERE = {
     "torch": ("wordvec_ca.nn", *(f"wordvec_ca.eval.tasks.bilstm_{name}" for name in ("tagging", "tagger"))),
     "gensim": ("wordvec_ca.vectors.formats.gensim_index",),
-    "ray": ("wordvec_ca.training.cluster",),
+    "ray": ("wordvec_ca.cluster",),
 }
 """Heavy libraries and the places that alone may import them."""
 
@@ -55,21 +50,6 @@ COMPILED = {
 }
 
 KERNEL_LIBRARIES = {"numpy", "numba", *sys.stdlib_module_names}
-
-UNTOLD = {
-    "utils",
-    "util",
-    "helpers",
-    "helper",
-    "common",
-    "misc",
-    "base",
-    "manager",
-    "constants",
-    "types",
-    "core",
-}
-"""Names that say nothing about what is inside."""
 
 
 def modules() -> dict[str, Path]:
@@ -87,8 +67,9 @@ MODULES = modules()
 TREES = {name: ast.parse(path.read_text("utf-8"), str(path)) for name, path in MODULES.items()}
 
 
-def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[tuple[str, int]]:
-    """Yield (module, line) of imports; if ``at_import``, only of those that run with the module itself."""
+def imports(tree: ast.AST, *, at_import: bool = False, types: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield (module, line) of imports: if ``at_import``, only of those that run with the module itself,
+    if ``types`` with those for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
@@ -98,14 +79,14 @@ def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[tuple[str, in
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
                 yield (whole if whole in MODULES else node.module), node.lineno
-        elif not at_import or not _is_later(node):
-            yield from imports(node, at_import=at_import)
+        elif not at_import or not _is_later(node, types):
+            yield from imports(node, at_import=at_import, types=types)
 
 
-def _is_later(node: ast.AST) -> bool:
+def _is_later(node: ast.AST, types: bool) -> bool:
     """Return whether the code below a node does not run when its module is imported."""
     if isinstance(node, ast.If):
-        return "TYPE_CHECKING" in ast.unparse(node.test)
+        return not types and "TYPE_CHECKING" in ast.unparse(node.test)
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
@@ -148,16 +129,12 @@ def test_the_ground_imports_the_ground_alone() -> None:
         assert importer not in GROUND or imported in GROUND, where
 
 
-def test_few_modules_lie_directly_in_the_package() -> None:
-    assert len(list((ROOT / "wordvec_ca").glob("*.py"))) <= 10
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_packages_are_entered_by_their_public_names(module: str) -> None:
     for imported, line in imports(TREES[module]):
         if not imported.startswith("wordvec_ca.") or module == "wordvec_ca":
             continue
-        deep = imported.count(".") >= 2 and part(imported) != part(module)
+        deep = imported.count(".") >= 2 and part(imported) not in (part(module), "specs")
         assert not deep, (
             f"{MODULES[module]}:{line} imports {imported}: import it from wordvec_ca.{part(imported)}"
         )
@@ -186,13 +163,6 @@ def test_no_private_name_of_another_module_is_used(module: str) -> None:
                 assert not private or alias.name == "__version__", (
                     f"{MODULES[module]}:{node.lineno} imports {alias.name} of {node.module}"
                 )
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_modules_are_short_or_say_why_not(module: str) -> None:
-    lines = MODULES[module].read_text("utf-8").splitlines()
-    docstring = ast.get_docstring(TREES[module]) or ""
-    assert len(lines) <= 500 or "long because" in docstring.lower(), f"{MODULES[module]}: {len(lines)} lines"
 
 
 def test_kernels_stand_on_numpy_and_numba_alone() -> None:
@@ -226,32 +196,29 @@ def test_commands_import_late() -> None:
         if part(module) == "cli":
             light = {"click", "cloup", *sys.stdlib_module_names}
             for imported, line in imports(tree, at_import=True):
-                ours = part(imported) in (
-                    "cli",
-                    "_version",
-                    "errors",
-                    "model_specs",
-                    "option_specs",
-                    "quantities",
-                    "task_specs",
-                    "vector_formats",
-                )
+                ours = part(imported) in ("cli", *GROUND)
                 if module in ("wordvec_ca.cli.neighbour_table",):  # itself imported late
                     continue
                 assert ours or imported.split(".")[0] in light, f"{MODULES[module]}:{line} imports {imported}"
 
 
 def test_no_import_goes_in_circles() -> None:
+    """Imports for type checkers included: two modules that name each other are one."""
     graph = {
-        module: {name for name, _ in imports(tree, at_import=True) if name in MODULES}
+        module: {
+            name
+            for name, _ in imports(tree, at_import=True, types=True)
+            if name in MODULES and name != module
+        }
         for module, tree in TREES.items()
+        if module not in ("wordvec_ca", "wordvec_ca.kernels")  # their names are imported when first used
     }
     done: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
         assert module not in path, " -> ".join([*path, module])
         if module not in done:
-            for imported in graph[module]:
+            for imported in graph.get(module, ()):
                 visit(imported, (*path, module))
             done.add(module)
 
@@ -261,7 +228,7 @@ def test_no_import_goes_in_circles() -> None:
 
 def test_models_are_named_in_one_place() -> None:
     """Code that compares names misses a new model; it compares traits instead."""
-    from wordvec_ca.model_specs import MODELS
+    from wordvec_ca.specs.models import MODELS
 
     for module, tree in TREES.items():
         for node in ast.walk(tree):
@@ -271,15 +238,10 @@ def test_models_are_named_in_one_place() -> None:
                     for inner in ast.walk(node)
                     if isinstance(inner, ast.Constant) and inner.value in MODELS
                 }
-                told = named if module != "wordvec_ca.model_specs" else set()
+                told = named if module != "wordvec_ca.specs.models" else set()
                 assert not told, (
                     f"{MODULES[module]}:{node.lineno} compares with {told}: use a trait of ModelSpec"
                 )
-
-
-def test_names_say_something() -> None:
-    for module, path in MODULES.items():
-        assert not set(module.split(".")) & UNTOLD, path
 
 
 def test_library_prints_nothing() -> None:
@@ -322,13 +284,6 @@ def documented(docstring: str, section: str = "Parameters") -> list[str] | None:
         return None
     heads = [line.split(" : ")[0] for line in found[1].splitlines() if line and not line[0].isspace()]
     return [name.strip().replace("\\", "") for head in heads for name in head.split(",")]
-
-
-def test_docstring_section_is_read_as_numpydoc_does() -> None:
-    docstring = "Do.\n\nParameters\n----------\na, b : int\n    Two.\n*rest : str\n\nReturns\n-------\nint\n"
-    assert documented(docstring) == ["a", "b", "*rest"]
-    assert documented(docstring, "Returns") == ["int"]
-    assert documented("Do.") is None
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -23,11 +23,11 @@ from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.kernels import HYPER_DTYPE, STATS, _sgns, aligned_zeros, padded, sgns_reference
 from wordvec_ca.kernels import pool as pool_module
 from wordvec_ca.kernels.pool import NEAR, RARE, noise_pool
-from wordvec_ca.model_specs import MODELS, SPECS, models_with, spec_of
 from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.runs.run import train
+from wordvec_ca.specs.models import MODELS, SPECS, models_with, spec_of
 from wordvec_ca.text.embedded import docstrings
 from wordvec_ca.training.chunks import Chunks
-from wordvec_ca.training.run import train
 from wordvec_ca.training.schedule import keep_thresholds
 
 SHARED_BY = {spec.name: spec.shared_by for spec in SPECS if spec.shared_by}
@@ -1041,12 +1041,12 @@ def test_chunks_are_all_lines_once(lengths: list[int], size: int, open_end: int)
 FINGERPRINTS = """
 import hashlib
 import numpy as np
-from wordvec_ca.model_specs import SPECS
+from wordvec_ca.specs.models import SPECS
 from wordvec_ca.models import TrainConfig
 
 SHARED_BY = {spec.name: spec.shared_by for spec in SPECS if spec.shared_by}
-from wordvec_ca.model_specs import MODELS
-from wordvec_ca.training import train
+from wordvec_ca.specs.models import MODELS
+from wordvec_ca.runs import train
 
 def fingerprints():
     rng = np.random.default_rng(4)

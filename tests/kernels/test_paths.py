@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca.kernels import HYPER_DTYPE, STATS, _sgns, aligned_zeros, huffman_paths, padded, sgns_reference
-from wordvec_ca.model_specs import models_with, spec_of
+from wordvec_ca.specs.models import models_with, spec_of
 
 ISAS = _sgns.isas()
 LINES = [1, 2, 60, 0, 5, 1, 120, 3, 3, 41, 7, 2]

@@ -12,7 +12,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import MOST_POINTS, History, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.training.run import train
+from wordvec_ca.runs.run import train
 
 
 def record(

@@ -10,7 +10,8 @@ import pytest
 
 from wordvec_ca import TrainConfig
 from wordvec_ca.kernels import sgns_reference as reference
-from wordvec_ca.model_specs import (
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.specs.models import (
     MODEL_ALIASES,
     MODELS,
     SPECS,
@@ -19,7 +20,6 @@ from wordvec_ca.model_specs import (
     models_with,
     spec_of,
 )
-from wordvec_ca.models import ResolvedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,7 +12,7 @@ from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_pool
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
-from wordvec_ca.training import continued_config, resume, train
+from wordvec_ca.runs import continued_config, resume, train
 from wordvec_ca.training.composed_words import ComposedWords, block_tokens, shared_steps
 from wordvec_ca.vectors import KeyedVectors, ngrams_of
 

@@ -15,7 +15,7 @@ import pytest
 
 from wordvec_ca.models import TrainConfig, attention_weights
 from wordvec_ca.report import explore
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 Browser = chromium.Chromium | firefox.Firefox

@@ -26,7 +26,7 @@ from wordvec_ca.report.attention import relative_attention, word_classes
 from wordvec_ca.report.facts import reproduction
 from wordvec_ca.report.page import render
 from wordvec_ca.report.svg import Scale, Series, chart
-from wordvec_ca.training.run import train
+from wordvec_ca.runs.run import train
 
 HOSTILE = [
     "<script>document.title='run'</script>",

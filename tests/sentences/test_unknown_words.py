@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.runs import train
 from wordvec_ca.sentences import SearchIndex, SentenceVectorizer
 from wordvec_ca.sentences import tokens as tokens_module
-from wordvec_ca.training import train
 from wordvec_ca.vectors import KeyedVectors
 
 TEXT = [["walked", "quickly", "home"], ["talked", "slowly", "here"], ["walking", "slowly", "home"]] * 20

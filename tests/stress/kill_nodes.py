@@ -34,10 +34,10 @@ from node_processes import actors
 from ray.cluster_utils import Cluster
 from study import table, write_section
 
+from wordvec_ca.cluster import checkpointing, rounds, train_on_cluster
+from wordvec_ca.cluster import run as cluster_run
+from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training.cluster import checkpointing, rounds, train_on_cluster
-from wordvec_ca.training.cluster import run as cluster_run
-from wordvec_ca.training.cluster.driver import Driver
 
 LINES = 16_000
 CONFIG = TrainConfig(vector_size=32, epochs=3, min_count=1, alpha=0.1, workers=1)

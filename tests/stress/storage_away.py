@@ -27,8 +27,8 @@ from faulty_s3 import FaultyS3
 from kill_nodes import CONFIG, PHASES, Lines, Machines, Watched, faults, same_topic, watch_merges, write_text
 from study import table, write_section
 
-from wordvec_ca.training.cluster import run as cluster_run
-from wordvec_ca.training.cluster import train_on_cluster
+from wordvec_ca.cluster import run as cluster_run
+from wordvec_ca.cluster import train_on_cluster
 
 NODES = 3
 

@@ -19,8 +19,8 @@ import pytest
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
 from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.runs.run import train
 from wordvec_ca.text.reader import TextFiles
-from wordvec_ca.training.run import train
 
 CAWV = [sys.executable, "-m", "wordvec_ca"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}

@@ -12,7 +12,7 @@ import pytest
 from wordvec_ca import EmbeddingModel, TrainConfig, train
 from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
-from wordvec_ca.model_specs import models_with
+from wordvec_ca.specs.models import models_with
 from wordvec_ca.training import log_likelihoods
 
 ALONE: dict[str, Any] = {"hs": True, "negative": 0}

@@ -17,12 +17,12 @@ from numba import njit
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.kernels import sgns_reference
 from wordvec_ca.kernels.pool import noise_pool
-from wordvec_ca.model_specs import SPECS, models_with
 from wordvec_ca.models.attention import weights_by_place
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.runs.run import train
+from wordvec_ca.specs.models import SPECS, models_with
 from wordvec_ca.training.collapse import NEGLECTED, dead_places
-from wordvec_ca.training.run import train
 
 SHARED_BY = {spec.name: spec.shared_by for spec in SPECS if spec.shared_by}
 AVERAGING = models_with("averages")

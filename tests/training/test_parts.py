@@ -16,9 +16,9 @@ from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, attention_weights, weights_by_place
 from wordvec_ca.models.sizes import logits_of
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
+from wordvec_ca.runs.run import resume
 from wordvec_ca.training.collapse import dead_places
-from wordvec_ca.training.run import resume
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
 
 PAIRS = 20

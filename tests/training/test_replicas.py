@@ -16,11 +16,11 @@ from wordvec_ca.kernels import add_delta, aligned_zeros, delta_of, merge_replica
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.runs.run import resume, train
 from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
 from wordvec_ca.training.merge_rule import expected_touches, merge_factors, merged_rows
 from wordvec_ca.training.pinning import cpu_groups
 from wordvec_ca.training.replica import Replica, TokenRange
-from wordvec_ca.training.run import resume, train
 from wordvec_ca.training.trainer import Trainer
 
 RNG = np.random.default_rng(3)

@@ -18,15 +18,15 @@ from small_runs import same, sentences
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError, OptionError
-from wordvec_ca.model_specs import MODELS
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import n_parameters
+from wordvec_ca.runs.estimate import measured_speed
+from wordvec_ca.runs.run import resume, train
+from wordvec_ca.specs.models import MODELS
 from wordvec_ca.training.chunks import parts
-from wordvec_ca.training.estimate import measured_speed
-from wordvec_ca.training.run import resume, train
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
@@ -525,7 +525,7 @@ def test_a_plan_times_the_loop_that_the_whole_text_will_have(
             seen.append(int(self.hyper["shared_by"][0]))
             super().run(*arguments)
 
-    monkeypatch.setattr("wordvec_ca.training.estimate.Trainer", Watched)
+    monkeypatch.setattr("wordvec_ca.runs.estimate.Trainer", Watched)
     config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=8, workers=1))
     assert measured_speed(config, Vocab(["a", "b", "c"], [30, 20, 10]), n_tokens, seconds=0) > 1
     assert seen == [expected]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 N_MEANINGS = 24

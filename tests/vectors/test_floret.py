@@ -5,7 +5,7 @@ import pytest
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 mmh3 = pytest.importorskip("mmh3", reason="mmh3 is not installed")

@@ -19,7 +19,7 @@ LIBRARY = """
 import json
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.vectors import KeyedVectors
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 
 model = train("c.txt", TrainConfig(vector_size=8, epochs=1, workers=1), output="library")
 assert type(model.wv) is KeyedVectors, type(model.wv)

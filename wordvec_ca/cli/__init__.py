@@ -24,7 +24,7 @@ from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variable
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError
-from wordvec_ca.option_specs import spelled_as_flag
+from wordvec_ca.specs.options import spelled_as_flag
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",

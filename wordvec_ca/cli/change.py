@@ -69,8 +69,9 @@ def command(
     words that moved farthest come first.
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
+    from wordvec_ca.change import changes_page
     from wordvec_ca.files import atomic_file
-    from wordvec_ca.report import changes_page, trajectories
+    from wordvec_ca.report import trajectories
 
     if len(texts) < 2:
         raise click.UsageError("give two texts or more: change is from one text to another")

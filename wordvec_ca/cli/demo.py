@@ -11,7 +11,7 @@ import click
 from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import OUTPUT
 from wordvec_ca.cli.terminal import status
-from wordvec_ca.model_specs import ModelName
+from wordvec_ca.specs.models import ModelName
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
@@ -44,8 +44,8 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     from wordvec_ca.files import check_output
     from wordvec_ca.models import TrainConfig
     from wordvec_ca.report import explore
+    from wordvec_ca.runs import progress_display, train
     from wordvec_ca.text import docstrings
-    from wordvec_ca.training import progress_display, train
     from wordvec_ca.vectors import MODEL_FILES
 
     config = TrainConfig(model=model, window=10, epochs=epochs)

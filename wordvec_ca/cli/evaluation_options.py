@@ -10,7 +10,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.task_specs import TASK_SPECS
+from wordvec_ca.specs.tasks import TASK_SPECS
 
 
 class EvaluationCommand(JsonCommand):

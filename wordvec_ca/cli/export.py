@@ -9,7 +9,7 @@ import click
 from wordvec_ca.cli.options import Choice, part_option, typed_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
-from wordvec_ca.vector_formats import READABLE, WRITABLE, format_named, table_of_formats
+from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 

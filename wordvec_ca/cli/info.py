@@ -11,7 +11,7 @@ from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import show_styled, styled
-from wordvec_ca.quantities import counted, duration, size
+from wordvec_ca.specs.quantities import counted, duration, size
 
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")

@@ -12,8 +12,8 @@ import click
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import OptionError
-from wordvec_ca.model_specs import MODEL_ALIASES, MODELS
-from wordvec_ca.option_specs import OPTIONS
+from wordvec_ca.specs.models import MODEL_ALIASES, MODELS
+from wordvec_ca.specs.options import OPTIONS
 
 
 class Choice(click.Choice[str]):

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from wordvec_ca.errors import Message
-from wordvec_ca.option_specs import spelled_as_flag
+from wordvec_ca.specs.options import spelled_as_flag
 
 
 def show(text: object) -> None:

@@ -13,7 +13,7 @@ def reading_bar(quiet: bool) -> Iterator[Callable[[int, int | None, int], None] 
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from wordvec_ca.training import progress_display
+    from wordvec_ca.runs import progress_display
 
     with progress_display("bar") as (_, reading):
         yield reading

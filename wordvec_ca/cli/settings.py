@@ -18,7 +18,7 @@ import click
 
 from wordvec_ca.cli.options import nearest, option
 from wordvec_ca.cli.paths import INPUT
-from wordvec_ca.option_specs import OPTIONS
+from wordvec_ca.specs.options import OPTIONS
 
 if TYPE_CHECKING:
     from wordvec_ca.models import ResolvedConfig

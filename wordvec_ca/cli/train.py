@@ -19,8 +19,8 @@ from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
 from wordvec_ca.errors import Option
-from wordvec_ca.option_specs import OPTIONS, RunOptions, spelled_as_flag
-from wordvec_ca.quantities import counted
+from wordvec_ca.specs.options import OPTIONS, RunOptions, spelled_as_flag
+from wordvec_ca.specs.quantities import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.models import ResolvedConfig
@@ -37,8 +37,10 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
 
     Ctrl-C stops the run and saves what was trained; --resume continues it, also after a crash.
     """
+    from wordvec_ca.cluster import check_cluster_address
     from wordvec_ca.models import ResolvedConfig, TrainConfig
-    from wordvec_ca.training import check_cluster_address, check_together, continued_config, parse_interval
+    from wordvec_ca.runs import check_together, continued_config
+    from wordvec_ca.training import parse_interval
 
     run = RunOptions(**{name: options.pop(name) for name in RunOptions.__dataclass_fields__})
     parse_interval(run.checkpoint_every)
@@ -118,7 +120,7 @@ def _flag(name: str) -> str:
 
 def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
     from wordvec_ca.files import check_output
-    from wordvec_ca.training import train
+    from wordvec_ca.runs import train
     from wordvec_ca.vectors import MODEL_FILES
 
     output = run.output or default_output(corpus, config.model)
@@ -153,7 +155,7 @@ def _command_line() -> str:
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.training import describe_cluster_plan, plan_on_cluster, train_on_cluster
+    from wordvec_ca.cluster import describe_cluster_plan, plan_on_cluster, train_on_cluster
 
     assert run.cluster is not None
     if run.dry_run:
@@ -194,7 +196,7 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
 
 
 def _resume_on_cluster(run: RunOptions) -> None:
-    from wordvec_ca.training import files_of_cluster_run, resume_on_cluster
+    from wordvec_ca.cluster import files_of_cluster_run, resume_on_cluster
 
     assert run.resume is not None
     typed = typed_options()
@@ -221,7 +223,8 @@ def _resume_on_cluster(run: RunOptions) -> None:
 
 
 def _resume(corpus: tuple[str, ...], run: RunOptions, options: dict[str, Any]) -> None:
-    from wordvec_ca.training import files_of_run, is_cluster_run, resume, run_folder
+    from wordvec_ca.cluster import is_cluster_run
+    from wordvec_ca.runs import files_of_run, resume, run_folder
 
     assert run.resume is not None
     if is_cluster_run(run.resume):
@@ -304,7 +307,7 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
 
 def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], Any]:
     """Return what shows and logs the training, and what shows the reading."""
-    from wordvec_ca.training import JsonLog, progress_display
+    from wordvec_ca.runs import JsonLog, progress_display
 
     callbacks: list[Any] = []
     if run.log_json:
@@ -351,7 +354,7 @@ def _check_log(name: str) -> None:
 
 def _print_plan(corpus: tuple[str, ...], config: Any, run: RunOptions) -> None:
     from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.training import describe, plan
+    from wordvec_ca.runs import describe, plan
 
     with reading_bar(run.quiet) as progress:
         result = plan(

@@ -9,7 +9,7 @@ import cloup
 
 from wordvec_ca.cli.options import option
 from wordvec_ca.cli.settings import config_option
-from wordvec_ca.option_specs import GROUPS, OPTIONS
+from wordvec_ca.specs.options import GROUPS, OPTIONS
 
 
 def train_options(function: Callable[..., Any]) -> Callable[..., Any]:

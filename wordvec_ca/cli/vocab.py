@@ -10,7 +10,7 @@ from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import option, reading_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
-from wordvec_ca.quantities import counted
+from wordvec_ca.specs.quantities import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.errors import Option, OptionError
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.option_specs import TextFields
+from wordvec_ca.specs.options import TextFields
 from wordvec_ca.text import BLOCK_BYTES, check_encoding, check_tokenizer, field_names, is_words
 
 

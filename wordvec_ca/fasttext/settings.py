@@ -10,7 +10,7 @@ import numpy as np
 
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.model_specs import SPECS
+from wordvec_ca.specs.models import SPECS
 from wordvec_ca.vectors import FastTextOptions
 
 UNSUPERVISED: dict[str, Any] = {

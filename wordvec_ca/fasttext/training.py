@@ -22,7 +22,8 @@ from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
 from wordvec_ca.fasttext.settings import stored_options
 from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_classifier_loop, noise_pool, padded
-from wordvec_ca.training import TrainingDiverged, progress_display, show_progress, style_for_python
+from wordvec_ca.runs import progress_display, show_progress, style_for_python
+from wordvec_ca.training import TrainingDiverged
 from wordvec_ca.vectors import read_vectors
 
 OWN_OUTPUTS = 1 << 16

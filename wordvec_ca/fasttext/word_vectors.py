@@ -11,9 +11,9 @@ from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.labelled_text import encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.settings import stored_options
+from wordvec_ca.fasttext.unsupervised import train_fasttext_model
 from wordvec_ca.kernels import LINE_END
-from wordvec_ca.model_specs import SPECS
-from wordvec_ca.training import train_fasttext_model
+from wordvec_ca.specs.models import SPECS
 
 ABSENT = -2
 

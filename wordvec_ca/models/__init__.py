@@ -24,6 +24,7 @@ from wordvec_ca.models.history import Callback, History, Point, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.sizes import (
+    PROCESS_BYTES,
     check_memory,
     check_room,
     logits_of,
@@ -34,6 +35,7 @@ from wordvec_ca.models.sizes import (
 from wordvec_ca.models.subwords import Subwords
 
 __all__ = [
+    "PROCESS_BYTES",
     "Callback",
     "ContextWeight",
     "EmbeddingModel",

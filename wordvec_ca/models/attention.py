@@ -14,11 +14,11 @@ import numpy as np
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Shade, html_table
-from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.directory import read_attention, read_config
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
 
 

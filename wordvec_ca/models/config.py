@@ -11,8 +11,8 @@ from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import Option, OptionError, OptionWarning
 from wordvec_ca.files import html_table
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.model_specs import MODEL_ALIASES, ModelSpec, models_with, spec_of
-from wordvec_ca.option_specs import MOST_SHARED, OPTIONS, TrainFields, with_parameters
+from wordvec_ca.specs.models import MODEL_ALIASES, ModelSpec, models_with, spec_of
+from wordvec_ca.specs.options import MOST_SHARED, OPTIONS, TrainFields, with_parameters
 from wordvec_ca.vectors import Part, parse_parts, written_parts
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
-from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import read_metadata
 
 

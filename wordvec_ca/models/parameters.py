@@ -25,7 +25,6 @@ from wordvec_ca.files import (
     write_checksums,
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
-from wordvec_ca.model_specs import models_with
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record
 from wordvec_ca.models.history import History
@@ -33,6 +32,7 @@ from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
+from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import (
     MODEL_FILES,
     MODEL_FORMAT,

@@ -10,8 +10,11 @@ from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import nearest_existing
 from wordvec_ca.kernels import padded
 from wordvec_ca.machine import machine_memory
-from wordvec_ca.model_specs import logit_columns
 from wordvec_ca.models.config import ResolvedConfig
+from wordvec_ca.specs.models import logit_columns
+
+PROCESS_BYTES = 110_000_000
+"""Bytes that the interpreter, the libraries and the pool of negatives take."""
 
 
 def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:

@@ -1,13 +1,22 @@
 """Pages about a model, each complete in one file.
 
 Comes in: a model directory, or vectors. Goes out: HTML with the run, the vocabulary and what attention looks
-at; an explorer, a map of the words with their neighbours, for browsers and notebooks; and the words that have
-changed between texts.
+at; and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 
-from wordvec_ca.report.changes import changes_page
 from wordvec_ca.report.explorer import Explorer, explore, read_classes
 from wordvec_ca.report.page import render
+from wordvec_ca.report.single_file import json_markup, scripted_page
 from wordvec_ca.report.trajectory_charts import trajectories
+from wordvec_ca.report.wording import visible
 
-__all__ = ["Explorer", "changes_page", "explore", "read_classes", "render", "trajectories"]
+__all__ = [
+    "Explorer",
+    "explore",
+    "json_markup",
+    "read_classes",
+    "render",
+    "scripted_page",
+    "trajectories",
+    "visible",
+]

@@ -7,8 +7,8 @@ from typing import Any
 
 from wordvec_ca.errors import Option
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.option_specs import spelled_as_flag
 from wordvec_ca.report.wording import shown
+from wordvec_ca.specs.options import spelled_as_flag
 
 ELSEWHERE = {"config", "command", "format", "raw_tokens", "raw_types", "n_words"}
 """Entries of the record that other sections show."""

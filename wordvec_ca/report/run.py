@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.models import History, TrainConfig
-from wordvec_ca.quantities import duration
 from wordvec_ca.report.figure import Figure, chart_figure
 from wordvec_ca.report.svg import Series, short
 from wordvec_ca.report.wording import finite_numbers, shown
+from wordvec_ca.specs.quantities import duration
 
 
 def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[str, Any]:

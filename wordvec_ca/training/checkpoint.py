@@ -28,7 +28,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, read_npy_header, write_npy
-from wordvec_ca.training.interval import Interval
+from wordvec_ca.training.checkpoint_interval import Interval
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab

@@ -22,7 +22,7 @@ class TrainingDiverged(DataError):
     """The parameters are lost; the message says which option to change."""
 
 
-def divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
+def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
     """Return what is wrong with the parameters, or None.
 
     Parameters

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -16,15 +16,28 @@ from wordvec_ca.kernels import STATS
 from wordvec_ca.models import Callback, EmbeddingModel, History, Point, Progress
 from wordvec_ca.training.checkpoint import State, tallies
 from wordvec_ca.training.chunks import Chunks, StreamedChunks, chunks_of
-from wordvec_ca.training.divergence import TrainingDiverged, divergence
+from wordvec_ca.training.divergence import TrainingDiverged, sign_of_divergence
 from wordvec_ca.training.held_out import held_out_loss, mean
 from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.replica import Worker
-from wordvec_ca.training.replicas import Replicas
+from wordvec_ca.training.replica_set import Replicas
 from wordvec_ca.training.schedule import Clock
 
-if TYPE_CHECKING:
-    from wordvec_ca.training.checkpointing import Checkpointing
+
+class CheckpointWriter(Protocol):
+    """Who writes checkpoints during `Trainer.run`; a shell decides when, as `Checkpointing` does."""
+
+    def begin(self, trainer: Trainer) -> None:
+        """Start the clock."""
+
+    def seconds_left(self) -> float:
+        """Return in how many seconds the next checkpoint is due; infinity if tokens decide."""
+
+    def limit(self, trainer: Trainer) -> int:
+        """Return the token of this epoch before which the threads are to pause for a checkpoint."""
+
+    def write(self, trainer: Trainer) -> None:
+        """Write a checkpoint, between two chunks."""
 
 
 class Trainer:
@@ -70,7 +83,7 @@ class Trainer:
         self.before_epoch = np.zeros(len(STATS))
         self.reached = 0
 
-    def run(self, callbacks: Sequence[Callback] = (), checkpoint: Checkpointing | None = None) -> None:
+    def run(self, callbacks: Sequence[Callback] = (), checkpoint: CheckpointWriter | None = None) -> None:
         """Train all epochs, or those that are left.
 
         The run ends early, with what was trained in place, if a callback returns true or after
@@ -80,7 +93,7 @@ class Trainer:
         ----------
         callbacks : sequence of callable
             Each receives every ``Progress`` record.
-        checkpoint : Checkpointing, optional
+        checkpoint : CheckpointWriter, optional
             When to write checkpoints, and how.
 
         Raises
@@ -109,7 +122,7 @@ class Trainer:
         return self.interrupted and not self.finished
 
     def _train_epoch(
-        self, clock: Clock, callbacks: Sequence[Callback], checkpoint: Checkpointing | None
+        self, clock: Clock, callbacks: Sequence[Callback], checkpoint: CheckpointWriter | None
     ) -> None:
         """Train what is left of an epoch, with pauses for checkpoints."""
         chunks = chunks_of(self.tokens, self.chunk_tokens, self.index, self.start)
@@ -151,7 +164,7 @@ class Trainer:
         last: np.ndarray,
         clock: Clock,
         callbacks: Sequence[Callback],
-        checkpoint: Checkpointing | None,
+        checkpoint: CheckpointWriter | None,
     ) -> np.ndarray:
         """Train in threads until the chunks end or pause; return the last tallies that were reported."""
         threads = [
@@ -241,7 +254,7 @@ class Trainer:
 
     def check_parameters(self) -> None:
         """Raise a DataError if the parameters are those of a run that has diverged."""
-        fault = divergence(self.model)
+        fault = sign_of_divergence(self.model)
         if fault:
             raise self._diverged(fault)
 
@@ -284,7 +297,7 @@ class Trainer:
             math.isnan(loss) and now[STATS.index("examples")] > last[STATS.index("examples")]
         ):
             raise self._diverged(f"the loss is {loss}")
-        fault = divergence(self.model, sample=not ended)
+        fault = sign_of_divergence(self.model, sample=not ended)
         if fault:
             raise self._diverged(fault)
         concentration = None

@@ -5,25 +5,10 @@ each format; a new one is a module and a line in ``formats/registry.py``.
 """
 
 from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit, rotation
+from wordvec_ca.vectors.analogy_intervals import analogies
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.vectors.blas import one_blas_thread
-from wordvec_ca.vectors.change import (
-    Moved,
-    evenness,
-    false_discovery_rate,
-    moved,
-    p_values,
-    ranks,
-)
-from wordvec_ca.vectors.changed_words import (
-    DECIDABLE,
-    SHOWN,
-    Changes,
-    WordChange,
-    changes_of_models,
-    nearest_words,
-)
 from wordvec_ca.vectors.dot_products import row_products
 from wordvec_ca.vectors.formats.binary import read_binary
 from wordvec_ca.vectors.formats.fasttext import FastTextModel
@@ -52,7 +37,6 @@ from wordvec_ca.vectors.formats.text import read_text
 from wordvec_ca.vectors.intervals import (
     Neighbour,
     Neighbours,
-    analogies,
     interval,
     interval_of_difference,
     shown_interval,
@@ -67,13 +51,10 @@ from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
-    "DECIDABLE",
     "MANY_VECTORS",
     "MODEL_FILES",
     "MODEL_FORMAT",
-    "SHOWN",
     "ApproximateNeighbours",
-    "Changes",
     "CutOffError",
     "Directions",
     "EightBit",
@@ -81,7 +62,6 @@ __all__ = [
     "FastTextOptions",
     "Fit",
     "KeyedVectors",
-    "Moved",
     "Neighbour",
     "Neighbours",
     "NgramIndex",
@@ -91,18 +71,14 @@ __all__ = [
     "Resamples",
     "UnknownWordError",
     "VectorTable",
-    "WordChange",
     "add_gensim_index",
     "align",
     "analogies",
     "attention_of_words",
-    "changes_of_models",
     "check_ngrams",
     "cosine",
     "detect_format",
     "directions",
-    "evenness",
-    "false_discovery_rate",
     "format_of_suffix",
     "gensim_is_installed",
     "highest",
@@ -114,14 +90,10 @@ __all__ = [
     "marked",
     "mean_attention",
     "mean_space",
-    "moved",
-    "nearest_words",
     "ngrams_of",
     "one_blas_thread",
-    "p_values",
     "parse_parts",
     "precision_loss",
-    "ranks",
     "read_binary",
     "read_fasttext_model",
     "read_gensim_state",

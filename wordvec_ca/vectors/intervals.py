@@ -8,16 +8,13 @@ less noise, and noise makes cosines smaller; and neighbours are those words that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from wordvec_ca.files import html_table
-
-if TYPE_CHECKING:
-    from wordvec_ca.vectors.keyed_vectors import KeyedVectors
-    from wordvec_ca.vectors.lookup import Key
+from wordvec_ca.vectors.resamples import Resamples
 
 LEVEL = 0.9
 """Of intervals, unless said otherwise."""
@@ -142,10 +139,29 @@ def interval_of_difference(
     return middle - float(half), middle + float(half)
 
 
+class Resampled(Protocol):
+    """What `judged` needs of vectors; `KeyedVectors` has it, and imports this module."""
+
+    resamples: Resamples | None
+
+    @property
+    def key_to_index(self) -> Mapping[str, int]:
+        """The row of each word."""
+
+    def resampled(self, number: int) -> Self:
+        """Return one of the models."""
+
+    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> np.ndarray:
+        """Return the rows with the highest scores."""
+
+
+V = TypeVar("V", bound=Resampled)
+
+
 def judged(
-    vectors: KeyedVectors,
+    vectors: V,
     found: Sequence[tuple[str, float]],
-    scores: Callable[[KeyedVectors], np.ndarray],
+    scores: Callable[[V], np.ndarray],
     *,
     among: int,
     left_out: set[int],
@@ -192,71 +208,3 @@ def judged(
         ],
         len(known),
     )
-
-
-def neighbours(
-    vectors: KeyedVectors,
-    key: Key,
-    topn: int = 10,
-    *,
-    restrict_vocab: int | None = None,
-    level: float = LEVEL,
-) -> Neighbours:
-    """Return the nearest words, each with an interval and in how many models it is among them.
-
-    Parameters are those of ``KeyedVectors.neighbours``.
-    """
-    found = vectors.most_similar(key, topn=topn, restrict_vocab=restrict_vocab)
-    assert isinstance(found, list)
-    row = vectors.key_to_index.get(key, -1) if isinstance(key, str) else int(key)
-    if row < 0:  # made of n-grams, which resampled models do not have
-        return Neighbours([Neighbour(word, score) for word, score in found], 0)
-
-    def scores(model: KeyedVectors) -> np.ndarray:
-        cosines = model.most_similar(row, topn=None, restrict_vocab=restrict_vocab)
-        assert isinstance(cosines, np.ndarray)
-        return cosines
-
-    return judged(vectors, found, scores, among=topn, left_out={row}, level=level)
-
-
-def analogies(
-    vectors: KeyedVectors,
-    a: str,
-    b: str,
-    c: str,
-    found: Sequence[tuple[str, float]],
-    *,
-    method: str = "add",
-    restrict_vocab: int | None = None,
-    level: float = LEVEL,
-) -> Neighbours:
-    """Say how sure the answers to an analogy are: an interval of the score, and how often each is the first.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    a, b, c : str
-    found : sequence of (str, float)
-        The answers of ``vectors.analogy``.
-    method, restrict_vocab
-        As there.
-    level : float
-        Of the intervals.
-
-    Returns
-    -------
-    Neighbours
-    """
-    rows = [vectors.key_to_index.get(word, -1) for word in (a, b, c)]
-    if min(rows) < 0:  # made of n-grams, which resampled models do not have
-        return Neighbours([Neighbour(word, score) for word, score in found], 0)
-
-    def scores(model: KeyedVectors) -> np.ndarray:
-        search = model.most_similar if method == "add" else model.most_similar_cosmul
-        first, second, third = rows
-        values = search([second, third], [first], topn=None, restrict_vocab=restrict_vocab)
-        assert isinstance(values, np.ndarray)
-        return values
-
-    return judged(vectors, found, scores, among=1, left_out=set(rows), level=level, cosine=method == "add")

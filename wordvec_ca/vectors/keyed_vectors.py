@@ -15,7 +15,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import content_words, html_table
-from wordvec_ca.vectors.intervals import LEVEL, Neighbours, neighbours
+from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import Key, Lookup
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
 from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
@@ -289,7 +289,18 @@ class KeyedVectors(Lookup):
         ValueError
             ``level`` is not above 0 and below 1.
         """
-        return neighbours(self, word, topn, restrict_vocab=restrict_vocab, level=level)
+        found = self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
+        assert isinstance(found, list)
+        row = self.key_to_index.get(word, -1) if isinstance(word, str) else int(word)
+        if row < 0:  # made of n-grams, which resampled models do not have
+            return Neighbours([Neighbour(neighbour, score) for neighbour, score in found], 0)
+
+        def scores(model: KeyedVectors) -> np.ndarray:
+            cosines = model.most_similar(row, topn=None, restrict_vocab=restrict_vocab)
+            assert isinstance(cosines, np.ndarray)
+            return cosines
+
+        return judged(self, found, scores, among=topn, left_out={row}, level=level)
 
     def _stop(self, restrict_vocab: int | None) -> int:
         """Return how many of the first words are searched."""

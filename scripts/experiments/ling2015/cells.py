@@ -20,7 +20,7 @@ from tuning import Tuning, encoded
 from wordvec_ca.corpus import EncodedCorpus
 from wordvec_ca.eval import Report, plan, run
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from wordvec_ca.model_specs import ATTENTION_KINDS
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.specs.models import ATTENTION_KINDS
 
 COMMON: dict[str, Any] = {
     "vector_size": 50,

@@ -17,7 +17,7 @@ from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval import pos_induction, read_tagged
 from wordvec_ca.models import TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 
 
 def encoded(text: Any, options: argparse.Namespace, name: str, lowercase: bool = False) -> EncodedCorpus:

@@ -19,7 +19,7 @@ from wordvec_ca.report.explorer.contents import Contents, Model, gather
 from wordvec_ca.report.explorer.coordinates import Method
 from wordvec_ca.report.explorer.quantised import base64_of
 from wordvec_ca.report.explorer.table import write_table
-from wordvec_ca.report.scripted_page import json_markup, scripted_page
+from wordvec_ca.report.single_file import json_markup, scripted_page
 
 SCRIPTS = (
     "vectors.js",
@@ -168,9 +168,9 @@ def explore(
 
 def _page(contents: Contents) -> str:
     return scripted_page(
-        "explorer/page.html",
-        scripts=[f"explorer/{name}" for name in SCRIPTS],
-        styles=["explorer/style.css"],
+        "report/explorer/page.html",
+        scripts=[f"report/explorer/{name}" for name in SCRIPTS],
+        styles=["report/explorer/style.css"],
         title=contents.title,
         about=json_markup(contents.about),
         words=json_markup(contents.words),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.files import map_npy
-from wordvec_ca.model_specs import SPECS
+from wordvec_ca.specs.models import SPECS
 from wordvec_ca.vectors.formats.fasttext import (
     CBOW,
     HIERARCHICAL_SOFTMAX,

@@ -26,7 +26,7 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import CHECKSUMS, check_file, map_npy, read_words
-from wordvec_ca.model_specs import logit_columns, spec_of
+from wordvec_ca.specs.models import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
 from wordvec_ca.vectors.parts import Part, parts_of_record

@@ -12,7 +12,7 @@ from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import compression_suffix, open_by_content, signature_of
-from wordvec_ca.vector_formats import (
+from wordvec_ca.specs.formats import (
     CARDS,
     FORMATS,
     READABLE,

@@ -1,0 +1,183 @@
+"""Models of resampled text: how lines are drawn, the mean that is published, and runs that are cut short."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_runs import Killed, same, sentences
+
+from wordvec_ca.errors import OutputExistsError
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.history import Progress
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.resampling.models import ResampledModels, model_config
+from wordvec_ca.runs.run import resume, train
+from wordvec_ca.training.chunks import Chunks
+from wordvec_ca.training.line_sample import LineSample
+from wordvec_ca.vectors.intervals import interval
+from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+pytestmark = pytest.mark.filterwarnings("ignore:the run is kept")
+
+KINDS: list[dict[str, Any]] = [
+    {"model": "skipgram"},
+    {"model": "cwindow"},
+    {"model": "cbow-attn"},
+    {"model": "cbow", "parts": "near:1,far"},
+    {"model": "cbow", "hs": True},
+    {"model": "cbow", "subwords": True, "min_n": 1, "max_n": 2},
+]
+
+
+def small(**options: Any) -> TrainConfig:
+    """Return a configuration that is quick."""
+    return TrainConfig(
+        **{"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, "resamples": 3, **options}
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Return a corpus file of about 7,000 tokens."""
+    path = tmp_path / "c.txt"
+    path.write_text("".join(" ".join(line) + "\n" for line in sentences()))
+    return path
+
+
+def test_lines_are_drawn_as_in_a_bootstrap_however_the_text_is_cut() -> None:
+    lengths = np.random.default_rng(1).integers(1, 9, 20_000)
+    tokens = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    tokens[np.cumsum(lengths) - 1] = -1  # a line of length n has its number n - 1 times
+    drawn = []
+    for size in (500, 7_000):
+        chunks, found = Chunks(tokens, size), []
+        while (chunk := chunks.next()) is not None:
+            found.append(LineSample(5).of(chunk))
+        drawn.append(np.concatenate(found))
+    assert np.array_equal(*map(np.sort, drawn))
+    counts = np.bincount(drawn[0][drawn[0] >= 0], minlength=len(lengths))[lengths > 1]
+    times = counts / (lengths[lengths > 1] - 1)
+    assert np.array_equal(times, times.round())  # lines are drawn whole
+    poisson = [0.3679, 0.3679, 0.1839, 0.0613]
+    assert np.abs(np.bincount(times.astype(int))[:4] / len(times) - poisson).max() < 0.015
+    other = LineSample(6).weights(np.arange(20_000))
+    assert abs(np.corrcoef(LineSample(5).weights(np.arange(20_000)), other)[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[" ".join(map(str, kind.values())) for kind in KINDS])
+def test_mean_and_models_are_saved_and_a_run_goes_on_inside_any_of_them(
+    tmp_path: Path, corpus: Path, kind: dict[str, Any]
+) -> None:
+    config = small(**kind)
+    whole = train(corpus, config, output=tmp_path / "whole")
+    loaded = EmbeddingModel.load(tmp_path / "whole")
+    assert same(whole, loaded)
+    vectors = KeyedVectors.load(tmp_path / "whole")
+    assert vectors.resamples is not None
+    assert len(vectors.resamples) == 3
+    mean = np.mean([vectors.resampled(k).vectors for k in range(3)], axis=0)
+    assert np.abs(mean - vectors.vectors).max() < 0.01 * np.abs(vectors.vectors).max()
+
+    def kill(record: Progress) -> None:
+        if record.fraction >= 0.6:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(corpus, config, output=tmp_path / "cut", callbacks=[kill], checkpoint_every="2k")
+    with pytest.raises(OutputExistsError, match="done"):
+        train(corpus, config, output=tmp_path / "cut")
+    assert same(resume(tmp_path / "cut"), whole)
+    assert not (tmp_path / "cut.run").exists()
+    again = KeyedVectors.load(tmp_path / "cut").resampled(2)
+    assert np.array_equal(again.vectors, vectors.resampled(2).vectors)
+
+
+def test_turned_models_predict_as_before(tmp_path: Path, corpus: Path) -> None:
+    """The mean of equal models is such a model: a rotation changes no product of inputs and outputs."""
+    model = train(corpus, small(model="skipgram", resamples=2))
+    alone = EmbeddingModel(model_config(model.config, 0, 1), model.vocab)
+    rng = np.random.default_rng(0)
+    alone.inputs[:, :12] = rng.standard_normal((len(model.vocab), 12))
+    alone.outputs[:, :12] = rng.standard_normal((len(model.vocab), 12))
+    before = alone.inputs @ alone.outputs.T
+    turn = np.linalg.qr(rng.standard_normal((12, 12)))[0].astype(np.float32)
+    from wordvec_ca.resampling.models import turn_rows
+
+    turn_rows(alone.inputs, turn)
+    turn_rows(alone.outputs, turn)
+    assert np.allclose(alone.inputs @ alone.outputs.T, before, atol=1e-4)
+
+
+def test_models_side_by_side_are_those_of_one_worker(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = train(corpus, small(epochs=1))
+    monkeypatch.setattr("wordvec_ca.resampling.models.side_by_side", lambda config, n_words: (2, 1))
+    two = train(corpus, small(epochs=1, workers=2))
+    assert same(one, two)
+
+
+def test_interrupted_run_publishes_what_is_trained_and_goes_on(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[ResampledModels] = []
+    train_models = ResampledModels.train
+
+    def watched(self: ResampledModels, callbacks: Any) -> None:
+        made.append(self)
+        train_models(self, callbacks)
+
+    monkeypatch.setattr(ResampledModels, "train", watched)
+
+    def ctrl_c(record: Progress) -> None:
+        if record.fraction > 0.8 and not made[-1].interrupted:
+            made[-1].interrupt()
+
+    model = train(corpus, small(), output=tmp_path / "m", callbacks=[ctrl_c])
+    assert model.record["interrupted"]
+    assert model.record["resamples"]["models"] == 2
+    assert len(KeyedVectors.load(tmp_path / "m").resamples or []) == 2
+    whole = train(corpus, small())
+    assert same(resume(tmp_path / "m"), whole)
+    assert EmbeddingModel.load(tmp_path / "m").record["resamples"]["models"] == 3
+
+
+def test_neighbours_have_intervals_and_agreement(corpus: Path) -> None:
+    model = train(corpus, small(resamples=4, epochs=5))
+    vectors = model.vectors
+    found = vectors.neighbours("w7", 5)
+    assert [(one.word, one.score) for one in found] == vectors.most_similar("w7", topn=5)
+    for one in found:
+        cosines = [vectors.resampled(k).similarity("w7", one.word) for k in range(4)]
+        assert one.low < np.mean(cosines) < one.high <= 1
+        tops = [dict(vectors.resampled(k).most_similar("w7", topn=5)) for k in range(4)]
+        assert one.agreement == sum(one.word in top for top in tops)
+    wider = vectors.neighbours("w7", 5, level=0.99)
+    assert all(a.low < b.low and b.high < a.high for a, b in zip(wider, found, strict=True))
+    plain = KeyedVectors(vectors.index_to_key, vectors.vectors).neighbours("w7", 5)
+    assert "agreement" in found._repr_html_()
+    assert "/" not in str(plain)
+    assert "agreement" not in plain._repr_html_()
+    assert plain.models == 0
+    assert np.isnan(plain[0].low)
+
+
+def test_interval_holds_another_draw_as_often_as_it_says() -> None:
+    """The text that is resampled and the other one have the same spread: a known answer."""
+    rng = np.random.default_rng(0)
+    this, other = rng.normal(0.4, 0.02, (2, 4_000))
+    low, high = interval(rng.normal(this, 0.02, (10, 4_000)))
+    assert 0.87 < ((low < other) & (other < high)).mean() < 0.94
+
+
+def test_what_cannot_be_resampled_is_refused(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(ValueError, match="resamples is 1; it must be"):
+        TrainConfig(resamples=1)
+    train(corpus, small(resamples=None, epochs=1), output=tmp_path / "old")
+    with pytest.raises(ValueError, match="begin anew"):
+        train(corpus, small(), init_vectors=tmp_path / "old")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(corpus, small(epochs=1, resamples=2), no_cache=True)

@@ -1,0 +1,224 @@
+"""More training of a finished model, and runs that begin with vectors from elsewhere."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_runs import Killed
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.history import Progress
+from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.runs.run import resume, train
+from wordvec_ca.runs.warm_start import continued_config, expanded_vocab
+from wordvec_ca.specs.models import MODELS
+
+
+def text(words: range, *, seed: int = 1, lines: int = 400) -> list[list[str]]:
+    """Return lines in which each word foretells the next."""
+    rng = random.Random(seed)
+    return [
+        [f"w{words[(start + 7 * i) % len(words)]}" for i in range(12)]
+        for start in (rng.randrange(len(words)) for _ in range(lines))
+    ]
+
+
+def small(**options: Any) -> TrainConfig:
+    """Return a configuration that is quick and reproducible."""
+    return TrainConfig(**{"vector_size": 12, "window": 3, "epochs": 2, "workers": 1, "sample": 0, **options})
+
+
+def row(model: EmbeddingModel, word: str) -> np.ndarray:
+    """Return the vector of a word."""
+    return model.inputs[model.vocab.index[word]]
+
+
+@pytest.mark.parametrize("name", ["cbow", "skipgram"])
+def test_window_may_be_another_where_no_parameter_depends_on_it(tmp_path: Path, name: str) -> None:
+    train(text(range(40)), small(model=name), output=tmp_path / "old")
+    config = continued_config(tmp_path / "old", {"window": 20, "workers": 1})
+    assert train(text(range(40)), config, continue_from=tmp_path / "old").config.window == 20
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_goes_on_with_old_words_and_new_ones(tmp_path: Path, name: str) -> None:
+    old = train(text(range(40)), small(model=name, attention_warmup=0), output=tmp_path / "old")
+    new_text = text(range(20, 70), seed=2)
+    still = {"alpha": 1e-300, "min_alpha": 0.0, "attention_alpha": 1e-300, "workers": 1}  # nothing is learnt
+    config = continued_config(tmp_path / "old", still)
+    same = train(new_text, config, continue_from=tmp_path / "old")
+    assert set(same.vocab.words) == {f"w{i}" for i in range(70)}
+    counts = dict(zip(old.vocab.words, old.vocab.counts.tolist(), strict=True))
+    for line in new_text:
+        for word in line:
+            counts[word] = counts.get(word, 0) + 1
+    assert dict(zip(same.vocab.words, same.vocab.counts.tolist(), strict=True)) == counts
+    assert same.vocab.raw_tokens == sum(counts.values())
+    there = [same.vocab.index[word] for word in old.vocab.words]
+    for before, after in zip(old.shared[:2], same.shared[:2], strict=True):
+        assert np.array_equal(after[there], before)
+    if name == "cbow-attn":
+        assert np.array_equal(same.word_logits[there], old.word_logits)
+        assert np.array_equal(same.slot_logits, old.slot_logits)
+        assert np.abs(old.word_logits).max() > 0
+    new = [i for i, word in enumerate(same.vocab.words) if word not in old.vocab]
+    assert (same.inputs[new] != 0).any(axis=1).all()
+    assert (same.outputs[new] == 0).all()
+    (origin,) = same.record["changes"]
+    assert (origin["words_kept"], origin["words_new"]) == (40, 30)
+
+
+def test_more_epochs_on_the_same_text_go_down_further(tmp_path: Path) -> None:
+    corpus = text(range(40))
+    first = train(corpus, small(epochs=3), output=tmp_path / "old", valid=corpus)
+    second = train(
+        corpus,
+        continued_config(tmp_path / "old", {"workers": 1}),
+        continue_from=tmp_path / "old",
+        valid=corpus,
+    )
+    assert second.vocab == first.vocab, "the same text is counted once"
+    assert second.vocab.raw_tokens == first.vocab.raw_tokens
+    assert second.record["valid_loss_by_epoch"][-1] < first.record["valid_loss_by_epoch"][-1]
+    afresh = train(corpus, small(epochs=3), valid=corpus)
+    assert second.record["valid_loss_by_epoch"][0] < afresh.record["valid_loss_by_epoch"][0]
+
+
+def test_another_step_has_its_own_learning_rate(tmp_path: Path) -> None:
+    train(text(range(40)), small(model="cbow", cbow_update="word2vec"), output=tmp_path / "old")
+    same = continued_config(tmp_path / "old", {})
+    assert (same.alpha, same.attention_alpha) == (0.05, 0.05)
+    exact = continued_config(tmp_path / "old", {"cbow_update": "exact"})
+    assert (exact.alpha, exact.attention_alpha) == (0.2, 0.2)
+    assert continued_config(tmp_path / "old", {"cbow_update": "exact", "alpha": 0.1}).alpha == 0.1
+
+
+def test_the_window_of_a_model_in_parts_stays(tmp_path: Path) -> None:
+    train(text(range(40)), small(parts="near:1,far"), output=tmp_path / "old")
+    with pytest.raises(DataError, match="window is 3"):
+        continued_config(tmp_path / "old", {"window": 9})  # no part has the places beyond 3
+
+
+def test_the_number_that_shares_is_inherited_unless_negatives_are_drawn_another_way(tmp_path: Path) -> None:
+    train(text(range(40)), small(model="cbow", shared_by=8), output=tmp_path / "old")
+    assert continued_config(tmp_path / "old", {"alpha": 0.1}).shared_by == 8
+    assert continued_config(tmp_path / "old", {"negatives": "exact"}).shared_by is None
+
+
+def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expected(tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("new york\n")
+    lines = tmp_path / "old.jsonl"
+    lines.write_text('{"text": "new york is far"}\n' * 20)
+    config = small(phrases=str(tmp_path / "p.tsv"), field="text", min_count=1)
+    old = train(lines, config, output=tmp_path / "old")
+    plain = tmp_path / "plain.txt"
+    plain.write_text("old new york is here\n" * 10)
+    model = train(plain, continue_from=tmp_path / "old")
+    assert "new_york" in old.vocab
+    assert "york" not in model.vocab
+    assert model.vocab.counts[model.vocab.index["new_york"]] == 30
+    assert "here" in model.vocab
+
+
+def test_new_words_must_be_frequent_enough_and_have_room(tmp_path: Path) -> None:
+    train([["a", "b"]] * 10, small(), output=tmp_path / "old")
+    more = [["c", "d", "a"]] * 6 + [["c", "rare", "e"]] * 4 + [["e", "f"]]
+    for options, words in (
+        ({}, {"a", "b", "c", "d", "e"}),
+        ({"min_count": 6}, {"a", "b", "c", "d"}),
+        ({"max_final_vocab": 3}, {"a", "b", "c"}),
+        ({"max_final_vocab": 1}, {"a", "b"}),
+    ):
+        config = continued_config(tmp_path / "old", options)
+        assert set(expanded_vocab(more, config, tmp_path / "old").words) == words
+
+
+def test_what_cannot_be_continued_is_said(tmp_path: Path) -> None:
+    train(text(range(40)), small(model="cbow-attn"), output=tmp_path / "old")
+    for name, value in (("model", "cbow"), ("vector_size", 5), ("window", 4), ("attention", "position")):
+        with pytest.raises(DataError, match=f"{name} is .*was given.*train anew"):
+            continued_config(tmp_path / "old", {name: value})
+    assert continued_config(tmp_path / "old", {"epochs": 9}).attention_warmup == 0
+    assert continued_config(tmp_path / "old", {"field": "text"}).field == "text"
+    with pytest.raises(DataError, match="not a model directory"):
+        train(text(range(9)), continue_from=tmp_path)
+    with pytest.raises(DataError, match="reading the text twice"):
+        train(iter(text(range(9))), continue_from=tmp_path / "old")
+
+
+def test_continued_run_can_itself_be_resumed(tmp_path: Path) -> None:
+    train(text(range(40)), small(), output=tmp_path / "old")
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("".join(" ".join(line) + "\n" for line in text(range(20, 70), seed=2)))
+    config = continued_config(tmp_path / "old", {"workers": 1, "epochs": 4})
+    whole = train(corpus, config, continue_from=tmp_path / "old")
+
+    def kill(record: Progress) -> None:
+        if record.epoch == 2:
+            raise Killed
+
+    with pytest.warns(UserWarning, match="--resume"), pytest.raises(Killed):
+        train(
+            corpus, config, continue_from=tmp_path / "old", output=tmp_path / "m",
+            callbacks=[kill], checkpoint_every="1k",
+        )  # fmt: skip
+    resumed = resume(tmp_path / "m")
+    assert resumed.vocab == whole.vocab
+    assert resumed.vocab.raw_tokens == whole.vocab.raw_tokens
+    assert resumed.record["changes"] == whole.record["changes"]
+    assert all(np.array_equal(a, b) for a, b in zip(resumed.shared, whole.shared, strict=True))
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".glove.txt", ".bin", ".kv"])
+def test_run_begins_with_vectors_of_any_format(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".kv":
+        pytest.importorskip("gensim")
+    source = train(text(range(40)), small())
+    formats = {".txt": "word2vec", ".glove.txt": "glove", ".bin": "word2vec-binary", ".kv": "gensim"}
+    path = tmp_path / f"v{suffix}"
+    source.vectors.save(path, format=formats[suffix])
+    model = train(text(range(20, 70)), small(alpha=1e-300, min_alpha=0.0), init_vectors=path)
+    for word in (f"w{i}" for i in range(20, 40)):
+        assert np.allclose(row(model, word), row(source, word), atol=1e-6)
+    fresh = train(text(range(20, 70)), small(alpha=1e-300, min_alpha=0.0))
+    assert np.array_equal(row(model, "w60"), row(fresh, "w60"))
+    (origin,) = model.record["changes"]
+    assert (origin["words_kept"], origin["words_new"]) == (20, 30)
+
+
+class Evil:
+    """Runs a program when it is unpickled by the ordinary unpickler."""
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (Path("was-here"),))
+
+
+@pytest.mark.filterwarnings("ignore:.*vectors hold NaN")
+def test_vectors_that_cannot_be_begun_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = train(text(range(40)), small())
+    source.vectors.save(tmp_path / "v.txt", format="word2vec")
+    monkeypatch.setattr(
+        "wordvec_ca.text.reader.TextFiles.pieces", lambda *_: pytest.fail("the corpus was read")
+    )
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("w1 w2\n")
+    with pytest.raises(DataError, match="12 dimensions and vector_size is 5: set vector_size to 12"):
+        train(corpus, small(vector_size=5), init_vectors=tmp_path / "v.txt")
+    (tmp_path / "evil.kv").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(DataError, match="refused"):
+        train(corpus, small(), init_vectors=tmp_path / "evil.kv")
+    assert not (tmp_path / "was-here").exists()
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="none of the 40 words"):
+        train(text(range(100, 140)), small(), init_vectors=tmp_path / "v.txt")
+    for bad in ("nan", "1e9"):
+        (tmp_path / "bad.txt").write_text("w1 " + " ".join(["0.5"] * 11 + [bad]) + "\n")
+        with pytest.raises(DataError, match=r"not numbers|bad\.txt"):
+            train(text(range(40)), small(), init_vectors=tmp_path / "bad.txt")

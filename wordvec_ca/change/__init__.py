@@ -1,0 +1,27 @@
+"""Words that have changed between texts or between models: how far, and whether chance could have done it.
+
+Comes in: texts that are compared, or models. Goes out: `Changes`, a table of words with distances, intervals
+and p-values, and a page that shows it.
+"""
+
+from wordvec_ca.change.page import changes_page
+from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models, nearest_words
+from wordvec_ca.change.statistics import Moved, evenness, false_discovery_rate, moved, p_values, ranks
+from wordvec_ca.change.texts import changes
+
+__all__ = [
+    "DECIDABLE",
+    "SHOWN",
+    "Changes",
+    "Moved",
+    "WordChange",
+    "changes",
+    "changes_of_models",
+    "changes_page",
+    "evenness",
+    "false_discovery_rate",
+    "moved",
+    "nearest_words",
+    "p_values",
+    "ranks",
+]

@@ -1,0 +1,310 @@
+"""Contexts of words: how the words around a word differ between texts, and how much of that is chance.
+
+The context of an occurrence is the mean of the vectors of the words around it, weighted by distance and, as
+frequent words say little, by a / (a + frequency) (Arora et al. 2017, section 3). The mean over all
+occurrences of a word in a text is compared with that in another text, as Rodriguez, Spirling & Stewart
+(2023) do. A text about other things has other words around all its words: the directions in which the
+texts as wholes differ are left out. The vectors are those of one model of all texts, so nothing has to be
+rotated.
+
+Chance is what the same measure says when the documents that have the word are dealt anew among the texts
+(``deals``). Each text keeps as many of them: a word has not changed just because it became frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.change.permutations import AT_ONCE, Deals
+
+RARITY = 1e-3
+"""The a of the weights: a word of this share of the text counts half."""
+
+MOST_DOCUMENTS = 10_000
+"""Of a word in more documents than this, about so many are looked at, drawn at random."""
+
+GROUP = 1 << 22
+"""Occurrences whose places are looked up at a time."""
+
+BLOCK = 20_000
+"""Occurrences whose contexts are made at a time."""
+
+TINY = 1e-12
+"""Squared lengths below this are rounding errors."""
+
+
+class Differences(NamedTuple):
+    """How far the contexts of words differ between texts.
+
+    Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. Of a word
+    that stands in fewer than two different lines of a text all is nan.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (n_pairs, n_words)
+        Squared distance between the mean contexts, as a share of the sum of their squared lengths: 0 if they
+        are the same, 1 if they have nothing in common, at most 2.
+    error : ndarray of shape (n_words,)
+        Standard error of the mean of ``distance`` over the pairs.
+    by_chance, band : ndarray of shape (n_pairs, n_words)
+        Mean of the squared distance in dealt texts, and what 95 % of them stay below, as a share of the same.
+    gap : ndarray of shape (n_words, 1 + permutations)
+        Logarithm of the squared distance, mean over the pairs: of the texts, and of each deal.
+    """
+
+    distance: np.ndarray
+    error: np.ndarray
+    by_chance: np.ndarray
+    band: np.ndarray
+    gap: np.ndarray
+
+
+class Contexts:
+    """The words around each word, document by document.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens,), int32
+        Words as rows of ``directions``, and -1 at the end of each document.
+    directions : ndarray of shape (n_words, vector_size), float32
+        Of length one.
+    counts : ndarray of shape (n_words,)
+        In all texts.
+    window : int
+        Words on each side; nearer ones count more, as in training.
+    """
+
+    def __init__(self, tokens: np.ndarray, directions: np.ndarray, counts: np.ndarray, window: int) -> None:
+        n_words, d = directions.shape
+        weights = RARITY / (RARITY + counts / counts.sum())
+        self._tokens = tokens
+        # the last row is for places without a word, the last column for the weights
+        self._vectors = np.zeros((n_words + 1, d + 1), np.float32)
+        self._vectors[:-1, :-1] = directions * weights[:, None]
+        self._vectors[:-1, -1] = weights
+        self._lengths = np.diff(np.flatnonzero(tokens < 0), prepend=-1)
+        self._document = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._lengths)
+        steps = np.arange(1, window + 1)
+        self._steps = np.concatenate([-steps[::-1], steps])
+        self._nearness = ((window + 1 - np.abs(self._steps)) / window).astype(np.float32)
+
+    def differences(
+        self,
+        deals: Deals,
+        rows: np.ndarray,
+        permutations: int,
+        seed: int,
+        *,
+        threads: int = 1,
+        done: Callable[[int], None] = lambda n: None,
+    ) -> Differences:
+        """Compare the contexts of words between texts.
+
+        Parameters
+        ----------
+        deals : Deals
+            The text of each document, and how else it could have been dealt.
+        rows : ndarray of shape (n,)
+            The words.
+        permutations : int
+            How often documents are dealt anew.
+        seed : int
+            Of the permutations; what a word gets does not depend on other words.
+        threads : int
+            The result does not depend on it.
+        done : callable, optional
+            Receives how many words have been compared since the last call.
+
+        Returns
+        -------
+        Differences
+        """
+        n_pairs = deals.n_texts * (deals.n_texts - 1) // 2
+        found = Differences(
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full(len(rows), np.nan),
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full((n_pairs, len(rows)), np.nan),
+            np.full((len(rows), 1 + permutations), np.nan, np.float32),
+        )
+
+        centre, shifts = self._centres(deals.labels, deals.n_texts)
+
+        def compare(block: _Block) -> int:
+            word, document, sums = self._sums(block, rows, deals, seed)
+            sums[:, :-1] -= sums[:, -1:] * centre
+            sums[:, :-1] -= sums[:, :-1] @ shifts @ shifts.T
+            bounds = np.searchsorted(word, np.arange(block.first, block.last + 1))
+            for i, (begin, end) in enumerate(pairwise(bounds), block.first):
+                these = document[begin:end]
+                if deals.distinct(these).min() > 1:
+                    rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
+                    dealt = deals.dealt(these, permutations, rng)
+                    self._compare(sums[begin:end], dealt, deals.lines[these], found, i)
+            return block.last - block.first
+
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for group in self._groups(rows):
+                    for n in pool.map(compare, group):
+                        done(n)
+            except BaseException:  # Ctrl-C among them: leave what has not begun
+                pool.shutdown(cancel_futures=True)
+                raise
+        return found
+
+    def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean vector of all texts, shape (d,), and how the texts differ from it.
+
+        The latter are directions at right angles, shape (d, n_texts - 1), the greatest difference first; at
+        most a quarter of the dimensions.
+        """
+        of_token = np.repeat(labels, self._lengths)
+        means = np.empty((n_texts, self._vectors.shape[1] - 1))
+        for text in range(n_texts):
+            # the end of a document, -1, counts for the last row, of zeros
+            counts = np.bincount(self._tokens[of_token == text] + 1, minlength=len(self._vectors))
+            total = np.roll(counts, -1) @ self._vectors
+            means[text] = total[:-1] / max(total[-1], TINY)
+        centre = means.mean(axis=0)
+        most = min(n_texts - 1, means.shape[1] // 4)
+        shifts = np.linalg.svd((means - centre).T, full_matrices=False)[0][:, :most]
+        return centre.astype(np.float32), shifts.astype(np.float32)
+
+    def _groups(self, rows: np.ndarray) -> Iterator[list[_Block]]:
+        """Yield blocks of words that follow each other, some at a time, as many as memory should hold."""
+        number = np.full(len(self._vectors), -1, np.int32)  # the last is for the end of a document
+        number[rows] = np.arange(len(rows), dtype=np.int32)
+        of_token = number[self._tokens]
+        ends = np.cumsum(np.bincount(of_token[of_token >= 0], minlength=len(rows)))
+        ends = np.append(0, ends)  # of the occurrences before each word
+
+        def after(start: int, occurrences: int) -> int:
+            """Return the word after those from ``start`` on, one or more, that together stand so often."""
+            last = int(np.searchsorted(ends, ends[start] + occurrences, side="right")) - 1
+            return min(len(rows), max(start + 1, last))
+
+        start = 0
+        while start < len(rows):
+            stop, before = after(start, GROUP), ends[start]
+            places = np.flatnonzero((of_token >= start) & (of_token < stop))
+            places = places[np.argsort(of_token[places], kind="stable")]
+            words = of_token[places]
+            blocks = []
+            while start < stop:
+                last = min(stop, after(start, BLOCK))
+                these = slice(ends[start] - before, ends[last] - before)
+                blocks.append(_Block(start, last, places[these], words[these]))
+                start = last
+            yield blocks
+
+    def _sums(
+        self, block: _Block, rows: np.ndarray, deals: Deals, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return word, document and summed contexts, with their weight, of each document of each word."""
+        from scipy.sparse import csr_array
+
+        places, words = block.places, block.words
+        document = self._document[places]
+        new = np.append(True, (document[1:] != document[:-1]) | (words[1:] != words[:-1]))[: len(places)]
+        kept = np.ones(np.count_nonzero(new), bool)
+        firsts = np.searchsorted(words[new], np.arange(block.first, block.last + 1))
+        for i in np.flatnonzero(np.diff(firsts) > MOST_DOCUMENTS).tolist():
+            these = slice(firsts[i], firsts[i + 1])
+            rng = np.random.default_rng([seed, 0x6B657074, int(rows[block.first + i])])
+            kept[these] = deals.sample(document[new][these], MOST_DOCUMENTS, rng)
+        if not kept.all():
+            held = kept[np.cumsum(new) - 1]
+            places, words, document, new = places[held], words[held], document[held], new[held]
+        near = places[:, None] + self._steps
+        inside = (near >= 0) & (near < len(self._tokens))
+        near[~inside] = 0
+        inside &= self._document[near] == document[:, None]
+        around = np.where(inside, self._tokens[near], -1)
+        around[around < 0] = len(self._vectors) - 1
+        starts = np.flatnonzero(new)
+        bounds = np.append(starts, len(places)) * len(self._steps)
+        weights = np.tile(self._nearness, len(places))
+        of_words = csr_array((weights, around.ravel(), bounds), shape=(len(starts), len(self._vectors)))
+        sums = of_words @ self._vectors
+        some = sums[:, -1] > 0  # a word that is all of its document has no context
+        return words[new][some], document[new][some], sums[some]
+
+    def _compare(
+        self, sums: np.ndarray, deals: np.ndarray, lines: np.ndarray, found: Differences, word: int
+    ) -> None:
+        """Write down how far the contexts of a word differ: in the texts, the first deal, and in others."""
+        n_texts = int(deals[0].max()) + 1
+        pairs = list(combinations(range(n_texts), 2))
+        means = np.empty((n_texts, len(deals), sums.shape[1] - 1), np.float32)
+        for first in range(0, len(deals), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            for text in range(n_texts):
+                total = (deals[some] == text).astype(np.float32) @ sums
+                means[text, some] = total[:, :-1] / total[:, -1:]
+        squares = (means[:, 0] ** 2).sum(axis=1)
+        mean = np.zeros(len(deals))
+        for k, (one, other) in enumerate(pairs):
+            apart = ((means[one] - means[other]) ** 2).sum(axis=1)
+            mean += apart / len(pairs)
+            # lengths are those in the texts: a word of two opposite uses has contexts of no length in deals
+            distances = apart / max(squares[one] + squares[other], TINY)
+            found.distance[k, word] = distances[0]
+            found.by_chance[k, word] = distances[1:].mean()
+            found.band[k, word] = np.quantile(distances[1:], 0.95)
+        found.gap[word] = np.round(np.log(np.maximum(mean, TINY)), 5)
+        if (deals == deals[0]).all():
+            found.gap[word] = found.gap[word, 0]  # whatever rounding does
+        found.error[word] = self._error(sums, deals[0], lines, means[:, 0], pairs)
+
+    def _error(
+        self,
+        sums: np.ndarray,
+        labels: np.ndarray,
+        lines: np.ndarray,
+        means: np.ndarray,
+        pairs: list[tuple[int, int]],
+    ) -> float:
+        """Return the standard error of the mean distance, from the spread over lines (delta method).
+
+        Copies of a line are one observation.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_documents, d + 1)
+        labels, lines : ndarray of shape (n_documents,)
+            Text of each document, and number of its line.
+        means : ndarray of shape (n_texts, d)
+            Mean contexts.
+        pairs : list of (int, int)
+        """
+        squares = (means**2).sum(axis=1)
+        slopes = np.zeros(means.shape)  # of the mean distance, by each mean context
+        for one, other in pairs:
+            apart, total = means[one] - means[other], max(squares[one] + squares[other], TINY)
+            distance = (apart**2).sum() / total
+            slopes[one] += 2 * (apart - distance * means[one]) / (total * len(pairs))
+            slopes[other] -= 2 * (apart + distance * means[other]) / (total * len(pairs))
+        variance = 0.0
+        for text, slope in enumerate(slopes):
+            own = sums[labels == text]
+            weights = own[:, -1]
+            part = own[:, :-1] @ slope - weights * (means[text] @ slope)
+            part = np.bincount(np.unique(lines[labels == text], return_inverse=True)[1], part)
+            n = len(part)
+            variance += float((part**2).sum() / weights.sum() ** 2 * n / (n - 1))
+        return float(np.sqrt(variance))
+
+
+class _Block(NamedTuple):
+    """Words from ``first`` up to ``last``, and all their places in the text, with the word at each."""
+
+    first: int
+    last: int
+    places: np.ndarray
+    words: np.ndarray

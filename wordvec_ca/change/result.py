@@ -1,0 +1,225 @@
+"""Changed words as a result: what is known of each word, as a table and for JSON; and of models alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.change.statistics import POOL, evenness, moved, ranks
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
+
+DECIDABLE = 10
+"""A word must stand so often in each text, or it is undecided."""
+
+SHOWN = 8
+"""Most neighbours lost and gained that are listed."""
+
+
+@dataclass(frozen=True)
+class WordChange:
+    """What is known of one word.
+
+    Attributes
+    ----------
+    word : str
+    counts : tuple of int
+        In each text.
+    distance, turnover : float
+        Between models: cosine distance after rotation, and share of neighbours that are not the same; means
+        over all pairs of texts.
+    distance_rank, turnover_rank : float
+        Share of the words of like frequency that have less of it.
+    change : float
+        Squared distance between the mean contexts of the word, as a share of the sum of their squared
+        lengths, minus what dealt texts give; mean over all pairs of texts. nan for models.
+    low, high : float
+        90 % interval of ``change``.
+    p, fdr : float
+        How often dealt texts give as much, and the rate of false discoveries up to this word.
+    lost, gained : tuple of str
+        Neighbours in the first text but not the last, and the reverse.
+    trajectory, band : tuple of float
+        Distance between the contexts in each later text and in the first, and what 95 % of dealt texts stay
+        below; for models the distance after rotation, without band.
+    """
+
+    word: str
+    counts: tuple[int, ...]
+    distance: float
+    turnover: float
+    distance_rank: float = np.nan
+    turnover_rank: float = np.nan
+    change: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    fdr: float = np.nan
+    lost: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    trajectory: tuple[float, ...] = ()
+    band: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes for JSON, None for what is not known."""
+        values = dataclasses.asdict(self)
+        for name, value in values.items():
+            if isinstance(value, float) and not np.isfinite(value):
+                values[name] = None
+        return values
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Which words have changed between texts or models.
+
+    Attributes
+    ----------
+    words : list of WordChange
+        Those that could be judged, the surest first; of models, the farthest first.
+    undecided : list of (str, tuple of int)
+        Words of several texts that are too rare in one, or absent from it, with their counts.
+    only : list of list of (str, int)
+        For each text the words that it alone has, with their counts.
+    permutations : int
+        Dealt texts; 0 for models, which have no p.
+    """
+
+    words: list[WordChange]
+    undecided: list[tuple[str, tuple[int, ...]]]
+    only: list[list[tuple[str, int]]]
+    permutations: int
+
+    def table(self) -> str:
+        """Return a table with tabs between columns: words judged, undecided ones, those of one text only."""
+        names = [name for name in (field.name for field in dataclasses.fields(WordChange)) if name != "word"]
+        lines = ["\t".join(["word", "state", *names])]
+        for one in self.words:
+            values = [one.word, "judged", *(_cell(getattr(one, name)) for name in names)]
+            lines.append("\t".join(values))
+        rest = [(word, "undecided", counts) for word, counts in self.undecided]
+        for text, words in enumerate(self.only):
+            others = [0] * len(self.only)
+            for word, count in words:
+                counts = (*others[:text], count, *others[text + 1 :])
+                rest.append((word, f"only in text {text + 1}", counts))
+        for word, state, counts in rest:
+            cells = [_cell(counts) if name == "counts" else "" for name in names]
+            lines.append("\t".join([word, state, *cells]))
+        return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    """Return a value of the table: lists with spaces, numbers in few digits, nothing for nan."""
+    if isinstance(value, tuple):
+        return " ".join(map(_cell, value))
+    if isinstance(value, float):
+        return f"{value:.4g}" if np.isfinite(value) else ""
+    return str(value)
+
+
+def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
+    """Find how far words moved between two or more models, without p-values: there is no text to deal anew.
+
+    Parameters
+    ----------
+    *models : KeyedVectors
+        Two or more, of equal dimensions.
+    least : int, default 10
+        Words with lower counts in a model are undecided; of a model without counts all are judged.
+
+    Returns
+    -------
+    Changes
+        With ``permutations`` 0, and nan for what needs p; the words that moved farthest come first.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two models.
+    DataError
+        The models differ in dimensions or have too little in common.
+    """
+    if len(models) < 2:
+        raise ValueError(f"changes_of_models compares two models or more; got {len(models)}")
+    if len({model.vector_size for model in models}) > 1:
+        sizes = ", ".join(str(model.vector_size) for model in models)
+        raise DataError(f"the models have {sizes} dimensions; only models of equal size can be compared")
+    n_models = Counter(word for model in models for word in model.index_to_key)
+
+    def counts_of(word: str) -> tuple[int, ...]:
+        return tuple(
+            0 if m.counts is None or word not in m.key_to_index else int(m.counts[m.key_to_index[word]])
+            for m in models
+        )
+
+    counted = [place for place, model in enumerate(models) if model.counts is not None]
+    common, undecided = [], []
+    for word, n in n_models.items():
+        if n == len(models) and all(counts_of(word)[place] >= least for place in counted):
+            common.append(word)
+        elif n > 1:
+            undecided.append((word, counts_of(word)))
+    if len(common) < max(50, 2 * models[0].vector_size):
+        raise DataError(
+            f"the models have {len(common):,} words in common that stand often enough in each; a rotation of "
+            f"{models[0].vector_size} dimensions needs {max(50, 2 * models[0].vector_size):,}. Are they of "
+            "one language and split alike?"
+        )
+    turned = [directions(model.vectors[[model.key_to_index[word] for word in common]]) for model in models]
+    pairs = [moved(first, second) for first, second in combinations(turned, 2)]
+    distance = np.stack([pair.distance for pair in pairs])
+    turnover = np.stack([pair.turnover for pair in pairs])
+    known = (
+        evenness(np.array([counts_of(word) for word in common]).T) if len(counted) == len(models) else None
+    )
+    distance_rank, turnover_rank = (
+        np.full(len(common), np.nan) if known is None else ranks(measure.mean(axis=0), known)
+        for measure in (distance, turnover)
+    )
+    first, last = nearest_words(common, turned[0]), nearest_words(common, turned[-1])
+    words = [
+        WordChange(
+            word=word,
+            counts=counts_of(word),
+            distance=float(distance[:, i].mean()),
+            turnover=float(turnover[:, i].mean()),
+            distance_rank=float(distance_rank[i]),
+            turnover_rank=float(turnover_rank[i]),
+            lost=tuple(near for near in first[word][:SHOWN] if near not in last[word]),
+            gained=tuple(near for near in last[word][:SHOWN] if near not in first[word]),
+            trajectory=tuple(distance[: len(models) - 1, i].tolist()),
+        )
+        for i, word in enumerate(common)
+    ]
+    words.sort(key=lambda one: -one.distance)
+    only = []
+    for place, model in enumerate(models):
+        alone = [word for word in model.index_to_key if n_models[word] == 1]
+        only.append([(word, counts_of(word)[place]) for word in alone])
+    return Changes(words, undecided, only, 0)
+
+
+@one_blas_thread
+def nearest_words(words: Sequence[str], rows: np.ndarray) -> dict[str, list[str]]:
+    """Return the nearest of some words to each of them, of their `directions`, most frequent first.
+
+    As for turnover, neighbours are looked for among the ``POOL`` most frequent.
+    """
+    found = {}
+    pool = min(POOL, len(words))
+    n = min(3 * SHOWN, pool - 1)
+    for start in range(0, len(words), 1000):
+        cosines = rows[start : start + 1000] @ rows[:pool].T
+        for i, row in enumerate(cosines):
+            if start + i < pool:
+                row[start + i] = -np.inf
+            best = np.argpartition(row, len(row) - n)[-n:]
+            found[words[start + i]] = [words[j] for j in best[np.argsort(-row[best])]]
+    return found

@@ -1,0 +1,200 @@
+"""How far words moved between models, and statistics of words that have changed.
+
+Two measures: the cosine distance after a rotation that is fitted on the words that agree, and the share of
+nearest neighbours that are not the same (Gonen et al. 2020), which needs no rotation. In both rare words move
+farther by chance, so a word is compared with those of like frequency.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.vectors import one_blas_thread, robust_fit
+
+NEIGHBOURS = 50
+"""Nearest neighbours that are compared."""
+
+POOL = 10_000
+"""Neighbours are looked for among so many of the most frequent common words."""
+
+STRATUM, STRATA = 500, 8
+"""Words of like frequency that share a distribution of chance, at least; and groups of them, at most."""
+
+SMALL = 1e-6
+"""Standard errors below this are rounding errors."""
+
+LIKE = 200
+"""Words of like frequency that a word is ranked among, at least."""
+
+
+class Moved(NamedTuple):
+    """How far words moved between two models.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (n_words,), float64
+        1 minus the cosine after rotation.
+    turnover : ndarray of shape (n_words,), float64
+        Share of the nearest neighbours that are not the same.
+    """
+
+    distance: np.ndarray
+    turnover: np.ndarray
+
+
+@one_blas_thread
+def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: int = NEIGHBOURS) -> Moved:
+    """Measure how far words moved.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_words, vector_size), float32
+        `directions` of the same words, most frequent first.
+    pool : int
+        Neighbours are looked for among the first so many words.
+    nearest : int
+        How many; at most a tenth of the pool.
+
+    Returns
+    -------
+    Moved
+    """
+    distance = 1 - robust_fit(first, second).cosines.astype(np.float64)
+    pool = min(pool, len(first))
+    nearest = max(1, min(nearest, pool // 10))
+    turnover = np.empty(len(first))
+    for start in range(0, len(first), 1000):
+        rows = np.arange(start, min(start + 1000, len(first)))
+        of_first, of_second = (_nearest(model, rows, pool, nearest) for model in (first, second))
+        turnover[rows] = 1 - (of_first & of_second).sum(axis=1) / nearest
+    return Moved(distance, turnover)
+
+
+def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np.ndarray:
+    """Return which words of the pool are among the nearest, shape (len(rows), pool), bool."""
+    cosines = model[rows] @ model[:pool].T
+    own = rows < pool
+    cosines[np.flatnonzero(own), rows[own]] = -np.inf
+    found = np.zeros(cosines.shape, bool)
+    if nearest < pool:
+        best = np.argpartition(cosines, pool - nearest, axis=1)[:, pool - nearest :]
+        np.put_along_axis(found, best, True, axis=1)
+    return found
+
+
+def evenness(counts: np.ndarray) -> np.ndarray:
+    """Return the harmonic mean of each word's counts in the texts, which the rarer text decides.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_texts, n_words)
+    """
+    mean: np.ndarray = len(counts) / (1 / np.maximum(counts, 0.5)).sum(axis=0)
+    return mean
+
+
+def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.ndarray]:
+    """Return rows of words of like frequency, in groups of about equal size.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_words,)
+    least : int
+        Words of a group, at least, if there are so many.
+    most : int, optional
+        Groups, at most.
+    """
+    order = np.argsort(counts, kind="stable")
+    n_groups = min(len(order) // least, most or len(order))
+    return [rows for rows in np.array_split(order, max(1, n_groups)) if len(rows)]
+
+
+def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
+    """Return how often chance gives as much: to the word itself, and to words of like frequency.
+
+    A word alone has as many values of chance as there are deals, too few for a small p. Words of like
+    frequency together have many, but do not all vary alike. So the larger of the two p holds; only for a
+    word that is beyond all its own deals the others say how far.
+
+    Parameters
+    ----------
+    gaps : ndarray of shape (n_words, 1 + n_deals)
+        A measure in the texts, and in each deal; nan is passed over.
+    counts : ndarray of shape (n_words,)
+        How often each word stands in the texts.
+    seed : int
+        Ties are broken at random.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        nan where the measure is.
+    """
+    known = np.flatnonzero(np.isfinite(gaps[:, 0]))
+    luck = np.random.default_rng([seed, 0x74696573]).random(len(gaps))
+    p = np.full(len(gaps), np.nan)
+    for group in strata(counts[known], STRATUM, STRATA):
+        rows = known[group]
+        texts, deals = gaps[rows, 0].astype(np.float64), gaps[rows, 1:].astype(np.float64)
+        n_deals = deals.shape[1]
+        beyond = (deals > texts[:, None]).sum(axis=1)
+        ties = (deals == texts[:, None]).sum(axis=1)
+        own = (1 + beyond + np.floor(luck[rows] * (ties + 1))) / (1 + n_deals)
+        # each deal by the mean and spread of the others, as the texts are
+        middle = deals.mean(axis=1, keepdims=True)
+        deals -= middle
+        squares = (deals**2).sum(axis=1, keepdims=True)
+        z = _deviations(texts[:, None] - middle, squares, n_deals)[:, 0]
+        without = deals * n_deals / (n_deals - 1)
+        pool = np.sort(_deviations(without, squares - without * deals, n_deals - 1), axis=None)
+        above = len(pool) - np.searchsorted(pool, z, side="right")
+        level = len(pool) - np.searchsorted(pool, z, side="left") - above
+        pooled = (1 + above + np.floor(luck[rows] * (level + 1))) / (1 + len(pool))
+        p[rows] = np.where(beyond + ties > 0, np.maximum(own, pooled), np.minimum(own, pooled))
+    return p
+
+
+def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+    """Return differences from a mean of n values in their standard errors; 0 where the values are equal."""
+    error = np.sqrt(np.maximum(squares, 0) / (n - 1) * (1 + 1 / n))
+    return np.where(error > SMALL, differences / np.where(error > SMALL, error, 1), 0.0)
+
+
+def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the share of words of like frequency that have less.
+
+    Parameters
+    ----------
+    values, counts : ndarray of shape (n_words,)
+        A measure, and how often each word stands in the texts; nan is passed over.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        From 0 to 1; nan where the measure is.
+    """
+    from scipy.stats import rankdata
+
+    known = np.flatnonzero(np.isfinite(values))
+    found = np.full(len(values), np.nan)
+    for rows in strata(counts[known], LIKE):
+        found[known[rows]] = (rankdata(values[known[rows]]) - 1) / max(1, len(rows) - 1)
+    return found
+
+
+def false_discovery_rate(p: np.ndarray) -> np.ndarray:
+    """Return the smallest rate of false discoveries at which each is one (Benjamini & Hochberg 1995).
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+        nan is left out, and nan in the result.
+    """
+    rate = np.full(len(p), np.nan)
+    known = np.flatnonzero(np.isfinite(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    raised = p[order] * len(order) / np.arange(1, len(order) + 1)
+    rate[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    return rate

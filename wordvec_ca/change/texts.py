@@ -1,0 +1,351 @@
+"""Which words have changed between texts: their contexts, and how far they moved between models."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import combinations
+
+import numpy as np
+
+from wordvec_ca.change.contexts import Contexts, Differences
+from wordvec_ca.change.permutations import Deals, line_numbers
+from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, nearest_words
+from wordvec_ca.change.statistics import Moved, evenness, false_discovery_rate, moved, p_values, ranks
+from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.machine import free_memory
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.training import Trainer
+from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
+
+USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
+"""What is trained unless said otherwise."""
+
+READ = 30_000_000
+"""Of a longer text so many words are read in all passes together, but each word at least twice."""
+
+PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
+"""How often documents are dealt anew, usually, at least and at most."""
+
+BAND = 1.645
+"""Standard deviations to each side that hold 90 % of a normal distribution."""
+
+
+def changes(
+    *texts: Corpus,
+    config: TrainConfig | None = None,
+    permutations: int = PERMUTATIONS,
+    repeats: int = 1,
+    least: int = DECIDABLE,
+    fit_epochs: bool | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Changes:
+    """Find the words that have changed between two or more texts, with p-values.
+
+    A model of all texts is trained, and the contexts of each word are compared in its vectors; the documents
+    (lines) that have the word are dealt anew among the texts, ``permutations`` times, which says what chance
+    gives. A model of each text says how far words moved, and from which neighbours to which. With several
+    workers the models are trained side by side; as long as there are no more workers than models, the result
+    does not depend on their number.
+
+    Parameters
+    ----------
+    *texts : corpus
+        Two or more; files, or lists of token lists, see ``encode_corpus``.
+    config : TrainConfig, optional
+        How models are trained; by default skip-gram with a window of 10 in 10 epochs.
+    permutations : int, default 200
+        How often documents are dealt anew, from 20 to 10,000.
+    repeats : int, default 1
+        Models of each text, with seeds of their own, whose distance and turnover are averaged: less noise.
+    least : int, default 10
+        Words that stand less often in a text are undecided; no less than ``min_count`` of ``config``.
+    fit_epochs : bool, optional
+        Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
+        longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
+    progress : callable, optional
+        Called with a line about what was done.
+
+    Returns
+    -------
+    Changes
+
+    Raises
+    ------
+    ValueError
+        An option is outside its limits, or there are fewer than two texts.
+    DataError
+        A text cannot be read, or the texts have too little in common.
+    """
+    if len(texts) < 2:
+        raise ValueError(f"changes compares two texts or more; got {len(texts)}")
+    if not LEAST_PERMUTATIONS <= permutations <= MOST_PERMUTATIONS:
+        raise ValueError(
+            f"permutations is {permutations}; it should be from {LEAST_PERMUTATIONS} to {MOST_PERMUTATIONS}"
+        )
+    if repeats < 1:
+        raise ValueError(f"repeats is {repeats}; it should be at least 1")
+    usual = dataclasses.replace(USUAL, min_count=min(USUAL.min_count, least))
+    resolved = ResolvedConfig.of(config or usual)
+    tell = progress or (lambda line: None)
+    slices = Slices(texts, resolved, least)
+    if config is None if fit_epochs is None else fit_epochs:
+        slices.fit_epochs()
+    tell(slices.description)
+    return slices.compared(permutations, repeats, tell)
+
+
+class Slices:
+    """Texts, encoded once with one vocabulary, whose lines can be dealt anew.
+
+    Parameters
+    ----------
+    texts : sequence of corpus
+    config : ResolvedConfig
+    least : int
+        A word must stand so often in each text to be judged.
+    """
+
+    def __init__(self, texts: Sequence[Corpus], config: ResolvedConfig, least: int) -> None:
+        self.config = config
+        self._stopping, self._at_work = False, set[Trainer]()
+        options = config.text_options()
+        every_word = dataclasses.replace(options, min_count=1, max_final_vocab=None)
+        total: Counter[str] = Counter()
+        for text in texts:
+            if isinstance(text, Iterator):
+                raise DataError("a text is read twice: give files or lists, not an iterator")
+            vocab, _ = count_corpus(text, every_word)
+            total.update(dict(zip(vocab.words, vocab.counts.tolist(), strict=True)))
+        self.vocab = Vocab.from_counts(total).prune(config.min_count)
+        with tempfile.TemporaryDirectory(prefix="cawv-") as folder:
+            parts = []
+            for number, text in enumerate(texts):
+                place = os.path.join(folder, str(number))
+                with encode_corpus(text, options, vocab=self.vocab, cache_dir=place) as encoded:
+                    parts.append(np.array(encoded.tokens))
+        self.tokens = np.concatenate(parts)
+        ends = np.flatnonzero(self.tokens < 0) + 1
+        self.lengths = np.diff(ends, prepend=0)
+        lines = [int((part < 0).sum()) for part in parts]
+        self.labels = np.repeat(np.arange(len(parts)), lines)
+        self.deals = Deals(self.labels, line_numbers(self.tokens, self.lengths))
+        self.counts = np.stack([self._count(part) for part in parts])
+        self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
+        self._check(lines)
+
+    def _check(self, lines: list[int]) -> None:
+        """Raise a DataError if the texts cannot be compared."""
+        if min(lines) < 2:
+            raise DataError(
+                "a text has fewer than two lines; its documents, one a line, cannot be dealt anew"
+            )
+        shares = [row[self.rows].sum() / max(1, row.sum()) for row in self.counts]
+        sizes = self.counts.sum(axis=1)
+        tokens, documents = (" and ".join(f"{n:,}" for n in numbers) for numbers in (sizes, lines))
+        if len(self.rows) < 50:
+            raise DataError(
+                f"the texts have {tokens} tokens, and only {len(self.rows)} words stand often enough in "
+                "every text to be judged; 50 are needed. Give longer texts of one language, split alike, or "
+                "lower ",
+                Option("least"),
+            )
+        if min(shares) < 0.5:
+            raise DataError(
+                f"the words common to all texts make only {min(shares):.0%} of one of them: these are texts "
+                f"of different languages, or not split alike, or one is far too short; they have {tokens} "
+                "tokens"
+            )
+        self.description = f"{tokens} tokens in {documents} lines; {len(self.rows):,} words can be judged"
+        for caution in self._cautions(sizes):
+            warnings.warn(caution, stacklevel=4)
+
+    def _cautions(self, sizes: np.ndarray) -> Iterator[str]:
+        """Yield what makes changes hard to see."""
+        if sizes.max() > 20 * sizes.min():
+            yield "the texts differ more than twentyfold in size; only great changes can be seen"
+        of_every_text, movable = self.deals.of_every_text(), self.deals.movable()
+        if of_every_text == 1:
+            yield "the texts have the same lines: nothing changed; the models differ by chance alone"
+        elif movable < 0.5:
+            yield (
+                f"only {movable:.0%} of the lines can be dealt anew: the others have no counterpart in other "
+                "texts with as many copies, so their words show no change. Remove copies that are mistakes"
+            )
+        elif of_every_text > 0.1:
+            yield f"{of_every_text:.0%} of the lines are in every text; they say nothing about change"
+
+    def fit_epochs(self) -> None:
+        """Choose the passes over the texts by the length of the longest."""
+        epochs = min(USUAL.epochs, max(2, READ // int(self.counts.sum(axis=1).max())))
+        self.config = dataclasses.replace(self.config, epochs=epochs)
+
+    @one_blas_thread
+    def compared(self, permutations: int, repeats: int, tell: Callable[[str], None]) -> Changes:
+        """Train the models, as many at a time as there are workers, and judge the words."""
+        together, models = self._models(repeats, tell)
+        turned = [[self._directions(model) for model in of_texts] for of_texts in models]
+        apart = [[moved(*pair) for pair in combinations(of_texts, 2)] for of_texts in turned]
+        words = [self.vocab.words[row] for row in self.rows]
+        near = nearest_words(words, turned[0][0]), nearest_words(words, turned[0][-1])
+        contexts = self.contexts(together)
+        del together, models, turned
+        differences = self._differences(contexts, permutations, tell)
+        return self._judged(differences, apart, near)
+
+    def _models(
+        self, repeats: int, tell: Callable[[str], None]
+    ) -> tuple[KeyedVectors, list[list[KeyedVectors]]]:
+        """Return a model of all texts, and for each repeat one of each text."""
+        n_texts = len(self.counts)
+        chosen = [np.ones(len(self.labels), bool)]
+        chosen += [self.labels == text for _ in range(repeats) for text in range(n_texts)]
+        at_once = max(1, min(self.config.threads, len(chosen), int(0.8 * free_memory() / self._bytes())))
+        config = dataclasses.replace(self.config, workers=max(1, self.config.threads // len(chosen)))
+        found: dict[int, KeyedVectors] = {}
+        with ThreadPoolExecutor(at_once) as pool:
+            jobs = {pool.submit(self._trained, lines, n, config): n for n, lines in enumerate(chosen)}
+            try:
+                waiting = set(jobs)
+                while waiting:  # a short wait, so that signals are handled meanwhile
+                    done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
+                    for job in done:
+                        found[jobs[job]] = job.result()
+                        tell(f"models: {len(found)} of {len(chosen)}")
+            except BaseException:
+                self._stopping = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                for trainer in list(self._at_work):
+                    trainer.interrupt()
+                raise
+        of_texts = [found[number] for number in range(1, len(found))]
+        return found[0], [of_texts[i : i + n_texts] for i in range(0, len(of_texts), n_texts)]
+
+    def model_of_all(self) -> KeyedVectors:
+        """Return the vectors of a model of all texts."""
+        return self._trained(np.ones(len(self.labels), bool), 0, self.config)
+
+    def contexts(self, together: KeyedVectors) -> Contexts:
+        """Return the contexts of the words, in the vectors of a model of all texts."""
+        rows = [together.key_to_index[word] for word in self.vocab.words]
+        counts = self.counts.sum(axis=0)
+        return Contexts(self.tokens, directions(together.vectors[rows]), counts, self.config.window)
+
+    def _differences(self, contexts: Contexts, permutations: int, tell: Callable[[str], None]) -> Differences:
+        """Return how far the contexts of the words differ between the texts."""
+        n_words, compared = len(self.rows), 0
+
+        def done(n: int) -> None:
+            nonlocal compared
+            tenths = 10 * compared // n_words
+            compared += n
+            if 10 * compared // n_words > tenths:
+                tell(f"contexts: {compared:,} of {n_words:,} words")
+
+        return contexts.differences(
+            self.deals,
+            self.rows,
+            permutations,
+            self.config.seed,
+            threads=self.config.threads,
+            done=done,
+        )
+
+    def _bytes(self) -> int:
+        """Return about how much memory it takes to train one model."""
+        models = memory_bytes(dataclasses.replace(self.config, workers=1, replicas=None), len(self.vocab))
+        return models + 3 * self.tokens.nbytes
+
+    def _count(self, tokens: np.ndarray) -> np.ndarray:
+        return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
+
+    def counts_by(self, labels: np.ndarray) -> np.ndarray:
+        """Return the counts of the words in the texts that labels of the lines make, (n_texts, n_words)."""
+        of_tokens = np.repeat(labels, self.lengths)
+        return np.stack([self._count(self.tokens[of_tokens == text]) for text in range(len(self.counts))])
+
+    def _trained(self, lines: np.ndarray, number: int, config: ResolvedConfig) -> KeyedVectors:
+        """Return vectors of some of the lines."""
+        tokens = self.tokens[np.repeat(lines, self.lengths)]
+        counts = self._count(tokens)
+        kept = np.flatnonzero(counts >= config.min_count)
+        vocab = Vocab([self.vocab.words[row] for row in kept], counts[kept])
+        ids = np.full(len(self.vocab) + 1, -2, np.int32)  # the last place is for the end of a line
+        ids[[self.vocab.index[word] for word in vocab.words]] = np.arange(len(vocab))
+        ids[-1] = -1
+        renumbered = ids[tokens]
+        model = EmbeddingModel(dataclasses.replace(config, seed=config.seed * 1000 + number), vocab)
+        model.initialise()
+        trainer = Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2]))
+        self._at_work.add(trainer)
+        if self._stopping:
+            raise KeyboardInterrupt
+        trainer.run()
+        self._at_work.discard(trainer)
+        return model.wv
+
+    def _directions(self, model: KeyedVectors) -> np.ndarray:
+        """Return the directions of the words that are judged."""
+        return directions(model.vectors[[model.key_to_index[self.vocab.words[row]] for row in self.rows]])
+
+    def _judged(
+        self,
+        differences: Differences,
+        apart: Sequence[Sequence[Moved]],
+        near: tuple[dict[str, list[str]], dict[str, list[str]]],
+    ) -> Changes:
+        """Return what is known of each word."""
+        counts = evenness(self.counts[:, self.rows])
+        distance, turnover = (
+            np.mean([[getattr(pair, name) for pair in pairs] for pairs in apart], axis=(0, 1))
+            for name in ("distance", "turnover")
+        )
+        distance_rank, turnover_rank = ranks(distance, counts), ranks(turnover, counts)
+        p = p_values(differences.gap, counts, self.config.seed)
+        rate = false_discovery_rate(p)
+        change = (differences.distance - differences.by_chance).mean(axis=0)
+        half = BAND * differences.error
+        later = len(self.counts) - 1  # the first pairs are those with the first text
+        words = []
+        for i in np.flatnonzero(np.isfinite(p)).tolist():
+            word = self.vocab.words[self.rows[i]]
+            was, is_now = near[0][word], near[1][word]
+            words.append(
+                WordChange(
+                    word=word,
+                    counts=tuple(self.counts[:, self.rows[i]].tolist()),
+                    distance=float(distance[i]),
+                    turnover=float(turnover[i]),
+                    distance_rank=float(distance_rank[i]),
+                    turnover_rank=float(turnover_rank[i]),
+                    change=float(change[i]),
+                    low=float(change[i] - half[i]),
+                    high=float(change[i] + half[i]),
+                    p=float(p[i]),
+                    fdr=float(rate[i]),
+                    lost=tuple(near for near in was[:SHOWN] if near not in is_now),
+                    gained=tuple(near for near in is_now[:SHOWN] if near not in was),
+                    trajectory=tuple(differences.distance[:later, i].tolist()),
+                    band=tuple(differences.band[:later, i].tolist()),
+                )
+            )
+        words.sort(key=lambda one: (one.fdr, -one.change))
+        judged = {one.word for one in words}
+        several = (self.counts > 0).sum(axis=0) > 1
+        undecided = [
+            (self.vocab.words[row], tuple(self.counts[:, row].tolist()))
+            for row in np.flatnonzero(several).tolist()
+            if self.vocab.words[row] not in judged
+        ]
+        only = []
+        for text in range(len(self.counts)):
+            alone_here = (self.counts > 0).sum(axis=0) == 1
+            rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
+            only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
+        return Changes(words, undecided, only, differences.gap.shape[1] - 1)

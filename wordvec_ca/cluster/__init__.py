@@ -1,0 +1,23 @@
+"""Training on many machines: nodes of a Ray cluster, each with all parameters and a part of the text.
+
+Comes in: files or URLs that all nodes know, a `TrainConfig`, and where the cluster is. Goes out: the model
+directory that one machine would make. The driver hands out segments of text and enters in a ledger what was
+merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
+"""
+
+from wordvec_ca.cluster.connection import check_cluster_address
+from wordvec_ca.cluster.cost import describe_cluster_plan, plan_on_cluster
+from wordvec_ca.cluster.driver import FinishedRun
+from wordvec_ca.cluster.request import files_of_cluster_run, is_cluster_run
+from wordvec_ca.cluster.run import resume_on_cluster, train_on_cluster
+
+__all__ = [
+    "FinishedRun",
+    "check_cluster_address",
+    "describe_cluster_plan",
+    "files_of_cluster_run",
+    "is_cluster_run",
+    "plan_on_cluster",
+    "resume_on_cluster",
+    "train_on_cluster",
+]

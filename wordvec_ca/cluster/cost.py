@@ -1,0 +1,360 @@
+"""What a run will cost on 1, 2, 4, ... nodes, before it starts: time, memory, disk, bytes to move."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wordvec_ca.cluster.connection import connected
+from wordvec_ca.cluster.counting import Counting
+from wordvec_ca.cluster.fitness import Requirements
+from wordvec_ca.cluster.members import PATIENCE, Members
+from wordvec_ca.cluster.rounds import merged_by, plan_of_nodes
+from wordvec_ca.cluster.shards import shards_of
+from wordvec_ca.cluster.words import Words, text_of
+from wordvec_ca.corpus import CorpusStats, Vocab
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import absolute_name
+from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.specs.quantities import duration, size
+from wordvec_ca.text import find_files
+from wordvec_ca.training import MergePlan, beyond_measured, most_replicas, quality
+
+WORTH = 0.5
+"""Efficiency below which more nodes are not advised: half of what is paid for would wait."""
+
+SHORT = 3600.0
+"""Seconds on one node below which a cluster is not advised."""
+
+OVERHEAD = 300_000_000
+"""Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
+
+COPIES = 3.5
+"""Parameters in memory: themselves, the base, and in half precision what goes out, comes in, was merged."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A run on so many nodes.
+
+    Attributes
+    ----------
+    nodes : int
+    starting, reading, training, merging : float
+        Seconds: the text is read twice, to count its words and to encode it.
+    sent : int
+        Bytes that each node sends in the run, and as many that it receives.
+    memory, disk : int
+        Bytes on each node.
+    efficiency : float
+        The time of one node, divided by that of these nodes together.
+    """
+
+    nodes: int
+    starting: float
+    reading: float
+    training: float
+    merging: float
+    sent: int
+    memory: int
+    disk: int
+    efficiency: float
+
+    @property
+    def seconds(self) -> float:
+        """The whole run."""
+        return self.starting + self.reading + self.training + self.merging
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """What a run will need, and on how many nodes it is best done.
+
+    Attributes
+    ----------
+    config : ResolvedConfig
+    stats : CorpusStats
+        The text, counted exactly.
+    n_words : int
+    words_per_second : float
+        Of one node, measured there with these words.
+    reading_words_per_second : float
+        The same while it reads.
+    network : float or None
+        Bytes per second from one node to another in a merge, measured; None with one node.
+    merge_seconds : float
+        Of a node's own work in a merge, measured.
+    starting_seconds : float
+        Until the nodes were ready, measured.
+    threads : int
+        Threads of each node.
+    costs : list of Cost
+    advised : int
+        Nodes.
+    why : str
+    """
+
+    config: ResolvedConfig
+    stats: CorpusStats
+    n_words: int
+    words_per_second: float
+    reading_words_per_second: float
+    network: float | None
+    merge_seconds: float
+    starting_seconds: float
+    threads: int
+    costs: list[Cost]
+    advised: int
+    why: str
+
+
+def costs(
+    config: ResolvedConfig,
+    *,
+    n_words: int,
+    raw_words: int,
+    words: int,
+    lines: int,
+    words_per_second: float,
+    reading_words_per_second: float,
+    network: float | None,
+    merge_seconds: float,
+    numbers: Sequence[int],
+    starting_seconds: float = 0.0,
+    threads: int = 1,
+) -> list[Cost]:
+    """Work out what a run costs on so many nodes.
+
+    A merge moves 2 (N - 1) / N times the parameters, in half precision, out of each node and as much into it:
+    first the slices of what it has learnt, then the slice that it has merged. That does not depend on the
+    length of the text, so long runs scale better than short ones.
+
+    Parameters
+    ----------
+    config : ResolvedConfig
+        Resolved.
+    n_words : int
+        Vocabulary.
+    raw_words, words, lines : int
+        Of the text: all words, those of the vocabulary, and lines.
+    words_per_second, reading_words_per_second : float
+        Of one node.
+    network : float or None
+        Bytes per second out of a node and into it.
+    merge_seconds : float
+        Of a node's own work in a merge.
+    numbers : sequence of int
+        Of nodes; the first is the one with which others are compared.
+    starting_seconds : float, default 0
+        Until nodes are ready.
+    threads : int, default 1
+        Threads of each node.
+    """
+    parameters = memory_bytes(config, n_words, threads=1)
+    found: list[Cost] = []
+    for n in numbers:
+        plan = plan_of_nodes(config, n_words, words + lines, n, threads)
+        merges = plan.merges_per_epoch * config.epochs
+        sent = int(merges * (n - 1) / n * parameters)  # twice half of the bytes
+        moving = sent / network if network and n > 1 else 0.0
+        reading = 2 * raw_words / (n * reading_words_per_second)
+        training = words * config.epochs / (n * words_per_second)
+        merging = moving + merges * merge_seconds * (n > 1)
+        seconds = starting_seconds + reading + training + merging
+        first = found[0] if found else None
+        efficiency = 1.0 if first is None else first.seconds * first.nodes / (n * seconds)
+        found.append(
+            Cost(
+                nodes=n,
+                starting=starting_seconds,
+                reading=reading,
+                training=training,
+                merging=merging,
+                sent=sent,
+                memory=int((COPIES if n > 1 else 2.0) * parameters) + OVERHEAD,
+                disk=8 * (words + lines) // n,
+                efficiency=efficiency,
+            )
+        )
+    return found
+
+
+def advice(found: Sequence[Cost]) -> tuple[int, str]:
+    """Return how many nodes to use, and why."""
+    if found[0].seconds < SHORT:
+        return (
+            1,
+            f"one node needs {duration(found[0].seconds)}: a cluster is not worth its trouble below an hour",
+        )
+    worth = [cost for cost in found if cost.efficiency >= WORTH]
+    best = min(worth, key=lambda cost: cost.seconds)
+    if best.nodes == 1:
+        return 1, "with more nodes more than half of what they are paid for would be spent on the network"
+    if best.nodes == found[-1].nodes:
+        return best.nodes, f"each of them does {best.efficiency:.0%} of the work that it would do alone"
+    return best.nodes, f"with more nodes less than {WORTH:.0%} of what they are paid for would be training"
+
+
+def plan_on_cluster(
+    corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    config: TrainConfig | None = None,
+    *,
+    cluster: str = "local",
+    nodes: int = 2,
+    vocab: Vocab | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    notice: Callable[[str], None] = lambda text: None,
+    patience: float = PATIENCE,
+) -> ClusterPlan:
+    """Count the corpus on the nodes, measure them and the network, and work out what a run costs.
+
+    Nothing is written. Parameters and errors as in ``train_on_cluster``.
+    """
+    config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
+    if (warning := beyond_measured(config, nodes)) is not None:
+        notice(warning)
+    given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
+    files = [absolute_name(name) for name in find_files(given)]
+    started = time.monotonic()
+    with ExitStack() as stack:
+        ray = stack.enter_context(connected(cluster, nodes, config.workers))
+        directory = None if cache_dir is None else os.fspath(cache_dir)
+        members = Members(
+            ray,
+            config,
+            nodes,
+            directory=directory,
+            notice=notice,
+            patience=patience,
+            required=Requirements.of_text(files),
+        )
+        stack.callback(members.dismiss, "plan")
+        members.assemble()
+        at_work = len(members.living)
+        began = time.monotonic()
+        starting = began - started
+        counted, stats = Counting(
+            members, shards_of(files, at_work, config.seed), config.text_options()
+        ).run()
+        reading = stats.raw_tokens / max(1e-3, time.monotonic() - began) / at_work
+        words = counted.words.read(ray.get(counted.text))
+        kept = words.total_count
+        if vocab is not None:
+            kept = sum(n for w, n in zip(words.words, words.counts.tolist(), strict=True) if w in vocab)
+            words = vocab
+        measured = _measured(members, words, kept + stats.lines)
+        threads = max(1, members.living[0].threads) if members.living else config.threads
+        plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
+        network = _network(members, plan, memory_bytes(config, len(words), threads=1), measured[1])
+    numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
+    found = costs(
+        config,
+        n_words=len(words),
+        raw_words=stats.raw_tokens,
+        words=kept,
+        lines=stats.lines,
+        words_per_second=measured[0],
+        reading_words_per_second=reading,
+        network=network,
+        merge_seconds=measured[1],
+        numbers=numbers,
+        starting_seconds=starting,
+        threads=threads,
+    )
+    advised, why = advice([cost for cost in found if cost.nodes <= most_replicas(config)])
+    return ClusterPlan(
+        config=config,
+        stats=replace(stats, raw_types=words.raw_types, kept_tokens=kept),
+        n_words=len(words),
+        words_per_second=measured[0],
+        reading_words_per_second=reading,
+        network=network,
+        merge_seconds=measured[1],
+        starting_seconds=starting,
+        threads=threads,
+        costs=found,
+        advised=advised,
+        why=why,
+    )
+
+
+def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, float]:
+    """Return the words per second of the slowest node, and the seconds of its work in a merge."""
+    text = members.ray.put(text_of(vocab))
+    words = Words.of(vocab)
+    told: dict[Any, Any] = {m: m.actor.take_vocab.remote(words, text) for m in members.living}
+    members.results(told)
+    found = members.results({m: m.actor.measure.remote(n_tokens) for m in members.living})
+    if not found:
+        raise DataError("all nodes were lost while they were measured")
+    return min(speed for speed, _ in found.values()), max(seconds for _, seconds in found.values())
+
+
+def _network(members: Members, plan: MergePlan, parameters: int, work: float) -> float | None:
+    """Return the bytes per second out of each node and into it in a merge, the fastest of three.
+
+    Parameters
+    ----------
+    members : Members
+        Measured: they have parameters.
+    plan : MergePlan
+        Of so many nodes.
+    parameters : int
+        Bytes of them.
+    work : float
+        Seconds of a node's own work in a merge.
+    """
+    living = members.living
+    n = len(living)
+    if n < 2:
+        return None
+    fastest = math.inf
+    for version in range(2, 5):
+        began = time.monotonic()
+        if len(merged_by(members, living, plan, 1.0, 0.1, version)) < n:
+            return None
+        fastest = min(fastest, time.monotonic() - began)
+    return parameters * (n - 1) / n / max(1e-3, fastest - work)
+
+
+def describe_cluster_plan(plan: ClusterPlan) -> str:
+    """Return the plan as text for people."""
+    config, stats = plan.config, plan.stats
+    network = "-" if plan.network is None else f"{plan.network * 8 / 1e9:.2f} Gbit/s from node to node"
+    rows = [
+        (
+            "model",
+            f"{config.model}, {config.vector_size} dimensions, window {config.window}, "
+            f"{config.epochs} epochs",
+        ),
+        ("text", f"{stats.raw_tokens:,} tokens, {stats.raw_types:,} types, {stats.files:,} files"),
+        ("vocabulary", f"{plan.n_words:,} words"),
+        (
+            "a node",
+            f"{plan.threads} threads: trains {plan.words_per_second / 1e6:.2f} M words/s, reads "
+            f"{plan.reading_words_per_second / 1e6:.2f} M words/s, {plan.merge_seconds * 1000:.0f} ms of "
+            "work in a merge, as just measured",
+        ),
+        ("network", f"{network} in a merge, as just measured"),
+    ]
+    lines = [f"{name:<11} {value}" for name, value in rows]
+    lines += [
+        "",
+        "nodes  time        starting  reading  training  merging   efficiency  sent by each  memory    disk",
+    ]
+    for cost in plan.costs:
+        lines.append(
+            f"{cost.nodes:5}  {duration(cost.seconds):<10}  {duration(cost.starting):<8}  "
+            f"{duration(cost.reading):<7}  "
+            f"{duration(cost.training):<8}  {duration(cost.merging):<8}  {cost.efficiency:10.0%}  "
+            f"{size(cost.sent):<12}  {size(cost.memory):<8}  {size(cost.disk)}"
+        )
+    most = plan.costs[-1].nodes
+    lines += ["", f"quality     {most} node{'s' if most > 1 else ''}: {quality(config, most)}"]
+    lines += ["", f"advice      {plan.advised} node{'s' if plan.advised > 1 else ''}: {plan.why}"]
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""How a run on a cluster goes, as a whole and on each node: records for callbacks, lines for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from wordvec_ca.cluster.members import Member
+from wordvec_ca.models import Callback, Progress
+from wordvec_ca.specs.quantities import duration
+
+LINE_EVERY = 10.0
+"""Seconds between two lines about the nodes."""
+
+WITHOUT_ANSWER = 5.0
+"""Seconds from which on it is said that a node does not answer."""
+
+
+class ProgressReporter:
+    """Tells callbacks how far the run is, and people how far each node is.
+
+    Parameters
+    ----------
+    callbacks : sequence of callable
+        Receive each ``Progress``.
+    notice : callable
+        Receives lines about the nodes.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], notice: Callable[[str], None]) -> None:
+        self.callbacks, self.notice = list(callbacks), notice
+        self._last_line = time.monotonic()
+        self._last_record = 0.0
+        self.stopped = False
+
+    def report(self, record: Progress) -> None:
+        """Hand a record to the callbacks, at most one in a second unless an epoch has ended."""
+        if not record.epoch_ended and time.monotonic() - self._last_record < 1.0:
+            return
+        self._last_record = time.monotonic()
+        for callback in self.callbacks:
+            if callback(record):
+                self.stopped = True
+
+    def report_nodes(self, members: Sequence[Member], away: float = 0.0) -> None:
+        """Say what each node does, and for how many seconds storage has been away, if it is time for that."""
+        if time.monotonic() - self._last_line < LINE_EVERY:
+            return
+        self._last_line = time.monotonic()
+        lasts = [f"storage has been away for {duration(away)}"] if away >= 1 else []
+        self.notice("; ".join([*lasts, *map(described, members)]) or "no node is there yet")
+
+
+def described(member: Member) -> str:
+    """Return what a node does, in some words."""
+    parts = [f"{member.name}:", str(member.status.get("activity", "starting"))]
+    if member.quiet >= WITHOUT_ANSWER:
+        parts.append(f"(no answer for {duration(member.quiet)})")
+    if member.seconds:
+        parts.append(f"{member.words / member.seconds / 1e6:.2f} M words/s")
+    return " ".join(parts)

@@ -1,0 +1,179 @@
+"""What a run on a cluster is asked to do, and its record in ``run.json``, from which it is resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordvec_ca.cluster.shards import Shard
+from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.files import Storage, is_url
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.runs import REQUEST_FILE, Request, request_in, run_folder
+from wordvec_ca.training import Checkpoints, Interval, parse_interval
+
+STORAGE_PATIENCE = 1800.0
+"""Seconds for which storage may be away."""
+
+FORMER_REQUEST_FILE = "cluster.json"
+"""Its name in runs of earlier versions, which are resumed too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterRequest(Request):
+    """What a run on a cluster is asked to do.
+
+    Attributes
+    ----------
+    files, valid : tuple of str
+        The text and the held-out text, by names that all nodes know.
+    shards : tuple of Shard
+        How the text is divided.
+    storage : str
+        Where checkpoints go: a folder that all nodes see, or a URL.
+    cluster : str
+        See ``check_cluster_address``.
+    nodes : int
+        How many, at most.
+    given_vocab : bool
+        Whether the words were given, not counted.
+    merging : dict
+        What of `MergePlan` is set by hand.
+    patience : float
+        Seconds after which a node that answers nothing is given up.
+    storage_patience : float
+        Seconds for which storage may be away.
+    """
+
+    output: str
+    files: tuple[str, ...]
+    valid: tuple[str, ...]
+    shards: tuple[Shard, ...]
+    storage: str
+    cluster: str
+    nodes: int
+    given_vocab: bool
+    merging: Mapping[str, Any]
+    patience: float
+    storage_patience: float = STORAGE_PATIENCE
+    cache_dir: str | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shards = [shard.as_dict() for shard in self.shards]
+        return {**record, **super().as_record(), "shards": shards, "merging": dict(self.merging)}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
+        """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
+        if "cluster" not in record:
+            raise DataError(f"the run of {record['output']!r} is one on a single machine: resume it there")
+        if "workers" in record:  # the threads of a node, in the records of older runs
+            record["config"]["workers"] = record.pop("workers")
+        record["config"] = ResolvedConfig.from_dict(record["config"])
+        record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
+        record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
+        return cls(**record)
+
+    def write(self) -> None:
+        """Write the record to the storage and beside the output, so that either finds the run again."""
+        for storage in self.places():
+            storage.write(REQUEST_FILE, self.as_file())
+
+    def places(self) -> list[Storage]:
+        """Return where the run leaves something: where its checkpoints go, and beside its output."""
+        storage = Storage(self.storage, self.storage_patience)
+        beside = Storage(run_folder(self.output), self.storage_patience)
+        return [storage] if storage.place == beside.place else [storage, beside]
+
+    @classmethod
+    def read(cls, place: str | os.PathLike[str]) -> ClusterRequest:
+        """Read the record of a run.
+
+        Parameters
+        ----------
+        place : path or URL
+            The output of the run, its folder ``OUTPUT.run``, or the place of its checkpoints.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        given = os.fspath(place)
+        places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
+        for folder in places:
+            for name in (REQUEST_FILE, FORMER_REQUEST_FILE):
+                if (request := request_in(Storage(folder), cls.from_record, name)) is not None:
+                    return request
+        raise DataError(
+            f"there is no run on a cluster to resume in {given!r}: give the output of the run, its folder "
+            "OUTPUT.run, or the place of its checkpoints"
+        )
+
+    def clear(self) -> None:
+        """Remove what the run has put into the storage and beside the output."""
+        for storage in self.places():
+            clear(storage)
+
+
+def clear(storage: Storage) -> None:
+    """Remove all that a run has put there, and the folder if nothing else is in it."""
+    others = ("vocab.tsv", "counted.json", FORMER_REQUEST_FILE, REQUEST_FILE)
+    for name in (*Checkpoints(storage).names(), *others):
+        storage.remove(name)
+    storage.remove_folder()
+
+
+def parse_patience(text: str) -> float:
+    """Return the seconds that a time such as ``30m`` (s, m, h, d) names; 0 for ``never``.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        interval = parse_interval(text)
+    except ValueError:
+        interval = Interval()
+    if interval is None:
+        return 0.0
+    if math.isinf(interval.seconds):
+        raise OptionError(
+            Option("storage_patience"), f" is {text!r}; it must be a time such as 90s, 30m, 2h, or never"
+        )
+    return interval.seconds
+
+
+def is_cluster_run(place: str | os.PathLike[str]) -> bool:
+    """Return whether the unfinished run of an output, or at a URL, is one on a cluster."""
+    given = os.fspath(place)
+    if is_url(given):
+        return True
+    for folder in (Path(given), Path(run_folder(given.rstrip("/")))):
+        if (folder / FORMER_REQUEST_FILE).is_file():
+            return True
+        with contextlib.suppress(OSError, ValueError):
+            if "cluster" in json.loads((folder / REQUEST_FILE).read_bytes()):
+                return True
+    return False
+
+
+def files_of_cluster_run(place: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the texts that an unfinished run on a cluster reads.
+
+    Raises
+    ------
+    DataError
+        There is no run, or its record cannot be used.
+    """
+    request = ClusterRequest.read(place)
+    return [*request.files, *request.valid]

@@ -1,0 +1,244 @@
+"""When and by which node checkpoints are written, and what becomes of a run whose storage is away.
+
+Training never waits for storage that does not answer: a checkpoint whose bytes do not move is given up before
+the next merge, and tried again later. Only when no checkpoint could be written for the patience of the run
+does it end, to be resumed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from wordvec_ca.cluster.lease import Lease, LeaseLost
+from wordvec_ca.cluster.members import Member, Members
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage, seconds_away
+from wordvec_ca.specs.quantities import duration
+from wordvec_ca.training import Checkpoints, Interval
+
+STALLED = 15.0
+"""Seconds without a byte written after which a checkpoint is given up, for the next merge to go on."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 120.0
+"""Seconds before a checkpoint that failed is tried again; each pause is twice as long as the one before."""
+
+
+class StorageAway(DataError):
+    """Shared storage has not answered for longer than the patience of the run."""
+
+
+class Beside:
+    """Something that is done in a thread of its own while training goes on.
+
+    Parameters
+    ----------
+    action : callable
+    """
+
+    def __init__(self, action: Callable[[], Any]) -> None:
+        self.value: Any = None
+        self.error: Exception | None = None
+
+        def work() -> None:
+            try:
+                self.value = action()
+            except Exception as error:
+                self.error = error
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def done(self, seconds: float = 0.0) -> bool:
+        """Return whether it has ended, having waited for so many seconds; raise what it has raised."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            return False
+        if self.error is not None:
+            raise self.error
+        return True
+
+    def wait(self, meanwhile: Callable[[], None]) -> Any:
+        """Return what the action has returned, or raise what it has raised; until then call ``meanwhile``."""
+        while not self.done(0.2):
+            meanwhile()
+        return self.value
+
+
+class Checkpointing:
+    """Has nodes write checkpoints beside the training.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where to.
+    interval : Interval or None
+        How often; None for never.
+    lease : Lease
+        Of the run: who has lost it writes nothing.
+    members : Members
+        The nodes.
+    patience : float
+        Seconds for which storage may be away.
+    state : callable
+        Returns what a run needs to go on from here, besides the parameters.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        interval: Interval | None,
+        lease: Lease,
+        members: Members,
+        patience: float,
+        state: Callable[[], dict[str, Any]],
+    ) -> None:
+        self._storage, self._interval, self._lease = Storage(storage.place), interval, lease
+        self._checkpoints = Checkpoints(self._storage, interval)
+        self._members, self._patience, self._state = members, patience, state
+        self._next_try, self._pause = 0.0, FIRST_PAUSE
+        self._away_since: float | None = None
+        self._named: Beside | None = None
+        self._writing: tuple[Member, Any] | None = None
+        self._cleaning: Beside | None = None
+        self._failed_at: set[Member] = set()
+        self.seconds = 0.0
+
+    def begin(self, position: int) -> None:
+        """Start the clock."""
+        self._checkpoints.begin(position)
+
+    def forget(self) -> None:
+        """Leave what is being written to itself: the run goes back to an earlier checkpoint."""
+        self._named = self._writing = None
+
+    def away(self) -> float:
+        """Return for how many seconds storage has been away, for this machine or a node."""
+        since = 0.0 if self._away_since is None else time.monotonic() - self._away_since
+        nodes = [float(member.status.get("storage_away", 0.0)) for member in self._members.living]
+        return max([since, seconds_away(), *nodes])
+
+    def step(self, position: int, version: int) -> None:
+        """Begin a checkpoint if it is due, or go on with one; to be called after a merge.
+
+        Parameters
+        ----------
+        position : int
+            Tokens merged so far.
+        version : int
+            Of the parameters.
+
+        Raises
+        ------
+        StorageAway
+            None could be written for too long.
+        LeaseLost
+            Another driver works on the run.
+        """
+        if self._interval is None or self._writing is not None:
+            return
+        if self._named is None:
+            if self._is_due(position):
+                self._named = Beside(self._name)
+            return
+        try:
+            if not self._named.done():
+                return
+        except DataError as error:
+            self._named = None
+            self._fail(error)
+            return
+        self._write(self._named.value, version)
+        self._checkpoints.begin(position)
+
+    def _is_due(self, position: int) -> bool:
+        if time.monotonic() < self._next_try:
+            return False
+        return self._away_since is not None or self._checkpoints.are_due(position)
+
+    def _name(self) -> str:
+        """Return the name of the next checkpoint, if the run is still this driver's."""
+        self._lease.check(now=True)
+        return self._checkpoints.next_name()
+
+    def _write(self, name: str, version: int) -> None:
+        self._named = None
+        able = [m for m in self._members.living if m.version == version]
+        member = next((m for m in able if m not in self._failed_at), next(iter(able), None))
+        if member is not None:
+            self._writing = member, member.actor.write_checkpoint.remote(self._storage, name, self._state())
+
+    def settle(self) -> None:
+        """Wait for the checkpoint that is being written, but not for storage that does not take it.
+
+        To be called before a merge: it changes the parameters, and a checkpoint that is not whole by then
+        never appears.
+        """
+        if self._writing is None:
+            return
+        began = moved = time.monotonic()
+        written = -1
+        member, ref = self._writing
+        try:
+            while not self._members.ray.wait([ref], timeout=0.1)[0] and member.alive:
+                self._members.ask()
+                if (now := int(member.status.get("written", 0))) != written:
+                    written, moved = now, time.monotonic()
+                elif time.monotonic() - moved > STALLED:
+                    raise DataError(f"{self._storage.place!r} takes no byte of the checkpoint")
+            if member not in self._members.results({member: ref}):
+                self._members.notice("no checkpoint was written: its node was lost; the one before is kept")
+            else:
+                self._succeed()
+        except DataError as error:
+            self._failed_at.add(member)
+            self._fail(error)
+        finally:
+            self._writing = None
+            self.seconds += time.monotonic() - began
+
+    def _succeed(self) -> None:
+        if self._away_since is not None:
+            self._members.notice(f"a checkpoint is written again, after {duration(self.away())}")
+        self._away_since, self._pause = None, FIRST_PAUSE
+        self._failed_at.clear()
+        self._cleaning = Beside(self._checkpoints.drop_old)  # what cannot be removed now is so the next time
+
+    def _fail(self, error: DataError) -> None:
+        if isinstance(error, LeaseLost):
+            raise error
+        now = time.monotonic()
+        self._away_since = self._away_since or now
+        if now - self._away_since > self._patience:
+            raise StorageAway(
+                f"no checkpoint could be written for {duration(now - self._away_since)}: {error}; when "
+                f"{self._storage.place!r} is there again, cawv train --resume {self._storage.place} goes on "
+                "from the last one"
+            ) from error
+        self._next_try = now + self._pause
+        self._members.notice(
+            f"{error}; the checkpoint before is kept, the run goes on, and it is tried again in "
+            f"{duration(self._pause)}"
+        )
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def finish(self, version: int) -> None:
+        """Write a last checkpoint, if storage takes it at once: the model is about to be saved."""
+        if self._interval is None:
+            return
+        try:
+            self.settle()
+            named, limit = self._named or Beside(self._name), time.monotonic() + STALLED
+            while not named.done(0.2) and time.monotonic() < limit:
+                self._members.ask()
+            if named.done():
+                self._write(named.value, version)
+                self.settle()
+        except StorageAway:
+            pass
+        except DataError as error:
+            if isinstance(error, LeaseLost):
+                raise
+            self._members.notice(f"{error}; the checkpoint before is kept")

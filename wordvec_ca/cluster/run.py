@@ -1,0 +1,266 @@
+"""Training on a cluster, from a text to a saved model: what a user calls."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from wordvec_ca.cluster.connection import check_cluster_address
+from wordvec_ca.cluster.driver import Driver, FinishedRun
+from wordvec_ca.cluster.lease import Lease, LeaseLost
+from wordvec_ca.cluster.members import PATIENCE
+from wordvec_ca.cluster.request import ClusterRequest, clear, parse_patience
+from wordvec_ca.cluster.shards import shards_of
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
+from wordvec_ca.files import Storage, absolute_name, check_output
+from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
+from wordvec_ca.runs import run_folder
+from wordvec_ca.text import find_files
+from wordvec_ca.training import Checkpoints, parse_interval
+from wordvec_ca.vectors import MODEL_FILES
+
+
+def train_on_cluster(
+    corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    config: TrainConfig | None = None,
+    *,
+    output: str | os.PathLike[str],
+    cluster: str = "local",
+    nodes: int = 2,
+    overwrite: bool = False,
+    callbacks: Sequence[Callback] = (),
+    notice: Callable[[str], None] | None = None,
+    valid: str | os.PathLike[str] | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    checkpoint_every: str = "10m",
+    checkpoint_dir: str | None = None,
+    merging: Mapping[str, Any] | None = None,
+    patience: float = PATIENCE,
+    storage_patience: str = "30m",
+    command: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> FinishedRun:
+    """Train a model on the nodes of a Ray cluster.
+
+    Parameters
+    ----------
+    corpus : path, URL, or list of them
+        The text, as for ``encode_corpus``; every node must know the files by these names.
+    config : TrainConfig, optional
+        Options; ``workers`` are the threads of each node, by default its processors. With one each, the same
+        nodes and no death the result is reproducible bit for bit.
+    output : path
+        Directory on this machine to save the model to.
+    cluster : str, default "local"
+        ``local``: so many nodes on this machine, to try it; ``auto``: the cluster to which this machine
+        belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
+    nodes : int, default 2
+        How many nodes to use, at most; those that come later are taken up between two merges.
+    overwrite : bool, default False
+        Replace the output if it exists, and drop an unfinished run of that name.
+    callbacks : sequence of callable
+        Each receives a ``Progress`` about once a second; a true result ends the run.
+    notice : callable, optional
+        Receives a line about each node that comes, is slow or dies; by default a warning.
+    valid : path or URL, optional
+        Held-out text.
+    vocab : Vocab or path, optional
+        The words, if they are not to be counted.
+    cache_dir : path, optional
+        Where nodes put their encoded text; by default the system's directory for temporary files.
+    checkpoint_every : str, default "10m"
+        As in ``train``.
+    checkpoint_dir : str, optional
+        A folder that all nodes see, or a URL, for checkpoints; by default ``OUTPUT.run``.
+    merging : mapping, optional
+        Attributes of ``MergePlan`` to set otherwise, such as ``merges_per_epoch`` and ``rate``.
+    patience : float, default 60
+        Seconds after which a node that answers nothing is given up, and to wait for nodes.
+    storage_patience : str, default "30m"
+        For how long the text and the storage of checkpoints may be away before the run ends: 90s, 30m, 2h.
+        Meanwhile it trains on what the nodes hold.
+    command : str, optional
+        What to type to do this again.
+    settings : mapping, optional
+        The same as settings.
+
+    Returns
+    -------
+    FinishedRun
+
+    Raises
+    ------
+    DataError
+        The corpus cannot be used, there is no cluster, all nodes are lost, another driver works on the run,
+        or training diverged.
+    ValueError
+        An option is outside its limits.
+    OutputExistsError
+        The output, or an unfinished run of that name, exists.
+    """
+    if config is not None:
+        check_type(config)
+    config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
+    if config.resamples is not None:
+        raise OptionError(
+            Option("resamples"),
+            " is for one machine: train without a cluster, or leave it out of the options",
+        )
+    check_cluster_address(cluster)
+    _check_nodes(nodes)
+    parse_interval(checkpoint_every)
+    check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
+    files = [absolute_name(name) for name in find_files(given)]
+    if "-" in files:
+        raise DataError("standard input (-) can be read only once, by one machine: give files or URLs")
+    target = os.path.abspath(output)
+    request = ClusterRequest(
+        config=config,
+        files=tuple(files),
+        valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
+        shards=tuple(shards_of(files, nodes, config.seed)),
+        output=target,
+        storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
+        cluster=cluster,
+        nodes=nodes,
+        overwrite=overwrite,
+        cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
+        checkpoint_every=checkpoint_every,
+        given_vocab=vocab is not None,
+        merging=dict(merging or {}),
+        patience=patience,
+        storage_patience=parse_patience(storage_patience),
+        command=command,
+        settings=settings,
+    )
+    words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
+    with _leased(request, notice) as lease:
+        _clear_old_run(request)
+        try:
+            return Driver(request, callbacks, lease, notice).run(words)
+        except LeaseLost:  # what is there now belongs to the other
+            raise
+        except BaseException:
+            _leave(request)
+            raise
+
+
+def resume_on_cluster(
+    place: str | os.PathLike[str],
+    *,
+    cluster: str | None = None,
+    nodes: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    callbacks: Sequence[Callback] = (),
+    notice: Callable[[str], None] | None = None,
+) -> FinishedRun:
+    """Go on with a run whose driver has died or was stopped, from its last checkpoint.
+
+    Parameters
+    ----------
+    place : path or URL
+        The run's output, its folder ``OUTPUT.run``, or the place of its checkpoints.
+    cluster, nodes
+        As in ``train_on_cluster``; by default as the run began.
+    output : path, optional
+        Where the model goes, if this is another machine.
+    overwrite : bool, default False
+        Replace the output if it exists and is not of this run.
+    callbacks, notice
+        As in ``train_on_cluster``.
+
+    Returns
+    -------
+    FinishedRun
+
+    Raises
+    ------
+    DataError
+        There is no such run, another driver works on it, or its text has changed.
+    ValueError
+        ``cluster`` or ``nodes`` is outside its limits.
+    OutputExistsError
+        The output exists, and is of another run.
+    """
+    if cluster is not None:
+        check_cluster_address(cluster)
+    if nodes is not None:
+        _check_nodes(nodes)
+    request = ClusterRequest.read(place)
+    changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
+    if output is not None:
+        changes["output"] = os.path.abspath(output)
+    if changes.get("output", request.output) != request.output:
+        changes["overwrite"] = False  # what was allowed is to replace the other one
+    request = replace(request, **{name: value for name, value in changes.items() if value is not None})
+    overwrite = overwrite or request.overwrite or bool(request.saved_record())
+    check_output(request.output, overwrite=overwrite, files=MODEL_FILES)
+    request = replace(request, overwrite=overwrite)
+    with _leased(request, notice) as lease:
+        finished = _finished(request)
+        if finished is not None:
+            request.clear()
+            return finished
+        return Driver(request, callbacks, lease, notice).run(None, resumed=True)
+
+
+def _check_nodes(nodes: int) -> None:
+    if not 1 <= nodes <= 1024:
+        raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
+
+
+@contextmanager
+def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> Iterator[Lease]:
+    """Hold the leases of both places of a run; another's may have the same output and other checkpoints."""
+    with ExitStack() as stack:
+        leases = [
+            stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in request.places()
+        ]
+        yield leases[0]
+
+
+def _finished(request: ClusterRequest) -> FinishedRun | None:
+    """Return the run if its model is there: the driver died while it removed what the run needed."""
+    if not request.is_saved():
+        return None
+    record = request.saved_record()
+    return FinishedRun(request.output, record)
+
+
+def _leave(request: ClusterRequest) -> None:
+    """Clear what a run that failed has begun, unless there is work in it: then say how to go on."""
+    storage = Storage(request.storage)
+    try:
+        if Checkpoints(storage).names() or "counted.json" in storage.names():
+            warnings.warn(
+                f"what was done is kept in {storage.place!r}: cawv train --resume {storage.place} "
+                "continues it",
+                stacklevel=3,
+            )
+        else:
+            request.clear()
+    except DataError:  # the storage is what failed
+        pass
+
+
+def _clear_old_run(request: ClusterRequest) -> None:
+    """Clear the storage of an earlier run, unless that would lose work."""
+    places = request.places()
+    for storage in places:
+        if Checkpoints(storage).names() and not request.overwrite:
+            raise OutputExistsError(
+                f"{storage.place!r} holds an unfinished run: cawv train --resume {storage.place} continues "
+                "it; ",
+                Option("overwrite", True),
+                " drops it and starts anew",
+            )
+    for storage in places:
+        clear(storage)

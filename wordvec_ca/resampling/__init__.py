@@ -1,0 +1,12 @@
+"""Models of resampled text: K trainings, each on a bootstrap sample of the lines, and their mean.
+
+Comes in: an encoded text and options with ``resamples``. Goes out: the mean of the models, with the models
+beside it, from which `wordvec_ca.vectors` makes intervals.
+"""
+
+from wordvec_ca.resampling.models import ResampledModels, folder_of_model
+
+__all__ = [
+    "ResampledModels",
+    "folder_of_model",
+]

@@ -1,0 +1,408 @@
+"""Models of resampled text: K trainings of bootstrap samples of one encoded text, and their mean.
+
+Each model has a seed and a sample of lines of its own. What is trained goes to the disk as checkpoints, so
+that a run goes on inside any of them. At the end all are turned into one space (generalised Procrustes);
+their mean is the model that is published, and the turned models are kept beside it for intervals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import math
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import EncodedCorpus
+from wordvec_ca.files import Storage
+from wordvec_ca.kernels import STATS, padded
+from wordvec_ca.machine import free_memory
+from wordvec_ca.models import (
+    PROCESS_BYTES,
+    Callback,
+    EmbeddingModel,
+    History,
+    Progress,
+    ResolvedConfig,
+    logits_of,
+    memory_bytes,
+)
+from wordvec_ca.training import (
+    Checkpointing,
+    Checkpoints,
+    CollapseWatch,
+    Interval,
+    LineSample,
+    State,
+    Trainer,
+    run_record,
+)
+from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_blas_thread
+
+FITTED = 5_000
+"""Rotations are fitted on so many words, the most frequent: those whose vectors have the least noise."""
+
+BLOCK_ROWS = 2_048
+"""Rows that are turned at a time."""
+
+THREADS = 8
+"""A model has as many threads, at most, before another is trained beside it."""
+
+MORE_MEMORY = 0.25
+"""By this share of what one run takes, models that are trained side by side may take more."""
+
+
+def folder_of_model(folder: Path, number: int) -> Path:
+    """Return where in a run's folder the checkpoints of a model of resampled text are; the first is 0."""
+    return folder / "resamples" / f"{number + 1:03}"
+
+
+def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedConfig:
+    """Return the configuration of one of the models: its own seed, and some of the threads."""
+    state = np.random.SeedSequence([config.seed, 0x72657361, number]).generate_state(1, np.uint64)
+    return dataclasses.replace(config, resamples=None, seed=int(state[0] >> np.uint64(1)), workers=workers)
+
+
+def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
+    """Return how many models are trained at a time, and the threads of each.
+
+    One after the other they take the least memory, and up to 8 threads train a model nearly as fast as as
+    many models. So there are several only where they are small, or there are more threads than that.
+    """
+    assert config.resamples is not None
+    one = memory_bytes(dataclasses.replace(config, workers=1, replicas=None), n_words)
+    small = 1 + int(MORE_MEMORY * (PROCESS_BYTES + one) / one)
+    at_once = max(min(small, config.threads), -(-config.threads // THREADS))
+    at_once = max(1, min(at_once, config.resamples, int(0.8 * free_memory() / one)))
+    return at_once, max(1, config.threads // at_once)
+
+
+class ResampledModels:
+    """Trains models of resampled text one after the other, or some side by side, and publishes their mean.
+
+    A context manager. It has what is needed of a trainer: ``model``, ``interrupt`` and ``cut_short``.
+
+    Parameters
+    ----------
+    config : ResolvedConfig
+        Resolved, with ``resamples``.
+    encoded : EncodedCorpus
+        The text.
+    held_out : EncodedCorpus or None
+        The held-out text.
+    folder : Path, optional
+        Folder of the run, where checkpoints go; by default a temporary one.
+    interval : Interval, optional
+        How often checkpoints are written.
+    mark : str, optional
+        Which run, as in ``run.json``.
+    """
+
+    def __init__(
+        self,
+        config: ResolvedConfig,
+        encoded: EncodedCorpus,
+        held_out: EncodedCorpus | None,
+        folder: Path | None = None,
+        interval: Interval | None = None,
+        mark: str = "",
+    ) -> None:
+        assert config.resamples is not None
+        self.config, self._encoded, self._held_out = config, encoded, held_out
+        self.interrupted = self._stopping = False
+        self._number = config.resamples
+        self._at_once, self._threads = side_by_side(config, len(encoded.vocab))
+        self._temporary = Path(tempfile.mkdtemp(prefix="cawv-")) if folder is None else None
+        self._folder = folder or self._temporary or Path()
+        self._interval, self._mark = interval or Interval(), mark
+        self._lock = threading.Lock()
+        self._at_work: dict[int, Trainer] = {}
+        self._failures: list[BaseException] = []
+        self._last: Trainer | None = None
+        self._states: list[State | None] = [self._checkpoints(k).newest_state() for k in range(self._number)]
+
+    def __enter__(self) -> ResampledModels:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The model that is published."""
+        assert self._last is not None
+        return self._last.model
+
+    @property
+    def finished(self) -> list[int]:
+        """The numbers of the models that are trained."""
+        return [k for k, s in enumerate(self._states) if s is not None and s.epoch > self.config.epochs]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether an interruption ended the run before its last model was trained."""
+        return self.interrupted and len(self.finished) < self._number
+
+    def interrupt(self) -> None:
+        """End after the chunks under way; from a signal handler or another thread."""
+        self.interrupted = True
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopping = True
+        for trainer in list(self._at_work.values()):
+            trainer.interrupt()
+
+    def _checkpoints(self, number: int) -> Checkpoints:
+        return Checkpoints(Storage(folder_of_model(self._folder, number)), self._interval)
+
+    def train(self, callbacks: Sequence[Callback] = ()) -> None:
+        """Train the models that are left.
+
+        Parameters
+        ----------
+        callbacks : sequence of callable
+            Each receives a ``Progress`` of all models together; a true result ends the run.
+
+        Raises
+        ------
+        DataError
+            Training of one diverged.
+        """
+        progress = _Together(self._number, self.config.epochs, self._states, callbacks)
+        waiting = [k for k in range(self._number) if k not in self.finished]
+
+        def work() -> None:
+            try:
+                while not self._stopping:
+                    with self._lock:
+                        number = waiting.pop(0) if waiting else None
+                    if number is None:
+                        return
+                    self._last = None
+                    gc.collect()  # a trainer and its threads hold each other, and with them a whole model
+                    self._train_model(number, progress)
+            except BaseException as error:
+                self._failures.append(error)
+                self._stop()
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._at_once)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.2)  # so that signals are handled meanwhile
+        except BaseException:
+            self._stop()
+            for thread in threads:
+                thread.join()
+            raise
+        if self._failures:
+            raise self._failures[0]
+        self.history = progress.history
+
+    def _train_model(self, number: int, progress: _Together) -> None:
+        """Train one model, or what is left of it, and write it down."""
+        config = model_config(self.config, number, self._threads)
+        checkpoints = self._checkpoints(number)
+        model, former = EmbeddingModel(config, self._encoded.vocab), self._states[number]
+        if former is None:
+            model.initialise()
+        else:
+            former = checkpoints.load(model)
+        held_out = None if self._held_out is None else self._held_out.tokens
+        sample = LineSample(config.seed)
+        trainer = Trainer(model, self._encoded.tokens, held_out, sample=sample)
+        if former is not None:
+            trainer.restore(former)
+        self._at_work[number] = trainer
+        if self._stopping:
+            trainer.interrupt()
+        writing = Checkpointing(checkpoints, self._mark, self._encoded, self._held_out, former)
+
+        def tell(record: Progress) -> bool:
+            if progress.of(number, record):
+                self._stop()
+            return self._stopping
+
+        trainer.run([tell, CollapseWatch(trainer)], writing)
+        if trainer.finished:
+            writing.write(trainer)
+            checkpoints.drop_old(kept=1)
+        self._states[number] = checkpoints.newest_state()
+        del self._at_work[number]
+        self._last = trainer
+
+    def publish(self, started: float) -> None:
+        """Make the mean of the models that are trained, with its record; of fewer than two, what there is.
+
+        Parameters
+        ----------
+        started : float
+            When this process began with the run.
+        """
+        finished = self.finished
+        trainer = self._last
+        gc.collect()
+        if trainer is None:  # all were trained before
+            config = model_config(self.config, 0, self._threads)
+            trainer = self._last = Trainer(EmbeddingModel(config, self._encoded.vocab), self._encoded.tokens)
+        model = trainer.model
+        if len(finished) > 1:
+            with tempfile.TemporaryDirectory(prefix="mean-", dir=self._folder) as place:
+                self._mean(model, finished, Path(place))
+        model.config = self.config
+        model.record = self._record(trainer, started)
+        model.history = self.history
+
+    @one_blas_thread
+    def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
+        """Read all models, one after the other, into this one; leave their mean in it, and them beside it."""
+        d, n_words = self.config.vector_size, len(model.vocab)
+        rows = [part.columns for part in self.config.rings()]
+        heads = np.memmap(place / "heads", np.float32, "w+", shape=(len(finished), min(FITTED, n_words), d))
+        for number, head in zip(finished, heads, strict=True):
+            self._checkpoints(number).load(model)
+            for columns in rows:
+                head[:, columns] = directions(model.inputs[: len(head), columns])
+        turns = [np.zeros((d, d), np.float32) for _ in finished]
+        for columns in rows:
+            for turn, found in zip(turns, mean_space(list(heads[:, :, columns]))[1], strict=True):
+                turn[columns, columns] = found
+        del heads, head
+        sums = {
+            name: np.memmap(place / name, np.float32, "w+", shape=array.shape)
+            for name, array in model.learnt.items()
+        }
+        turned = {*model.of_output, "inputs"}
+        attends = self.config.spec.attends
+        slots, of_word = logits_of(self.config) if attends else (0, 0)
+        codes = EightBit.empty(len(finished), n_words, d, self._beside("vectors"))
+        logits = EightBit.empty(len(finished), n_words, of_word, self._beside("logits"))
+        of_places = np.zeros((len(finished), slots), np.float32)
+        for i, (number, turn) in enumerate(zip(finished, turns, strict=True)):
+            self._checkpoints(number).load(model)
+            for name, array in model.learnt.items():
+                if name in turned:
+                    turn_rows(array, turn)
+            model.compose()
+            for start in range(0, n_words, BLOCK_ROWS):
+                codes.put(i, start, model.inputs[start : start + BLOCK_ROWS, :d])
+                if of_word:
+                    logits.put(i, start, model.word_logits[start : start + BLOCK_ROWS, :of_word])
+            of_places[i] = model.slot_logits[0, :slots]
+            for name, array in model.learnt.items():
+                sums[name] += array
+        for name, array in model.learnt.items():
+            np.divide(sums[name], np.float32(len(finished)), out=array)
+        model.compose()
+        model.resamples = Resamples(codes, logits, of_places) if attends else Resamples(codes)
+
+    def _beside(self, name: str) -> Path | None:
+        """Return where rounded models go until the model is saved; None for memory, if it has no place."""
+        return None if self._temporary is not None else folder_of_model(self._folder, 0).with_name(name)
+
+    def _record(self, trainer: Trainer, started: float) -> dict[str, Any]:
+        """Return the record of the published model: of all models together."""
+        states = [state for state in self._states if state is not None]
+        record = run_record(trainer, self._encoded, started, interrupted=self.cut_short)
+        seconds, words = sum(state.seconds for state in states), _counted("words", states)
+        return {
+            **record,
+            "trained_fraction": sum(state.fraction for state in states) / self._number,
+            "loss_by_epoch": _means([state.losses for state in states]),
+            "valid_loss_by_epoch": _means([state.valid_losses for state in states]),
+            "predictions": _counted("examples", states),
+            "timings": {
+                **record["timings"],
+                "training_seconds": round(seconds, 3),
+                "words_per_second": round(words / seconds) if seconds else None,
+            },
+            "resamples": {
+                "models": len(self.finished) if len(self.finished) > 1 else 0,
+                "wanted": self._number,
+                "side_by_side": self._at_once,
+                "threads": self._threads,
+            },
+        }
+
+
+def turn_rows(array: np.ndarray, turn: np.ndarray) -> None:
+    """Turn the vectors in an array of parameters, in place.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n * padded(d)), float32
+        In each row n vectors side by side, each padded with zeros.
+    turn : ndarray of shape (d, d), float32
+    """
+    d = len(turn)
+    vectors = array.reshape(-1, padded(d))
+    for start in range(0, len(vectors), BLOCK_ROWS):
+        block = vectors[start : start + BLOCK_ROWS, :d]
+        block[:] = block @ turn
+
+
+def _counted(name: str, states: Sequence[State | None]) -> int:
+    """Return what all models have counted of something, see ``kernels.STATS``."""
+    return int(sum(state.tallies[STATS.index(name)] for state in states if state is not None))
+
+
+def _means(losses: Sequence[Sequence[float]]) -> list[float | None]:
+    """Return the mean of each epoch over the models that have it."""
+    longest = max(map(len, losses), default=0)
+    found = []
+    for epoch in range(longest):
+        known = [one[epoch] for one in losses if len(one) > epoch and not math.isnan(one[epoch])]
+        found.append(sum(known) / len(known) if known else None)
+    return found
+
+
+class _Together:
+    """The progress of all models as one run: its epochs are those of all models, one after the other."""
+
+    def __init__(
+        self, number: int, epochs: int, states: Sequence[State | None], callbacks: Sequence[Callback]
+    ) -> None:
+        self._number, self._epochs, self._callbacks = number, epochs, callbacks
+        self._fractions = [0.0 if state is None else state.fraction for state in states]
+        self._words = [_counted("words", [state]) for state in states]
+        self._words_before = sum(self._words)
+        self._done = [0 if state is None else state.epoch - 1 for state in states]
+        self._before = sum(0.0 if state is None else state.seconds for state in states)
+        self._first = sum(self._fractions) / number
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self.history = History()
+
+    def of(self, number: int, record: Progress) -> bool:
+        """Take up a record of one model and pass on that of all; return whether the run is to end."""
+        with self._lock:
+            self._fractions[number], self._words[number] = record.fraction, record.words
+            self._done[number] = record.epoch - (not record.epoch_ended)
+            ended = record.epoch_ended and record.epoch == self._epochs
+            fraction, words = sum(self._fractions) / self._number, sum(self._words)
+            seconds = time.monotonic() - self._began
+            done = fraction - self._first
+            together = dataclasses.replace(
+                record,
+                epoch=min(self._number * self._epochs, sum(self._done) + (not ended)),
+                epochs=self._number * self._epochs,
+                epoch_ended=ended,
+                fraction=fraction,
+                words=words,
+                words_per_second=(words - self._words_before) / seconds if seconds > 0 else 0.0,
+                seconds=self._before + seconds,
+                eta=seconds * (1 - fraction) / done if done > 0 else math.nan,
+            )
+            self.history.add(together)
+            return sum(bool(callback(together)) for callback in self._callbacks) > 0

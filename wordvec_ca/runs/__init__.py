@@ -1,0 +1,35 @@
+"""A run on one machine, from a text to a saved model: what `train` and `resume` do around the training loop.
+
+Comes in: a corpus and a `TrainConfig`. Goes out: a trained model, in memory and in its directory. `train`
+reads from top to bottom: prepare, encode, fit, save. The package `cluster` does the same on many machines.
+"""
+
+from wordvec_ca.runs.displays import Bar, JsonLog, Lines, progress_display, show_progress, style_for_python
+from wordvec_ca.runs.estimate import describe, measured_speed, plan
+from wordvec_ca.runs.interrupts import ended_by_signals
+from wordvec_ca.runs.request import REQUEST_FILE, Request, request_in
+from wordvec_ca.runs.run import resume, train
+from wordvec_ca.runs.run_directory import files_of_run, run_folder
+from wordvec_ca.runs.warm_start import check_together, continued_config
+
+__all__ = [
+    "REQUEST_FILE",
+    "Bar",
+    "JsonLog",
+    "Lines",
+    "Request",
+    "check_together",
+    "continued_config",
+    "describe",
+    "ended_by_signals",
+    "files_of_run",
+    "measured_speed",
+    "plan",
+    "progress_display",
+    "request_in",
+    "resume",
+    "run_folder",
+    "show_progress",
+    "style_for_python",
+    "train",
+]

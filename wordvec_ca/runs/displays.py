@@ -1,0 +1,193 @@
+"""What a run says of itself while it trains: records, a bar, lines, and a log."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from wordvec_ca.models import Callback, Progress
+from wordvec_ca.specs.quantities import duration
+
+LINE_EVERY = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+
+def describe(record: Progress, columns: int | None = None) -> str:
+    """Return one line for people; where it is wider than so many columns, without what matters least."""
+    loss = record.epoch_loss if record.epoch_ended else record.loss
+    parts = {
+        "share": f"{100 * record.fraction:5.1f}%",
+        "epoch": f"epoch {record.epoch}/{record.epochs}",
+        "speed": f"{record.words_per_second / 1e6:.2f} M words/s",
+        "alpha": f"alpha {record.alpha:.5f}",
+        "loss": "loss -" if math.isnan(loss) else f"loss {loss:.4f}",
+        "eta": f"eta {duration(record.eta)}",
+    }
+    if record.valid_loss is not None:
+        parts["held-out"] = f"held-out loss {record.valid_loss:.4f}"
+    for part in ("alpha", "speed", "eta"):
+        if columns is None or len("  ".join(parts.values())) <= columns:
+            break
+        del parts[part]
+    return "  ".join(parts.values())
+
+
+class Lines:
+    """Plain lines on a stream that is not a terminal, at most one in ten seconds and one per epoch."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self._last = time.monotonic()
+
+    def __call__(self, record: Progress) -> None:
+        """Write a line if it is time for one."""
+        if record.epoch_ended or time.monotonic() - self._last >= LINE_EVERY:
+            self._last = time.monotonic()
+            with contextlib.suppress(OSError):  # a reader that has gone must not end the run
+                self.stream.write(describe(record) + "\n")
+                self.stream.flush()
+
+
+class Bar:
+    """A progress bar on a terminal or in a notebook, of the reading and then of the training.
+
+    It appears with the first record, leaves one line per epoch behind, and shows nothing if it is not used.
+    """
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Display
+
+        self._console = Console(stderr=True)
+        self._bar_width = 24 if self._console.width >= 80 else 10
+        self._display = Display(
+            TextColumn("{task.fields[share]}", markup=False),
+            BarColumn(bar_width=self._bar_width),
+            TextColumn("{task.description}", markup=False),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._display.add_task("", total=1.0, share="")
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with contextlib.suppress(OSError):
+            self._display.stop()
+
+    def reading(self, done: int, total: int | None, tokens: int) -> None:
+        """Move the bar while a text is read; the ``progress`` argument of ``encode_corpus``."""
+        self._move(min(done / total, 1.0) if total else None, f"Reading {tokens / 1e6:,.1f} M tokens")
+
+    def __call__(self, record: Progress) -> None:
+        """Move the bar while a model is trained."""
+        text = describe(record, self._console.width - self._bar_width - 2).partition("%  ")[2]
+        self._move(record.fraction, text)
+        if record.epoch_ended:
+            with contextlib.suppress(OSError):
+                line = describe(record, self._console.width)
+                self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _move(self, share: float | None, text: str) -> None:
+        """Show how much is done; a share of None is of a stream whose length nobody knows."""
+        with contextlib.suppress(OSError):  # a terminal that has gone must not end the run
+            percent = "" if share is None else f"{100 * share:5.1f}%"
+            total = None if share is None else 1.0
+            self._display.update(
+                self._task, total=total, completed=share or 0.0, description=text, share=percent
+            )
+            self._display.start()  # the first time it draws what is there; later it does nothing
+
+
+Reading: TypeAlias = "Callable[[int, int | None, int], None]"
+
+
+@contextlib.contextmanager
+def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | None]]:
+    """Give what shows the training, as callbacks, and what shows the reading.
+
+    Parameters
+    ----------
+    style : {"bar", "lines", "none"}
+        Lines do not show the reading.
+    """
+    if style == "bar":
+        with Bar() as bar:
+            yield [bar], bar.reading
+    else:
+        yield [Lines()] if style == "lines" else [], None
+
+
+def show_progress(displays: Iterable[Callback], **state: Any) -> None:
+    """Give callbacks a record of a loop other than the trainer's; `Progress.now` has its arguments."""
+    record = Progress.now(**state)
+    for display in displays:
+        display(record)
+
+
+def style_for_python(elsewhere: str = "none") -> str:
+    """Return how ``train`` shows progress on a terminal, in a notebook or elsewhere."""
+    if "ipykernel" in sys.modules:  # without widgets a bar cannot move in a notebook
+        return "bar" if importlib.util.find_spec("ipywidgets") else "lines"
+    return "bar" if sys.stderr is not None and sys.stderr.isatty() else elsewhere
+
+
+class JsonLog:
+    """One JSON object per record and line, written at once, so that a crash loses none.
+
+    If the disk is full the log ends with its last whole record and a warning; the run goes on.
+
+    Parameters
+    ----------
+    path : Path
+        File to append to.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def __enter__(self) -> JsonLog:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._path.is_file() and self._path.stat().st_size == 0:
+            self._path.unlink()  # the run ended before it began
+
+    def __call__(self, record: Progress) -> None:
+        """Append the record."""
+        if self._file is None:
+            return
+        fields = {k: None if v != v else v for k, v in asdict(record).items()}  # JSON has no nan
+        line = json.dumps({"time": time.time(), **fields}).encode() + b"\n"
+        written = 0
+        try:
+            while written < len(line):
+                written += self._file.write(line[written:]) or 0
+        except OSError as error:
+            with contextlib.suppress(OSError):  # not every file can be cut
+                self._file.truncate(os.fstat(self._file.fileno()).st_size - written)
+            self._file.close()
+            self._file = None
+            warnings.warn(
+                f"cannot write {str(self._path)!r}: {error.strerror}; the log ends here", stacklevel=2
+            )

@@ -1,0 +1,221 @@
+"""What a run is to do: the text, the options, where everything goes. One object, passed whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
+from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.files import Storage, absolute_name
+from wordvec_ca.models import ResolvedConfig, read_record
+from wordvec_ca.training import DEFAULT_INTERVAL, parse_interval
+
+REQUEST_FILE = "run.json"
+REQUEST_FORMAT = 1
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What every run is asked to do, on one machine or on a cluster; `train` documents the options.
+
+    Parameters
+    ----------
+    config : ResolvedConfig
+        Options of training.
+    output, overwrite, cache_dir, checkpoint_every, command, settings
+        As in ``train``.
+    run : str
+        A random name, which the checkpoints and the model of this run carry, too.
+
+    Raises
+    ------
+    OptionError
+        The learning rate is 0.
+    """
+
+    config: ResolvedConfig
+    output: str | os.PathLike[str] | None = None
+    overwrite: bool = False
+    cache_dir: str | os.PathLike[str] | None = None
+    checkpoint_every: str = DEFAULT_INTERVAL
+    command: str | None = None
+    settings: Mapping[str, Any] | None = None
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    def __post_init__(self) -> None:
+        if not self.config.alpha:
+            raise OptionError(
+                Option("alpha"), " is 0, with which nothing is learnt: give more, or leave it out"
+            )
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        return {
+            "run": self.run,
+            "config": self.config.as_dict(),
+            "cache_dir": _absolute(self.cache_dir),
+            "overwrite": self.overwrite,
+            "checkpoint_every": self.checkpoint_every,
+            "command": self.command,
+            "settings": None if self.settings is None else dict(self.settings),
+        }
+
+    def as_file(self) -> bytes:
+        """Return the record as a file, which `request_in` reads."""
+        record = {"format": REQUEST_FORMAT, "version": __version__, **self.as_record()}
+        return json.dumps(record, indent=1).encode() + b"\n"
+
+    def saved_record(self) -> dict[str, Any]:
+        """Return the record of the model at the output, if this run has saved it; empty if it has not."""
+        with contextlib.suppress(DataError):
+            if self.output is not None and (record := read_record(Path(self.output))).get("run") == self.run:
+                return record
+        return {}
+
+    def is_saved(self) -> bool:
+        """Return whether the finished model of this very run is in place."""
+        return self.saved_record().get("interrupted") is False
+
+
+def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str = REQUEST_FILE) -> R | None:
+    """Return the request in a file; None if there is no such file.
+
+    Parameters
+    ----------
+    storage : Storage
+    made : callable
+        Makes the request of its record.
+    name : str
+        Of the file.
+
+    Raises
+    ------
+    DataError
+        It is damaged, or of another format.
+    """
+    data = storage.read(name)
+    if data is None:
+        return None
+    try:
+        record = json.loads(data)
+        if record.pop("format") != REQUEST_FORMAT:
+            raise ValueError("it has a format that this version does not know")
+        record.pop("version")
+        return made(record)
+    except DataError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run anew") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(Request):
+    """What a run is to do; `train` documents the fields that are its parameters.
+
+    A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
+    names, or None if they were not given as files, and ``vocab`` lies in the run's folder.
+
+    Parameters
+    ----------
+    corpus, valid, keep_cache, no_cache, continue_from, init_vectors
+        As in ``train``.
+    vocab : Vocab, optional
+        The words, if they are given.
+    vocab_raw : sequence of int, optional
+        ``raw_tokens`` and ``raw_types`` of these words.
+    validates : bool
+        Whether there is held-out text.
+    """
+
+    corpus: Corpus | EncodedCorpus | None = None
+    valid: Corpus | None = None
+    vocab: Vocab | None = None
+    vocab_raw: Sequence[int] | None = None
+    validates: bool = False
+    keep_cache: bool = False
+    no_cache: bool = False
+    continue_from: str | os.PathLike[str] | None = None
+    init_vectors: str | os.PathLike[str] | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        return {
+            **super().as_record(),
+            "corpus": absolute_names(self.corpus),
+            "valid": absolute_names(self.valid),
+            "validates": self.validates,
+            "vocab_raw": None if self.vocab is None else [self.vocab.raw_tokens, self.vocab.raw_types],
+            "keep_cache": self.keep_cache,
+            "no_cache": self.no_cache,
+            "continue_from": _absolute(self.continue_from),
+            "init_vectors": _absolute(self.init_vectors),
+        }
+
+    def as_settings(self) -> dict[str, Any]:
+        """Return the request as settings for ``cawv train --config``.
+
+        They hold what is not the model's default, the number of workers, and the texts that are files. A
+        model that is trained further has other defaults, those of its first run: then they hold all options.
+        """
+        also = () if self.continue_from is None else tuple(self.config.as_dict())
+        settings = {"corpus": absolute_names(self.corpus), **self.config.typed(also=also)}
+        settings["valid"] = next(iter(absolute_names(self.valid) or []), None)
+        settings["continue_from"] = _absolute(self.continue_from)
+        settings["init_vectors"] = _absolute(self.init_vectors)
+        return {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], output: Path) -> RunRequest:
+        """Make a request from ``as_record``'s result.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            The record is damaged.
+        DataError
+            It is that of a run on a cluster.
+        """
+        if "cluster" in record:
+            raise DataError(f"the run of {os.fspath(output)!r} is one on a cluster: resume it there")
+        request = cls(**{**record, "config": ResolvedConfig.from_dict(record["config"]), "output": output})
+        parse_interval(request.checkpoint_every)
+        if not request.run.isalnum() or len(request.run) > 16:
+            raise ValueError(f"its run is {request.run!r}")
+        for names in (request.corpus, request.valid):
+            if names is not None and not (
+                isinstance(names, list) and all(isinstance(name, str) for name in names)
+            ):
+                raise ValueError("its corpus is not a list of names")
+        return request
+
+    def kept_text(self) -> Path:
+        """Return where the encoded text goes if it is kept, or if there is no run to resume."""
+        if self.cache_dir is not None:
+            return Path(self.cache_dir)
+        assert self.output is not None
+        output = Path(self.output)
+        return output.with_name(output.name + ".cache")
+
+
+def absolute_names(corpus: Any) -> list[str] | None:
+    """Return absolute names if a corpus is given by names, else None."""
+    given: Sequence[Any] = [corpus] if isinstance(corpus, str | os.PathLike) else corpus
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    if not all(isinstance(name, str | os.PathLike) for name in given):
+        return None
+    return [absolute_name(os.fspath(name)) for name in given]
+
+
+def _absolute(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.path.abspath(path)

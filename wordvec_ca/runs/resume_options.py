@@ -1,0 +1,127 @@
+"""What may change between the beginning of a run and its continuation, and what may not."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.models import ResolvedConfig, TrainConfig
+from wordvec_ca.runs.request import absolute_names
+from wordvec_ca.runs.run_directory import UnfinishedRun
+from wordvec_ca.runs.texts import NAMES
+from wordvec_ca.specs.options import OPTIONS
+from wordvec_ca.text import trusted_tokenizer
+from wordvec_ca.training import State
+
+CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
+"""Options that may change when a run is continued: after a divergence, or on another machine."""
+
+OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is None)
+"""Those of them that are not of the model: models of resampled text are to differ by nothing else."""
+
+
+def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:
+    """Return a configuration with changes.
+
+    Raises
+    ------
+    DataError
+        An option is not ``CHANGEABLE``, or the tokenizer is a function that the user did not name.
+    """
+    changeable = CHANGEABLE if config.resamples is None else OF_THE_MACHINE
+    for name, value in changes.items():
+        former = getattr(config, name)
+        if name not in changeable and value != former:
+            raise DataError(
+                Option(name),
+                f" was {former!r} when the run began and is {value!r} now: that would be another run. Only ",
+                *[piece for other in changeable for piece in (Option(other), ", ")][:-1],
+                " may change; leave it out, or start a new run",
+            )
+    trusted_tokenizer(config.tokenizer, changes.get("tokenizer"), "the run")
+    return ResolvedConfig.of(TrainConfig.from_dict({**config.as_dict(), **changes}))
+
+
+def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
+    """Return what is recorded of changed options: the fraction of the run, and each with both values."""
+    found = {
+        name: [former.config[name], getattr(config, name)]
+        for name in CHANGEABLE
+        if former.config[name] != getattr(config, name)
+    }
+    return [{"at": former.fraction, **found}] if found else []
+
+
+def check_texts(
+    run: UnfinishedRun, corpus: Any, valid: Any, vocab: Vocab | str | os.PathLike[str] | None
+) -> None:
+    """Raise a DataError if texts or words are given once more that are not those of the run."""
+    for which, given, begun in (("text", corpus, run.request.corpus), ("valid", valid, run.request.valid)):
+        names = absolute_names(given)
+        if names is not None and names != begun:
+            raise DataError(
+                f"the {NAMES[which]} was {_listed(begun)} when the run began and is {_listed(names)} "
+                "now: that would be another run. Leave it out, or start a new run"
+            )
+    if vocab is not None:
+        given_vocab = vocab if isinstance(vocab, Vocab) else Vocab.load(vocab)
+        if run.vocab() != given_vocab:
+            raise DataError(
+                "the vocabulary is not the one with which the run began: that would be another run. "
+                "Leave it out, or start a new run"
+            )
+
+
+def check_state(
+    run: UnfinishedRun, state: State, config: TrainConfig, isa: str | None, *, accept_changes: bool
+) -> None:
+    """Raise a DataError if a run would not go on as it was begun; warn if merely its bits differ.
+
+    Parameters
+    ----------
+    run : UnfinishedRun
+        The run.
+    state : State
+        Its newest checkpoint.
+    config : TrainConfig
+        With which it is to go on.
+    isa : str or None
+        The instruction set of this process.
+    accept_changes : bool
+        Go on with another instruction set.
+    """
+    if state.run != run.request.run:
+        raise DataError(
+            f"the checkpoint in {str(run.folder)!r} is of another run: copy a run's folder as a whole"
+        )
+    if state.isa != isa:
+        change = f"the run began with the instruction set {state.isa} and would go on with {isa}"
+        if not accept_changes:
+            raise DataError(
+                f"{change}: its last bits would differ. Set CAWV_ISA={state.isa} where the processor has "
+                "it, or give ",
+                Option("accept_changes", True),
+            )
+        warnings.warn(f"{change}: the last bits will differ", stacklevel=3)
+    if state.version != __version__:
+        warnings.warn(
+            f"the run began with version {state.version} and goes on with {__version__}: "
+            "the result may differ in its last bits",
+            stacklevel=3,
+        )
+    begun = ResolvedConfig.from_dict(state.config)
+    if begun.workers != config.workers and 1 in (begun.workers, config.workers):
+        warnings.warn(
+            f"the run had {begun.workers} workers and goes on with {config.workers}: "
+            "it will not be the same bit for bit",
+            stacklevel=3,
+        )
+
+
+def _listed(names: Any) -> str:
+    return "not made of files" if names is None else ", ".join(map(repr, names))

@@ -1,0 +1,502 @@
+"""Training from a text to a saved model: encoding, the run and its checkpoints, signals, the record."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Never
+
+from wordvec_ca import kernels
+from wordvec_ca.corpus import Corpus, EncodedCorpus, ReadingProgress, Vocab
+from wordvec_ca.errors import DataError, Option, OptionWarning
+from wordvec_ca.models import (
+    Callback,
+    EmbeddingModel,
+    ResolvedConfig,
+    TrainConfig,
+    check_memory,
+    check_room,
+    check_type,
+)
+from wordvec_ca.resampling import ResampledModels
+from wordvec_ca.runs.displays import progress_display, style_for_python
+from wordvec_ca.runs.interrupts import ended_by_signals
+from wordvec_ca.runs.request import RunRequest
+from wordvec_ca.runs.resume_options import changed_config, check_state, check_texts, differences
+from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
+from wordvec_ca.runs.texts import Texts
+from wordvec_ca.runs.warm_start import (
+    begin_from_model,
+    begin_from_vectors,
+    check_together,
+    continued_config,
+    expanded_vocab,
+    first_vectors,
+)
+from wordvec_ca.specs.options import meant_option
+from wordvec_ca.text import find_files
+from wordvec_ca.training import (
+    DEFAULT_INTERVAL,
+    Checkpointing,
+    CollapseWatch,
+    Trainer,
+    isa_in_use,
+    parse_interval,
+    run_record,
+)
+from wordvec_ca.vectors import KeyedVectors
+
+
+def train(
+    corpus: Corpus | EncodedCorpus,
+    config: TrainConfig | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    callbacks: Sequence[Callback] = (),
+    valid: Corpus | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    keep_cache: bool = False,
+    no_cache: bool = False,
+    encoding_progress: Any = None,
+    checkpoint_every: str = DEFAULT_INTERVAL,
+    continue_from: str | os.PathLike[str] | None = None,
+    init_vectors: str | os.PathLike[str] | None = None,
+    command: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    **options: Never,
+) -> EmbeddingModel:
+    """Train a model.
+
+    Parameters
+    ----------
+    corpus : path, list of paths, or iterable of token lists or lines
+        The text, see ``encode_corpus``; or an ``EncodedCorpus`` to use again.
+    config : TrainConfig, optional
+        Options.
+    output : path, optional
+        Directory to save the model to, at the end or when the run is stopped.
+    overwrite : bool, default False
+        Replace that directory if it exists, and drop an unfinished run of that name.
+    callbacks : sequence of callable
+        Each receives a ``Progress`` about once a second and at the end of each epoch; a true result
+        stops the run.
+    valid : corpus, optional
+        Held-out text; its loss is measured at the end of each epoch.
+    vocab : Vocab or path, optional
+        Vocabulary to use instead of the corpus's own.
+    cache_dir : path, optional
+        Where the encoded text goes; beside the output, or the system's temporary directory.
+    keep_cache : bool, default False
+        Leave the encoded text there and use it again if nothing has changed.
+    no_cache : bool, default False
+        Store no encoded text: read the text anew in every epoch (see ``stream_corpus``).
+    encoding_progress : callable, optional
+        See ``encode_corpus``.
+    checkpoint_every : str, default "10m"
+        A time (``30s``, ``10m``, ``2h``) or a number of tokens (``5M``) after which a checkpoint is written
+        to ``OUTPUT.run``, or ``never``; see ``resume``. At the default the time grows for models so large
+        that writing them would take more than a fiftieth of it. Without ``output`` there are none.
+    continue_from : path, optional
+        A model directory: begin with its parameters, words and counts; words that only the corpus has come
+        in (see ``expanded_vocab``). ``config`` is by default the model's (see ``continued_config``).
+    init_vectors : path, optional
+        A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these for the words
+        that it has.
+    command : str, optional
+        What to type to do this again; kept in the record of the model.
+    settings : mapping, optional
+        The same as settings for ``cawv train --config``, kept as ``run.toml`` in the model directory; by
+        default those of ``RunRequest.as_settings``.
+    progress : bool, optional
+        Show how far the run is; by default on a terminal and in notebooks, unless there are ``callbacks`` or
+        an ``encoding_progress``.
+    **options
+        None: the options of training stand in ``config``, and the error for another one says so.
+
+    Returns
+    -------
+    EmbeddingModel
+        ``.wv`` holds the vectors; ``.record["interrupted"]`` tells whether Ctrl-C cut the run short.
+
+    Raises
+    ------
+    DataError
+        If the corpus cannot be used, the output cannot be written, or training diverged.
+    OptionError
+        If an option is outside its limits, or does not go with another.
+    OutputExistsError
+        If the output, or an unfinished run of that name, exists.
+    TypeError
+        If ``config`` is no ``TrainConfig``, ``corpus`` is None, ``callbacks`` no sequence of callables, or
+        options are given outside a ``TrainConfig``.
+    """
+    _check_call(corpus, options)
+    if config is not None:
+        check_type(config)
+    elif continue_from is not None:
+        config = continued_config(continue_from, {})
+    request = RunRequest(
+        config=ResolvedConfig.of(config or TrainConfig()),
+        corpus=corpus,
+        valid=valid,
+        validates=valid is not None,
+        vocab=Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab,
+        output=output,
+        overwrite=overwrite,
+        cache_dir=cache_dir,
+        keep_cache=keep_cache,
+        no_cache=no_cache,
+        checkpoint_every=checkpoint_every,
+        continue_from=continue_from,
+        init_vectors=init_vectors,
+        command=command,
+        settings=settings,
+    )
+    session = Session(callbacks, encoding_progress)
+    with ExitStack() as cleanup:
+        cleanup.enter_context(session.shown(progress))
+        request, first = _prepare(request, session)
+        run = None
+        if request.output is not None and parse_interval(request.checkpoint_every) is not None:
+            run = cleanup.enter_context(UnfinishedRun.begin(request))
+        texts = cleanup.enter_context(Texts(request, run, request.config, progress=session.progress))
+        encoded = texts.text(request.corpus, request.vocab)
+        held_out = texts.held_out(request.valid, encoded.vocab)
+        if request.config.resamples is not None:
+            return _resampled(request, request.config, session, run, encoded, held_out)
+        model, origin = _initialised(request, request.config, encoded.vocab, first)
+        trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
+        checkpoint = (
+            None
+            if run is None
+            else Checkpointing(run.checkpoints, run.request.run, encoded, held_out, None, origin)
+        )
+        model.record["changes"] = origin
+        with ended_by_signals(trainer):
+            _fit(trainer, encoded, session, run, checkpoint, request)
+            _save(trainer, request, run, checkpoint)
+        return model
+
+
+def resume(
+    directory: str | os.PathLike[str],
+    *,
+    corpus: Corpus | EncodedCorpus | None = None,
+    valid: Corpus | None = None,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    accept_changes: bool = False,
+    callbacks: Sequence[Callback] = (),
+    encoding_progress: Any = None,
+    checkpoint_every: str | None = None,
+    progress: bool | None = None,
+) -> EmbeddingModel:
+    """Continue a run that was cut short, from its last checkpoint, or from the beginning if it has none.
+
+    With one worker the model is bit for bit that of an uninterrupted run.
+
+    Parameters
+    ----------
+    directory : path
+        The run's ``output``, or its folder ``OUTPUT.run``.
+    corpus, valid : corpus, optional
+        The texts, if they were not given as files: used only if their encoded form is not there any more.
+        Files must be those of the run.
+    vocab : Vocab or path, optional
+        Must be that of the run, which has its own copy.
+    changes : mapping, optional
+        Options to change, of ``CHANGEABLE``.
+    accept_changes : bool, default False
+        Go on although the corpus's files have changed, with the text as it was read, or although
+        the instruction set has.
+    callbacks, encoding_progress
+        As in ``train``.
+    checkpoint_every : str, optional
+        As in ``train``; by default as before.
+    progress : bool, optional
+        As in ``train``.
+
+    Returns
+    -------
+    EmbeddingModel
+        As from ``train``.
+
+    Raises
+    ------
+    DataError
+        There is nothing to resume; or the corpus, the vocabulary or an option has changed so that the result
+        would not be that of one run.
+    ValueError
+        An option is outside its limits.
+    TypeError
+        ``callbacks`` is no sequence of callables.
+    """
+    session = Session(callbacks, encoding_progress)
+    with ExitStack() as cleanup:
+        cleanup.enter_context(session.shown(progress))
+        run = cleanup.enter_context(UnfinishedRun.open(directory))
+        request = run.request
+        if request.is_saved():  # and the process was killed before it could tidy up
+            model = EmbeddingModel.load(run.output)
+            run.remove()
+            return model
+        check_texts(run, corpus, valid, vocab)
+        former = next(iter(run.newest_states()), None)
+        several = request.config.resamples is not None
+        begun = request.config if former is None or several else ResolvedConfig.from_dict(former.config)
+        config = changed_config(begun, changes or {})
+        kernels.load(config.backend)
+        if former is not None:
+            workers = former.config["workers"] if several else config.workers
+            now = dataclasses.replace(config, workers=workers)
+            check_state(run, former, now, isa_in_use(config), accept_changes=accept_changes)
+        if checkpoint_every is not None:
+            run.checkpoint_every(checkpoint_every)
+        texts = cleanup.enter_context(
+            Texts(
+                request, run, config, former=former, accept_changes=accept_changes, progress=session.progress
+            )
+        )
+        encoded = texts.text(request.corpus if corpus is None else corpus, run.vocab())
+        held_out = texts.held_out(request.valid if valid is None else valid, encoded.vocab)
+        if several:
+            request = dataclasses.replace(request, overwrite=run.may_overwrite())
+            return _resampled(request, config, session, run, encoded, held_out)
+        if former is None:
+            model, origin = _initialised(request, config, encoded.vocab)
+        else:
+            check_memory(config, len(encoded.vocab))
+            model, origin = EmbeddingModel(config, encoded.vocab), []
+            former = run.checkpoints.load(model)
+        trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
+        checkpoint = Checkpointing(run.checkpoints, run.request.run, encoded, held_out, former, origin)
+        if former is not None:
+            trainer.restore(former)
+            checkpoint.changes += differences(former, config)
+        with ended_by_signals(trainer):
+            _fit(trainer, encoded, session, run, checkpoint, request)
+            _save(trainer, dataclasses.replace(request, overwrite=run.may_overwrite()), run, checkpoint)
+        return model
+
+
+class Session:
+    """The part of this process in a run: when it began, and to whom it reports.
+
+    Parameters
+    ----------
+    callbacks : sequence of callable
+        As in ``train``.
+    progress : callable, optional
+        As ``encoding_progress`` in ``train``.
+
+    Raises
+    ------
+    TypeError
+        ``callbacks`` is no sequence of callables; that would show only after the corpus was read.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], progress: ReadingProgress | None) -> None:
+        if not isinstance(callbacks, Iterable) or not all(map(callable, found := list(callbacks))):
+            raise TypeError(f"callbacks is {callbacks!r}; give a list of callables, as callbacks=[show]")
+        self.callbacks: list[Callback] = found
+        self.progress = progress
+        self.started = time.time()
+
+    @contextmanager
+    def shown(self, progress: bool | None) -> Iterator[None]:
+        """Show the run as long as the block lasts, if ``progress`` of ``train`` wants that."""
+        style = "none"
+        if progress:
+            style = style_for_python("lines")
+        elif progress is None and not self.callbacks and self.progress is None:
+            style = style_for_python()
+        with progress_display(style) as (displays, reading):
+            self.callbacks += displays
+            self.progress = self.progress or reading
+            yield
+
+
+def _check_call(corpus: object, options: Mapping[str, object]) -> None:
+    """Raise a TypeError that shows what to write instead."""
+    if options:
+        for name in options:
+            if name not in TrainConfig.__dataclass_fields__:
+                meant = meant_option(name)
+                hint = f". Did you mean {meant}?" if meant else ""
+                raise TypeError(f"train() and TrainConfig have no parameter {name!r}{hint}")
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise TypeError(
+            "the options of training stand in a TrainConfig: from wordvec_ca import TrainConfig, then "
+            f"train(corpus, TrainConfig({given}), …)"
+        )
+    if corpus is None:
+        raise TypeError(
+            "corpus is None; give the name of a file, a list of names, or sentences as lists of words"
+        )
+
+
+def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVectors | None]:
+    """Check what can be checked before the text is read; return the request with its words, and vectors."""
+    config = request.config
+    check_together(
+        config,
+        continue_from=request.continue_from,
+        init_vectors=request.init_vectors,
+        vocab=request.vocab,
+        keep_cache=request.keep_cache,
+        no_cache=request.no_cache,
+    )
+    if request.continue_from is None and (warning := config.alpha_warning()):
+        warnings.warn(warning, stacklevel=3)
+    if (config.replicas or 1) > config.threads:
+        warnings.warn(
+            OptionWarning(
+                Option("replicas"),
+                f" is {config.replicas}, but each needs a thread and ",
+                Option("workers"),
+                f" is {config.threads}: there will be {config.threads}",
+            ),
+            stacklevel=3,
+        )
+    kernels.load(config.backend)  # fails at once if it cannot run here
+    parse_interval(request.checkpoint_every)
+    if request.output is not None:
+        check_run_output(request.output, overwrite=request.overwrite)
+    if isinstance(request.valid, str | os.PathLike):
+        find_files([request.valid])  # a wrong name must not show only after the corpus was read
+    if request.continue_from is not None:
+        if isinstance(request.corpus, EncodedCorpus):
+            raise ValueError("continue_from chooses the words anew: give the corpus as text, not encoded")
+        assert request.corpus is not None
+        vocab = expanded_vocab(request.corpus, config, request.continue_from, progress=session.progress)
+        request = dataclasses.replace(request, vocab=vocab)
+    first = None
+    if request.init_vectors is not None:
+        first = first_vectors(request.init_vectors, config.vector_size)
+    return request, first
+
+
+def _initialised(
+    request: RunRequest, config: ResolvedConfig, vocab: Vocab, first: KeyedVectors | None = None
+) -> tuple[EmbeddingModel, list[dict[str, Any]]]:
+    """Return a model with the parameters with which it begins, and what is recorded of their origin."""
+    check_memory(config, len(vocab))
+    if request.output is not None:
+        check_room(request.output, config, len(vocab))
+    model = EmbeddingModel(config, vocab)
+    model.initialise()
+    if request.continue_from is not None:
+        return model, [{"at": 0.0, **begin_from_model(model, request.continue_from)}]
+    if request.init_vectors is not None:
+        first = first or first_vectors(request.init_vectors, config.vector_size)
+        return model, [{"at": 0.0, **begin_from_vectors(model, first, request.init_vectors)}]
+    return model, []
+
+
+def _resampled(
+    request: RunRequest,
+    config: ResolvedConfig,
+    session: Session,
+    run: UnfinishedRun | None,
+    encoded: EncodedCorpus,
+    held_out: EncodedCorpus | None,
+) -> EmbeddingModel:
+    """Train models of resampled text, and save and return their mean."""
+    check_memory(config, len(encoded.vocab))
+    if request.output is not None:
+        check_room(request.output, config, len(encoded.vocab))
+    place = () if run is None else (run.folder, run.checkpoints.interval, run.request.run)
+    with ResampledModels(config, encoded, held_out, *place) as models, ended_by_signals(models):
+        models.train(session.callbacks)
+        models.publish(session.started)
+        models.model.record |= {
+            "command": request.command,
+            "settings": request.as_settings() if request.settings is None else dict(request.settings),
+            "changes": [],
+        }
+        if run is not None:
+            models.model.record["run"] = request.run
+        _save(models, request, run, None)
+        return models.model
+
+
+def _fit(
+    trainer: Trainer,
+    encoded: EncodedCorpus,
+    session: Session,
+    run: UnfinishedRun | None,
+    checkpoint: Checkpointing | None,
+    request: RunRequest,
+) -> None:
+    """Train, and write down in the model how it went."""
+    model = trainer.model
+    trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
+    model.record = {
+        "command": request.command,
+        "settings": request.as_settings() if request.settings is None else dict(request.settings),
+        "changes": model.record.get("changes", []),
+        **run_record(trainer, encoded, session.started, interrupted=trainer.cut_short),
+    }
+    if not model.record["predictions"] and not trainer.cut_short:
+        warnings.warn(_nothing_predicted(trainer.config), stacklevel=3)
+    model.history = trainer.history
+    if run is not None and checkpoint is not None:
+        model.record["run"] = run.request.run
+        model.record["sessions"] = checkpoint.sessions
+        model.record["changes"] = checkpoint.changes
+
+
+def _save(
+    trainer: Trainer | ResampledModels,
+    request: RunRequest,
+    run: UnfinishedRun | None,
+    checkpoint: Checkpointing | None,
+) -> None:
+    """Save the model if it has a place, and drop the run if it is finished."""
+    if request.output is not None:
+        try:
+            mark = None if run is None else request.run
+            _save_somewhere(trainer.model, request.output, overwrite=request.overwrite, mark=mark)
+        except DataError:
+            if checkpoint is not None and isinstance(trainer, Trainer):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of a disk that is still full: the error says so
+                    checkpoint.write(trainer)
+            raise
+    if run is not None and not trainer.cut_short:
+        run.remove()
+
+
+def _save_somewhere(
+    model: EmbeddingModel, output: str | os.PathLike[str], *, overwrite: bool, mark: str | None
+) -> None:
+    """Save a trained model; if that fails, save it elsewhere before saying so."""
+    try:
+        model.save(output, overwrite=overwrite, mark=mark)
+    except DataError as error:
+        fallback = Path(tempfile.mkdtemp(prefix="cawv-")) / os.path.basename(os.path.realpath(output))
+        try:
+            model.save(fallback)
+        except DataError:
+            os.rmdir(fallback.parent)
+            raise error from None
+        raise DataError(
+            f"{error}. The trained model is in {str(fallback)!r} instead: move it from there"
+        ) from error
+
+
+def _nothing_predicted(config: ResolvedConfig) -> str:
+    dropped = f"after sub-sampling (sample is {config.sample:g}) " if config.sample else ""
+    return (
+        f"not one prediction was made, so the vectors are as they began, random: {dropped}no line had two "
+        f"words left; give more text{' or sample 0' if config.sample else ', with longer lines'}"
+    )

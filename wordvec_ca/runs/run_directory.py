@@ -1,0 +1,342 @@
+"""A run that is under way or was cut short: the folder OUTPUT.run, from which ``resume`` goes on.
+
+::
+
+    run.json             what was asked for; written before anything else
+    vocab.tsv            the vocabulary that was given, if one was
+    text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
+    000001.checkpoint    see `wordvec_ca.training.checkpoint`
+    resamples/001/       checkpoints of the first model, if there are several of resampled text
+    lock                 held by the process at work
+
+When the model is saved the folder goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+from wordvec_ca.corpus import Vocab
+from wordvec_ca.errors import DataError, Option, OutputExistsError
+from wordvec_ca.files import Storage, check_output, clear_leftovers, take_lock
+from wordvec_ca.resampling import folder_of_model
+from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, request_in
+from wordvec_ca.training import Checkpoints, Interval, State, TrainingDiverged, parse_interval
+from wordvec_ca.vectors import MODEL_FILES
+
+OURS = {REQUEST_FILE, "vocab.tsv", "text", "valid", "resamples", "lock"}
+
+
+class UnfinishedRun:
+    """The folder of one run, locked while this object is open; a context manager.
+
+    If the block ends with an exception, the folder of a new run goes, unless there is a checkpoint in it;
+    then a warning says how to go on. Make one with `begin` or `open`.
+
+    Parameters
+    ----------
+    output : Path
+        The model directory to be.
+    request : RunRequest
+        What the run is to do.
+    lock : file or None
+        The lock that is held.
+    """
+
+    def __init__(self, output: Path, request: RunRequest, lock: IO[bytes] | None) -> None:
+        self.output, self.request, self._lock = output, request, lock
+        self.folder = run_folder(output)
+        self.checkpoints = Checkpoints(Storage(self.folder), parse_interval(request.checkpoint_every))
+        self.finished = False
+        self.begun_before = False
+
+    @classmethod
+    def begin(cls, request: RunRequest) -> UnfinishedRun:
+        """Make the folder of a new run.
+
+        Raises
+        ------
+        DataError
+            There is an unfinished run already and ``overwrite`` is false, another process is at work on it,
+            or the folder cannot be written.
+        """
+        output, vocab, overwrite = request.output, request.vocab, request.overwrite
+        assert output is not None
+        target = Path(os.path.abspath(output))
+        folder = run_folder(target)
+        made = not folder.exists()
+        with ExitStack() as undo:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                if made:
+                    undo.callback(shutil.rmtree, folder, ignore_errors=True)
+                lock = _lock(folder, os.fspath(output))
+                undo.callback(_release, lock)
+                if not made:
+                    _clear_old_run(folder, target, overwrite)
+                if vocab is not None:
+                    vocab.save(folder / "vocab.tsv")
+            except OSError as error:
+                raise DataError(
+                    f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
+                ) from error
+            Storage(folder).write(REQUEST_FILE, request.as_file())
+            undo.pop_all()
+        return cls(target, request, lock)
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
+        """Open the run of a model directory to be, which may also be given as its OUTPUT.run.
+
+        Raises
+        ------
+        DataError
+            There is none, it cannot be read, or another process is at work on it.
+        """
+        target = _output(directory)
+        folder = run_folder(target)
+        if not (folder / REQUEST_FILE).is_file():
+            raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+        try:
+            lock = _lock(folder, os.fspath(directory))
+        except OSError as error:
+            raise DataError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+        with ExitStack() as undo:
+            undo.callback(_release, lock)
+            run = cls(target, _read_request(folder, target), lock)
+            undo.pop_all()
+        run.begun_before = True
+        return run
+
+    def __enter__(self) -> UnfinishedRun:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None and not self.begun_before and not _checkpoints_in(self.folder):
+                self.remove()
+            elif not self.finished and self._lock is not None:
+                self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
+        finally:
+            _release(self._lock)
+            self._lock = None
+
+    def checkpoint_every(self, interval: str) -> None:
+        """Change how often a checkpoint is written (see ``parse_interval``)."""
+        self.checkpoints.interval = parse_interval(interval) or Interval()
+
+    def say_how_to_go_on(self, *, diverged: bool = False) -> None:
+        """Warn that the run is not finished, and say what continues it."""
+        with contextlib.suppress(DataError):
+            if states := self.newest_states():
+                lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
+                done = sum(state.fraction for state in states) / (self.request.config.resamples or 1)
+                warnings.warn(
+                    f"the run is kept, up to its checkpoint at {done:.1%}: "
+                    f"cawv train --resume {shown(self.output)}{lower} continues it",
+                    stacklevel=3,
+                )
+
+    def newest_states(self) -> list[State]:
+        """Return the state of the newest checkpoint, or of those of all models of resampled text.
+
+        Raises
+        ------
+        DataError
+            There are checkpoints of a model, and none can be read.
+        """
+        folders = [folder_of_model(self.folder, k) for k in range(self.request.config.resamples or 0)]
+        found = [Checkpoints(Storage(place)).newest_state() for place in folders or [self.folder]]
+        return [state for state in found if state is not None]
+
+    def remove(self) -> None:
+        """Remove the folder, the encoded texts that are not kept, and scraps of an interrupted save."""
+        self.finished = True
+        self._clear_elsewhere()
+        _remove(self.folder)
+
+    def _clear_elsewhere(self) -> None:
+        for which in ("text", "valid"):
+            if self.owns(which):
+                shutil.rmtree(self.text_folder(which), ignore_errors=True)
+        if self.request.cache_dir is not None:
+            for empty in (Path(self.request.cache_dir) / f"run-{self.request.run}", self.request.cache_dir):
+                with contextlib.suppress(OSError):
+                    os.rmdir(empty)
+        with contextlib.suppress(OSError):
+            clear_leftovers(self.output, self.request.run)
+
+    def text_folder(self, which: str) -> Path:
+        """Return where the encoded ``text`` or ``valid`` is."""
+        if not self.owns(which):
+            return self.request.kept_text()
+        if self.request.cache_dir is None:
+            return self.folder / which
+        return Path(self.request.cache_dir) / f"run-{self.request.run}" / which
+
+    def owns(self, which: str) -> bool:
+        """Return whether an encoded text is this run's alone, so that it goes when the run ends."""
+        return which == "valid" or not self.request.keep_cache
+
+    def vocab(self) -> Vocab | None:
+        """Return the vocabulary that was given, if one was."""
+        if self.request.vocab_raw is None:
+            return None
+        vocab = Vocab.load(self.folder / "vocab.tsv")
+        vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
+        return vocab
+
+    def may_overwrite(self) -> bool:
+        """Return whether a model in the output's place may be replaced, as an earlier part of this run."""
+        return self.request.overwrite or bool(self.request.saved_record())
+
+
+def run_folder(output: str | os.PathLike[str]) -> Path:
+    """Return where the unfinished run of a model directory is."""
+    path = Path(os.path.abspath(output))
+    return path.with_name(path.name + ".run")
+
+
+def _checkpoints_in(folder: Path) -> list[Path]:
+    return [*folder.glob("*.checkpoint"), *folder.glob("resamples/*/*.checkpoint")]
+
+
+def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the names of what an unfinished run reads: texts, and what it begins from.
+
+    Raises
+    ------
+    DataError
+        There is no run, or its record cannot be used.
+    """
+    target = _output(directory)
+    folder = run_folder(target)
+    if not (folder / REQUEST_FILE).is_file():
+        raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+    request = _read_request(folder, target)
+    texts = [*(absolute_names(request.corpus) or []), *(absolute_names(request.valid) or [])]
+    others = (request.config.phrases, request.continue_from, request.init_vectors)
+    return [*texts, *(os.fspath(name) for name in others if name is not None)]
+
+
+def _output(directory: str | os.PathLike[str]) -> Path:
+    """Return the model directory to be of a run, which may be given as its OUTPUT.run."""
+    target = Path(os.path.abspath(directory))
+    if target.name.endswith(".run") and (target / REQUEST_FILE).is_file():
+        target = target.with_name(target.name.removesuffix(".run"))
+    return target
+
+
+def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
+    if (target / "config.json").is_file():
+        return (
+            f"{given!r} is a finished model, so there is nothing to resume; "
+            f"to train it further: cawv train TEXT --continue-from {given}"
+        )
+    if folder.is_dir():
+        return (
+            f"there is nothing to resume in {str(folder)!r}: the run ended before it wrote down what to "
+            "do. Start it again with the command that began it; what lies there is not in its way"
+        )
+    return (
+        f"there is no run to resume: {str(folder)!r} has no run.json. Give the output of the run, or its "
+        "folder, OUTPUT.run"
+    )
+
+
+def _read_request(folder: Path, output: Path) -> RunRequest:
+    found = request_in(Storage(folder), lambda record: RunRequest.from_record(record, output))
+    if found is None:
+        raise DataError(f"there is no {str(folder / REQUEST_FILE)!r}")
+    return found
+
+
+def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise a DataError if a run could not save its model there; an unfinished run is named first."""
+    try:
+        check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    except OutputExistsError:
+        check_no_unfinished_run(Path(output))
+        raise
+
+
+def check_no_unfinished_run(target: Path) -> None:
+    """Raise an OutputExistsError that says how to continue if there is an unfinished run of a model."""
+    folder, done = run_folder(target), ""
+    if not _checkpoints_in(folder):
+        return
+    with contextlib.suppress(DataError):
+        run = UnfinishedRun(target, _read_request(folder, target), None)
+        if states := run.newest_states():
+            share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
+            done = f", {share:.1%} done"
+    raise OutputExistsError(
+        f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues it; ",
+        Option("overwrite", True),
+        " drops it and starts anew",
+    )
+
+
+def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
+    """Clear the folder of an earlier run, unless that would lose work."""
+    others = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.name not in OURS and not path.name.endswith((".checkpoint", ".tmp"))
+    )
+    if others:
+        raise DataError(
+            f"{str(folder)!r} holds {others[0]!r}, which is not part of a run: it is not overwritten"
+        )
+    if not overwrite:
+        check_no_unfinished_run(target)
+    with contextlib.suppress(DataError):
+        UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()
+    for path in folder.iterdir():
+        if path.name != "lock":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a run's folder, ``run.json`` last, so that it can be recognised; keep what is not ours."""
+    if not folder.is_dir():
+        return
+    last = ("lock", REQUEST_FILE)
+    for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
+        if path.name in ("text", "valid", "resamples"):
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name in OURS or path.name.endswith((".checkpoint", ".tmp")):
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _lock(folder: Path, given: str) -> IO[bytes] | None:
+    """Take the run for this process; the system gives it back however the process ends."""
+    if os.name == "nt":  # which has no such locks, and removes no open file
+        return None
+    file = open(folder / "lock", "ab")  # noqa: SIM115
+    if take_lock(file.fileno()) is False:
+        file.close()
+        raise DataError(f"another process is training {given!r}; wait for it, or end it first")
+    return file
+
+
+def _release(lock: IO[bytes] | None) -> None:
+    if lock is not None:
+        lock.close()
+
+
+def shown(path: Path) -> str:
+    """Return a path as a person types it here."""
+    import shlex
+
+    with contextlib.suppress(ValueError):
+        return shlex.quote(os.fspath(path.relative_to(Path.cwd())))
+    return shlex.quote(os.fspath(path))

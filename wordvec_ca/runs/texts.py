@@ -1,0 +1,176 @@
+"""The texts of a run, encoded: stored so that they are found again if there is a run to resume."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+
+from wordvec_ca.corpus import (
+    Corpus,
+    EncodedCorpus,
+    ReadingProgress,
+    Vocab,
+    encode_corpus,
+    reopen_corpus,
+    stream_corpus,
+)
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.runs.request import RunRequest
+from wordvec_ca.runs.run_directory import UnfinishedRun, shown
+from wordvec_ca.training import State
+
+NAMES = {"text": "corpus", "valid": "held-out text"}
+"""What messages call the two texts of a run."""
+
+
+class Texts:
+    """Encodes the texts of a run; a context manager that closes them.
+
+    Parameters
+    ----------
+    request : RunRequest
+        What the run is to do.
+    run : UnfinishedRun or None
+        Its folder; None if there is nothing to resume it from.
+    config : ResolvedConfig
+        How texts are read now; ``count_memory`` and ``workers`` may differ from the request's.
+    former : State, optional
+        The state that the run continues from: its texts must be those.
+    accept_changes : bool, default False
+        Use a text as it was encoded although its files have changed since.
+    progress : callable, optional
+        See ``encode_corpus``.
+    """
+
+    def __init__(
+        self,
+        request: RunRequest,
+        run: UnfinishedRun | None,
+        config: ResolvedConfig,
+        *,
+        former: State | None = None,
+        accept_changes: bool = False,
+        progress: ReadingProgress | None = None,
+    ) -> None:
+        self._request, self._run, self._config, self._former = request, run, config, former
+        self._accept_changes, self._progress = accept_changes, progress
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Texts:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._opened.close()
+
+    def text(self, corpus: Corpus | EncodedCorpus | None, vocab: Vocab | None) -> EncodedCorpus:
+        """Encode the corpus, or find it encoded.
+
+        Raises
+        ------
+        DataError
+            It cannot be used, has changed since the run began, or is gone.
+        """
+        expected = None if self._former is None else self._former.fingerprint
+        if isinstance(corpus, EncodedCorpus):
+            if expected is not None and corpus.fingerprint != expected:
+                raise DataError("this encoded corpus is not the one with which the run began")
+            return corpus
+        return self._encode("text", corpus, vocab, expected)
+
+    def held_out(self, valid: Corpus | None, vocab: Vocab) -> EncodedCorpus | None:
+        """Encode the held-out text, if there is one, with the words of the corpus.
+
+        Raises
+        ------
+        DataError
+            As for ``text``.
+        """
+        if not self._request.validates:
+            return None
+        expected = None if self._former is None else self._former.valid_fingerprint
+        try:
+            return self._encode("valid", valid, vocab, expected)
+        except DataError as error:
+            raise DataError(f"held-out text: {error}") from error
+
+    def _encode(
+        self, which: str, corpus: Corpus | None, vocab: Vocab | None, expected: str | None
+    ) -> EncodedCorpus:
+        """Encode a text, or open it as it was encoded when the run began."""
+        encoded = self._reopened(which, expected) or self._read(which, corpus, vocab, expected)
+        return self._opened.enter_context(encoded)
+
+    def _reopened(self, which: str, expected: str | None) -> EncodedCorpus | None:
+        """Open what the run has encoded before, if it is there."""
+        run = self._run
+        if run is None or not run.begun_before or self._request.no_cache:
+            return None
+        found = reopen_corpus(run.text_folder(which))
+        if found is None:
+            return None
+        encoded, change = found
+        if not (run.owns(which) if expected is None else encoded.fingerprint == expected):
+            return None
+        if change and not self._accept_changes:
+            raise DataError(
+                f"{change} since the run began. Put the old file back; or continue with the text as "
+                f"it was read then: cawv train --resume {shown(run.output)} --accept-changes"
+            )
+        if change:
+            warnings.warn(f"{change}; the text is used as it was read then", stacklevel=5)
+        return encoded
+
+    def _read(
+        self, which: str, corpus: Corpus | None, vocab: Vocab | None, expected: str | None
+    ) -> EncodedCorpus:
+        """Read a text and encode it."""
+        again = self._run is not None and self._run.begun_before
+        if corpus is None or (again and isinstance(corpus, list) and "-" in corpus):
+            raise DataError(self._begin_again(which))
+        options = self._config.text_options()
+        progress = self._progress if which == "text" else None
+        if self._request.no_cache:
+            encoded = stream_corpus(corpus, options, vocab=vocab, progress=progress)
+        else:
+            folder, keep = self._folder(which, expected)
+            encoded = encode_corpus(
+                corpus, options, vocab=vocab, cache_dir=folder, keep=keep, progress=progress
+            )
+        if expected is not None and encoded.fingerprint != expected:
+            encoded.close()
+            raise DataError(
+                f"the {NAMES[which]} has changed since the run began: its words or their order are not the "
+                "same. Put the old text back, or start a new run (",
+                Option("overwrite", True),
+                "); cawv train NEW --continue-from MODEL trains a finished model on more text",
+            )
+        return encoded
+
+    def _begin_again(self, which: str) -> str:
+        """Return the message for a run that cannot go on, because its text is not there any more."""
+        state = "" if self._former else "the run has no checkpoint yet, and "
+        message = f"{state}the {NAMES[which]} cannot be read again, because it was not given as files"
+        request = self._request
+        if request.command is None:
+            return f"{message}; start the run anew, or give it once more: resume(..., corpus=...)"
+        start = request.command if request.overwrite else f"{request.command} --overwrite"
+        return (
+            f"{message}; start the run anew, with the same text: {start} (or in Python give it once more: "
+            "resume(..., corpus=...))"
+        )
+
+    def _folder(self, which: str, expected: str | None) -> tuple[Path, bool]:
+        """Return where an encoded text goes, and whether it stays there."""
+        request, run = self._request, self._run
+        if run is not None:
+            taken = expected is not None and not run.owns(which)  # what is kept there is another run's now
+            return (run.folder / which if taken else run.text_folder(which)), True
+        if request.cache_dir is None and request.output is None:
+            folder = Path(tempfile.gettempdir()) / f"cawv-{os.getpid()}"
+        else:
+            folder = request.kept_text()
+        return folder, request.keep_cache and which == "text"

@@ -1,0 +1,308 @@
+"""More training: a run that begins with the parameters of a model, or with vectors from anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
+from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.models import (
+    EmbeddingModel,
+    ResolvedConfig,
+    TrainConfig,
+    fasttext_config,
+    fasttext_vocab,
+    is_fasttext,
+    model_of_fasttext,
+    read_config,
+    read_record,
+)
+from wordvec_ca.specs.options import INHERITED, OPTIONS
+from wordvec_ca.text import trusted_tokenizer
+from wordvec_ca.training import LARGEST
+from wordvec_ca.vectors import KeyedVectors
+
+
+def check_together(
+    config: TrainConfig,
+    *,
+    continue_from: Any = None,
+    init_vectors: Any = None,
+    vocab: Any = None,
+    keep_cache: bool = False,
+    no_cache: bool = False,
+) -> None:
+    """Raise an OptionError if options of `train`, which documents the arguments, do not go together."""
+    if continue_from is not None and not (vocab is None and init_vectors is None):
+        raise OptionError(
+            Option("continue_from"),
+            " brings its own words and vectors: leave out ",
+            Option("init_vectors"),
+            " and the vocabulary, ",
+            Option("read_vocab"),
+        )
+    if init_vectors is not None and config.subwords:
+        raise OptionError(
+            Option("init_vectors"),
+            " gives the vectors of words, which ",
+            Option("subwords"),
+            " makes of n-grams: leave one of them out, or take a fastText .bin or a model with n-grams for ",
+            Option("continue_from"),
+        )
+    if config.resamples is not None and (continue_from or init_vectors) is not None:
+        raise OptionError(
+            Option("resamples"),
+            " is for models that begin anew: with the same vectors to begin with they have too much in "
+            "common for intervals; leave it out, or ",
+            Option("continue_from"),
+            " and ",
+            Option("init_vectors"),
+        )
+    if keep_cache and no_cache:
+        raise OptionError(
+            Option("keep_cache"), " and ", Option("no_cache"), " exclude each other: give one of them"
+        )
+
+
+def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
+    """Return the configuration with which a model is trained further: its own, with some changes.
+
+    The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
+    (``field``, ``count_memory``, ``workers``) is not inherited, nor are ``resamples``, and neither are
+    learning rates if the step of ``cbow_update`` becomes another, nor ``shared_by`` if the model or
+    ``negatives`` does.
+
+    Parameters
+    ----------
+    directory : path
+        A model directory.
+    changes : mapping
+        Options of ``TrainConfig`` that are to be different.
+
+    Raises
+    ------
+    DataError
+        It is no model or damaged, or an option is changed that gives the parameters their shape or meaning.
+    OptionError
+        An option is outside its limits.
+    """
+    former = _former_config(directory)
+
+    def changed(name: str) -> bool:
+        return changes.get(name, getattr(former, name)) != getattr(former, name)
+
+    renewed: dict[str, Any] = {}
+    for name in TrainConfig.__dataclass_fields__:
+        spec = OPTIONS[name]
+        if spec.continued is not INHERITED:
+            renewed[name] = spec.continued
+        elif any(map(changed, spec.renewed_by)):
+            renewed[name] = spec.default
+    trusted_tokenizer(former.tokenizer, changes.get("tokenizer"), repr(os.fspath(directory)))
+    config = TrainConfig.from_dict({**former.as_dict(), **renewed, **changes})
+    resolved = ResolvedConfig.of(config)
+    _check_same_shape(former, resolved, directory)
+    return resolved
+
+
+def _former_config(directory: str | os.PathLike[str]) -> ResolvedConfig:
+    return (
+        ResolvedConfig.of(fasttext_config(directory))
+        if is_fasttext(directory)
+        else read_config(Path(directory))
+    )
+
+
+def _check_same_shape(
+    former: ResolvedConfig, config: ResolvedConfig, directory: str | os.PathLike[str]
+) -> None:
+    applies = {
+        "": False,
+        "always": True,
+        "places": former.spec.knows_places or bool(former.parts),
+        "n-grams": former.subwords or config.subwords,
+    }
+    for name, spec in OPTIONS.items():
+        if not applies[spec.shapes] or former.model not in spec.models:
+            continue
+        if getattr(former, name) != getattr(config, name):
+            raise DataError(
+                Option(name),
+                f" is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
+                f"{getattr(config, name)!r} was given: a model is trained further with the same; "
+                "leave it out, or train anew",
+            )
+
+
+def expanded_vocab(
+    corpus: Corpus,
+    config: TrainConfig,
+    directory: str | os.PathLike[str],
+    *,
+    progress: ReadingProgress | None = None,
+) -> Vocab:
+    """Return the words of a model and of a new corpus, with their counts added up.
+
+    All words of the model stay. New ones come in if the new corpus has them ``min_count`` times; with
+    ``max_final_vocab`` only as many as there is room for. If the corpus is the one that the model was
+    trained on, the vocabulary stays as it is: it is counted once, however often it is read.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Something that can be read twice: files, or a collection such as a list.
+    config : TrainConfig
+        How text is split and words are chosen.
+    directory : path
+        The model.
+    progress : callable, optional
+        See ``encode_corpus``.
+
+    Raises
+    ------
+    DataError
+        The corpus can be read only once, or cannot be read.
+    """
+    Source.check_repeatable(corpus, "a model is continued by reading the text twice, first for its words")
+    every_word = dataclasses.replace(config.text_options(), min_count=1, max_final_vocab=None)
+    found, _ = count_corpus(corpus, every_word, progress=progress)
+    return joint_vocab(directory, found, config)
+
+
+def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainConfig) -> Vocab:
+    """Return the words of a model and those found in a new corpus, as ``expanded_vocab`` does."""
+    if is_fasttext(directory):
+        known = fasttext_vocab(directory)
+    else:
+        record = read_record(Path(directory))
+        known = Vocab.load(Path(directory) / "vocab.tsv")
+        known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
+    rows = [found.index.get(word, -1) for word in known.words]
+    here = np.append(found.counts, 0)[rows]
+    if found.raw_tokens == known.raw_tokens and np.array_equal(here, known.counts):
+        return known
+    new = [(word, n) for word, n in zip(found.words, found.counts.tolist(), strict=True) if word not in known]
+    new = [(word, n) for word, n in new if n >= config.min_count]
+    if config.max_final_vocab is not None:
+        new = new[: max(0, config.max_final_vocab - len(known))]  # the most frequent come first
+    return Vocab(
+        known.words + [word for word, _ in new],
+        np.concatenate([known.counts + here, np.array([n for _, n in new], np.int64)]),
+        raw_tokens=known.raw_tokens + found.raw_tokens,
+        raw_types=max(known.raw_types, found.raw_types),
+    )
+
+
+def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Copy the parameters of a saved model, word by word; other words keep those that they have.
+
+    Returns
+    -------
+    dict
+        What is recorded of it.
+
+    Raises
+    ------
+    DataError
+        It is no model, or one whose parameters have another shape or meaning.
+    """
+    former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
+    _check_same_shape(former.config, model.config, directory)
+    here, there = _shared(model.vocab, former.vocab.index)
+    for array, from_array in zip(model.shared[:3], former.shared[:3], strict=True):
+        if len(array) == len(model.vocab) and len(from_array) == len(former.vocab):
+            array[here] = from_array[there]
+    if model.config.spec.attends:
+        model.slot_logits[:] = former.slot_logits
+    if model.nodes is not None and former.nodes is not None and _same_tree(model, former):
+        model.nodes[:] = former.nodes
+    if model.subwords is not None and former.subwords is not None:
+        index, known = model.subwords.index, former.subwords.index
+        ngrams, rows = index.shared_with(known)
+        size = model.config.vector_size
+        taken = former.subwords.rows[:, :size]
+        model.subwords.begin_with(here, taken[there], ngrams, taken[rows])
+        model.compose()
+    return {
+        "continued_from": os.path.abspath(directory),
+        "words_kept": len(here),
+        "words_new": len(model.vocab) - len(here),
+    }
+
+
+def _same_tree(model: EmbeddingModel, former: EmbeddingModel) -> bool:
+    """Return whether the nodes of two Huffman trees stand for the same words; else they are learnt anew."""
+    return model.vocab.words == former.vocab.words and np.array_equal(model.vocab.counts, former.vocab.counts)
+
+
+def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:
+    """Read vectors to begin with, in any format that ``KeyedVectors.load`` knows.
+
+    Raises
+    ------
+    DataError
+        They cannot be read, or have another size than is wanted.
+    """
+    vectors = KeyedVectors.load(path)
+    if vectors.vector_size != vector_size:
+        raise DataError(
+            f"the vectors in {os.fspath(path)!r} have {vectors.vector_size} dimensions and vector_size is "
+            f"{vector_size}: set vector_size to {vectors.vector_size}"
+        )
+    return vectors
+
+
+def begin_from_vectors(
+    model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
+) -> dict[str, Any]:
+    """Copy vectors for the words that have some.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Initialised.
+    vectors : KeyedVectors
+        See ``first_vectors``.
+    path : path
+        Where they come from.
+
+    Returns
+    -------
+    dict
+        What is recorded of it.
+
+    Raises
+    ------
+    DataError
+        They are not numbers, or none of the words is there.
+    """
+    name, size = repr(os.fspath(path)), model.config.vector_size
+    here, there = _shared(model.vocab, vectors.key_to_index)
+    if not len(here):
+        raise DataError(
+            f"none of the {len(model.vocab):,} words of the corpus is in {name}; were its words split or "
+            "folded otherwise?"
+        )
+    for start in range(0, len(here), 65_536):
+        rows = vectors.vectors[there[start : start + 65_536]]
+        if not np.isfinite(rows).all() or np.abs(rows).max() > LARGEST:
+            raise DataError(f"{name} holds vectors with components that are not numbers or above {LARGEST:g}")
+        model.inputs[here[start : start + 65_536], :size] = rows
+    return {
+        "init_vectors": os.path.abspath(path),
+        "words_kept": len(here),
+        "words_new": len(model.vocab) - len(here),
+    }
+
+
+def _shared(vocab: Vocab, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the words that both have, here and there."""
+    pairs = [(i, index[word]) for i, word in enumerate(vocab.words) if word in index]
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]

@@ -1,0 +1,449 @@
+"""The options of training, said once.
+
+From these fields follow the options of ``cawv train`` with their help, the limits and the documentation of
+``TrainConfig`` and ``TextOptions``, the settings of a run, and what may change when a run is resumed, trained
+further or put on a cluster. A new option is a field here; CONTRIBUTING.md shows one. In help, ``{name}``
+stands for another option, spelled as the reader types it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from wordvec_ca.errors import Option, OptionError
+from wordvec_ca.specs.models import MODELS, AttentionKind, ModelName, defaults_by_model, models_with
+
+MOST_SHARED = 64
+"""More predictions than this that share a draw are taken for a typing error."""
+
+MAX_WORKERS_PER_CPU = 32
+"""More threads than this per processor are taken for a typing error."""
+
+N_CPUS = os.cpu_count() or 1
+
+INHERITED: Any = object()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionSpec:
+    """One option.
+
+    Attributes
+    ----------
+    group : str
+        Its heading in the help of ``cawv train``.
+    default : object
+        None if the default depends on something, which ``usual`` says.
+    help : str
+        What it does.
+    more : str
+        What the documentation of Python says besides.
+    usual : str
+        What None stands for.
+    name, kind : str
+        As the field says: the name in Python, and the type without ``| None``.
+    flags : tuple of str
+        How it can be typed besides ``--name``.
+    off : str
+        How it is switched off, if not by ``--no-name``.
+    limits : tuple of two numbers, optional
+        The least and the largest value.
+    choices : tuple of str
+        The values, if they are words.
+    why : str
+        Why the limits are as they are.
+    metavar : str, optional
+        What the help shows in place of a value.
+    trait : str, optional
+        The attribute of ``ModelSpec`` that says which models have it; None if all have.
+    goes_with : str, optional
+        Another option without which it means nothing.
+    kept : bool
+        Whether the settings of a run hold it: it says what the run is, not what becomes of it.
+    resume : {"same", "change", "change alone", "no"}
+        What it may be when a run is resumed: as it was; anything; anything, but on a cluster as it was; it is
+        not for runs that have begun.
+    on_cluster : bool
+        Whether a run on a cluster has it.
+    continued : object
+        What it is when a model is trained further, unless it is given; by default as it was.
+    renewed_by : tuple of str
+        Options that, if they become others when a model is trained further, give it its default again.
+    shapes : {"", "always", "places", "n-grams"}
+        Whether it gives the parameters their shape or meaning, so that a model is trained further with the
+        same: in all models that have it, in those that know places, in those with n-grams.
+    """
+
+    group: str
+    default: Any
+    help: str
+    more: str = ""
+    usual: str = "none"
+    name: str = ""
+    kind: str = ""
+    flags: tuple[str, ...] = ()
+    off: str = ""
+    limits: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    why: str = ""
+    metavar: str | None = None
+    trait: str | None = None
+    goes_with: str | None = None
+    kept: bool = True
+    resume: Literal["same", "change", "change alone", "no"] = "same"
+    on_cluster: bool = True
+    continued: Any = INHERITED
+    renewed_by: tuple[str, ...] = ()
+    shapes: Literal["", "always", "places", "n-grams"] = ""
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is off unless it is given, and cannot be switched off again."""
+        return self.usual == "off"
+
+    @property
+    def switch(self) -> tuple[str, str]:
+        """How it is typed, and how it is switched off."""
+        on, off = switch_of(self.name)
+        return on, self.off or off
+
+    @property
+    def names_file(self) -> bool:
+        """Whether its value is the name of a file or folder, which settings hold as an absolute one."""
+        return self.metavar in ("FILE", "DIR", "MODEL")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that have it."""
+        return MODELS if self.trait is None else models_with(self.trait)
+
+    def checked(self, value: Any) -> Any:
+        """Return a value, with NumPy's numbers as those of Python, for JSON has no place for them.
+
+        Raises
+        ------
+        OptionError
+            It is outside the limits.
+        """
+        if value is None and self.default is None:
+            return None
+        allowed = (False, True) if self.kind == "bool" else self.choices
+        if allowed and value not in allowed:
+            raise OptionError(
+                Option(self.name), f" is {value!r}; it must be one of {', '.join(map(str, allowed))}"
+            )
+        if self.limits is None:
+            return value
+        (low, high), whole = self.limits, self.kind == "int"
+        fits = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
+        if not fits or not low <= value <= high:
+            wanted = f"a {'whole ' * whole}number from {low:,} to {high:,}" + self.why
+            raise OptionError(Option(self.name), f" is {value!r}; it must be {wanted}")
+        return int(value) if isinstance(value, Integral) else float(value)
+
+    def documented(self) -> str:
+        """Return its entry in a docstring, in the form of numpydoc."""
+        kind = "{" + ", ".join(map(repr, self.choices)) + "}" if self.choices else self.kind
+        if self.limits:
+            kind += ", {:,} to {:,}".format(*self.limits)
+        head = f"{self.name} : {kind}" + (
+            ", optional" if self.default is None else f", default {self.default!r}"
+        )
+        usual = "" if self.default is not None else f" By default {self.usual}."
+        text = _spelled(self.help + usual + self.more, lambda name: f"``{name}``")
+        return "\n    ".join([head, *textwrap.wrap(text, 104)])
+
+    def help_text(self) -> str:
+        """Return its help on the command line."""
+        default = f"  [default: {self.usual}]" if self.default is None or self.is_flag else ""
+        return _spelled(self.help + default, lambda name: spelled_as_flag(Option(name)))
+
+
+OF_EXPORT = {"duplicates": "--keep-first", "errors": "--errors {}", "unwritable": "--skip-unwritable"}
+"""Options of reading and writing vectors that only one command has, and how they are typed there."""
+
+
+def spelled_as_flag(option: Option) -> str:
+    """Return an option as it is typed: --alpha, --alpha 0.2, --hs, --no-hs."""
+    name, value = option
+    if name in OF_EXPORT:
+        return "cawv export " + OF_EXPORT[name].format(value)
+    on, off = OPTIONS[name].switch if name in OPTIONS else switch_of(name)
+    if value is None or isinstance(value, bool):
+        return off if value is False else on
+    return f"{on} {value}"
+
+
+def switch_of(name: str) -> tuple[str, str]:
+    """Return how an option is typed, and how it is switched off."""
+    return "--" + name.replace("_", "-"), "--no-" + name.replace("_", "-")
+
+
+def _spelled(text: str, spell: Any) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: spell(found[1]), text)
+
+
+def option(group: str, default: Any, help: str, more: str = "", **facts: Any) -> Any:  # noqa: A002
+    """Return a field of a dataclass that is an option; the arguments are attributes of `OptionSpec`."""
+    spec = OptionSpec(group=group, default=default, help=help, more=more and " " + more, **facts)
+    return field(default=default, metadata={"spec": spec})
+
+
+GROUPS = (
+    "Options that everyone needs",
+    "Text and words",
+    "Learning",
+    "Attention, for --model cbow-attn",
+    "N-grams: vectors for rare and unknown words",
+    "Many cores: replicas of the parameters",
+    "Long runs, and training further",
+    "Many machines",
+    "Settings, progress and planning",
+)
+"""The headings of the help, in their order."""
+
+# fmt: off
+_usual, _text, _learning, _attention, _ngrams, _cores, _long, _cluster, _progress = (
+    partial(option, group) for group in GROUPS
+)
+
+
+class Options:
+    """Options within their limits."""
+
+    def __post_init__(self) -> None:
+        """Check each option by itself."""
+        for name in self.__dataclass_fields__:  # type: ignore[attr-defined]
+            if name in OPTIONS:
+                object.__setattr__(self, name, OPTIONS[name].checked(getattr(self, name)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFields(Options):
+    """How a text is read, whatever is made of it."""
+
+    min_count: int = _usual(5, "Drop rarer words.", "They go before windows are formed.", limits=(0, 2**53))
+    tokenizer: str = _text("words",
+        "Split words, numbers and punctuation; at white space only; or where a segmenter says.",
+        "Token lists are not split (docs/tokenising.md).",
+        metavar="words|whitespace|icu|jieba|MODULE:FUNCTION", shapes="always")
+    lowercase: bool = _text(True, "Map text to lower case.", "Token lists are not.", shapes="always")
+    field: str | tuple[str, ...] | None = _text(None,
+        "The text is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each; a.b is the "
+        "field b of an object a.  May be given several times.",
+        "Python mappings are records, too (docs/corpora.md).", usual="plain text", metavar="NAME",
+        continued=None)
+    encoding: str | None = _text(None, "Of the text: cp1252, gb18030, utf-16 ...", usual="UTF-8",
+        metavar="NAME")
+    max_final_vocab: int | None = _text(None, "Keep at most so many words.", "This raises {min_count}.",
+        usual="no limit", limits=(1, 2**31 - 1))
+    count_memory: int | None = _text(None, "Words and counts beyond this go to disk.",
+        "What comes out is the same.", usual="1/4 of free memory, at most 1024", limits=(1, 1 << 24),
+        metavar="MIB", resume="change alone", continued=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainFields(TextFields):
+    """What is trained and how."""
+
+    model: ModelName = _usual("cbow", "Which model.", "See docs/models.md.",  # noqa: RUF009
+        choices=MODELS, shapes="always")
+    vector_size: int = _usual(100, "Dimensions of a vector.", flags=("--size", "--dim", "-d"),
+        limits=(1, 100_000), shapes="always")
+    window: int | None = _usual(None, "Context words on each side.", flags=("-w",),
+        usual=defaults_by_model(lambda spec: spec.window), limits=(1, 10_000), shapes="places")
+    epochs: int = _usual(5, "Passes over the text.", flags=("--iter",), limits=(1, 1_000_000))
+    workers: int | None = _usual(None, "Threads; 1 is reproducible bit for bit.", flags=("--threads",),
+        usual="one per processor", limits=(1, MAX_WORKERS_PER_CPU * N_CPUS),
+        why=f" (this machine has {N_CPUS} processors)", resume="change alone", continued=None)
+    seed: int = _usual(1, "Of everything random.", "Of initialisation, windows, sub-sampling and negatives.",
+        limits=(0, 2**63 - 1))
+    resamples: int | None = _usual(None,
+        "Train so many models, each on other lines drawn from the corpus, and publish their mean: nn, "
+        "analogy, attention, eval and compare then say how sure they are; 10 do well.",
+        "Each has a seed of its own (docs/how-to/how-sure-is-a-neighbour.md).", usual="one model",
+        limits=(2, 999), metavar="K", on_cluster=False, continued=None)
+    phrases: str | None = _text(None, "Join these, from cawv phrases: new_york.", metavar="FILE")
+    alpha: float | None = _learning(None, "Learning rate at the start.",
+        "The exact step of {cbow_update} has a higher one (docs/decisions/).", flags=("--lr",),
+        usual=f"{defaults_by_model(lambda spec: spec.default_alpha('exact'))}; with {{cbow_update}} word2vec "
+        f"{defaults_by_model(lambda spec: spec.alpha if spec.averages else None)}",
+        limits=(0, 100), resume="change alone", renewed_by=("cbow_update",))
+    min_alpha: float = _learning(1e-4, "Learning rate at the end.",
+        "It falls linearly with the position in the text.", limits=(0, 100), resume="change alone")
+    sample: float = _learning(1e-3,
+        "Sub-sample words that make up more than this share of the text; 0: none.", limits=(0, 1))
+    negative: int = _learning(5, "Negatives per prediction; 0, none, with {hs}.", limits=(0, 1_000))
+    hs: bool = _learning(False,
+        "Hierarchical softmax, beside negative sampling unless {negative} is 0; not for ssg.",
+        trait="has_tree")
+    negatives: Literal["exact", "shared"] | None = _learning(None,
+        "Own negatives for each prediction, or some shared by predictions from far apart.",
+        "Own ones are slower and no better (docs/decisions/).",
+        usual=defaults_by_model(lambda spec: "shared" if spec.shared_by else "exact"),
+        trait="shared_by")
+    shared_by: int | None = _learning(None, "Predictions that share negatives.",
+        "With more, training is hardly faster, and a little worse on small vocabularies.",
+        usual=f"{defaults_by_model(lambda spec: spec.shared_by)}; at most one for each 128,000 words",
+        limits=(1, MOST_SHARED), trait="shared_by", renewed_by=("model", "negatives"))
+    ns_exponent: float = _learning(0.75, "Negatives are drawn in proportion to count ** this.",
+        limits=(-10, 10))
+    shrink_windows: bool | None = _learning(None,
+        "Draw each window's size from 1 to {window}; not with {parts}.",
+        usual=defaults_by_model(lambda spec: "no" if spec.knows_places else "yes"))
+    cbow_update: Literal["exact", "word2vec"] = _learning("exact",
+        "cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
+        "n is the number of words in the window; ``word2vec`` is the one to choose with the learning rates "
+        "of word2vec.c and gensim (Irsoy et al. 2021, docs/decisions/).",
+        trait="averages")
+    cbow_mean: bool = _learning(True, "cbow: predict from the mean of the context words, or from their sum.",
+        off="--cbow-sum", trait="sums")
+    parts: str | None = _learning(None,
+        "cbow, cbow-attn: make each part of the vectors of its own places, as near:2,far or "
+        "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.vectors.parse_parts``.", usual="one part",
+        metavar="NAME:PLACES:DIMENSIONS,…", trait="averages", shapes="always")
+    backend: Literal["cython", "numba"] = _learning("cython", "Implementation of the training loop.",
+        on_cluster=False)
+    attention: AttentionKind = _attention("full",  # noqa: RUF009
+        "cbow-attn: logits by word and place, by place, or by word.", trait="attends", shapes="always")
+    attention_alpha: float | None = _attention(None, "cbow-attn: learning rate of the logits.",
+        usual="as {alpha}", limits=(0, 100), trait="attends", resume="change alone",
+        renewed_by=("cbow_update",))
+    attention_warmup: float = _attention(0.1, "cbow-attn: share of the run before the logits learn.",
+        "Without it attention can lock onto what is easy to learn first and never leave (docs/decisions/).",
+        limits=(0, 1), trait="attends", continued=0.0)
+    attention_clip: float = _attention(10.0, "cbow-attn: read logits as if within +- this.", limits=(0.1, 80),
+        trait="attends")
+    subwords: bool = _ngrams(False, "Make words of their n-grams too: for rare, unknown and misspelt words.",
+        "See docs/models.md.", shapes="n-grams")
+    min_n: int = _ngrams(3, "Characters of an n-gram, at least.", limits=(1, 100), shapes="n-grams",
+        goes_with="subwords")
+    max_n: int = _ngrams(6, "Characters of an n-gram, at most.",
+        "``<`` and ``>`` mark where a word begins and ends.", limits=(1, 100), shapes="n-grams",
+        goes_with="subwords")
+    ngram_min_count: int = _ngrams(5, "Leave out rarer n-grams.", "With {buckets} all are there.",
+        limits=(1, 2**53), goes_with="subwords")
+    buckets: int | None = _ngrams(None, "N-grams share rows by hash, as in fastText (2000000).",
+        usual="each has its own", limits=(1, 2**31 - 1), shapes="n-grams",
+        goes_with="subwords")
+    replicas: int | None = _cores(None,
+        "Copies of the parameters, for equal parts of the threads, that merge many times a run. With one "
+        "thread each, reproducible bit for bit.", usual="one for 8 threads, as memory allows",
+        limits=(1, 1024))
+    merges: int | None = _cores(None, "Merges of replicas in a run.",
+        usual="200; 600 for more than 4 of cbow-attn", limits=(1, 1_000_000))
+    merge_rate: float | None = _cores(None, "By what replicas multiply the learning rates.",
+        usual="1.5, and 2 where a replica trains at most 5,000 tokens between merges", limits=(0.01, 100))
+    merge_rule: Literal["saturating", "mean", "sum"] = _cores("saturating",
+        "How replicas merge: rare rows by their sum and frequent ones by their mean, or all by one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Options):
+    """What else ``cawv train`` takes: where things go, how a run begins, what is shown of it."""
+
+    output: str | None = _usual(None, "Model directory.", flags=("-o",),
+        usual="CORPUS.MODEL in the working directory", metavar="DIR", kept=False, resume="change")
+    overwrite: bool = _usual(False, "Replace the model directory if it exists.", usual="off", kept=False,
+        resume="change")
+    read_vocab: str | None = _text(None, "Use these words; {min_count} drops some only if given.",
+        usual="count", metavar="FILE")
+    save_vocab: str | None = _text(None, "Also write the vocabulary here.", usual="only in the model",
+        metavar="FILE", kept=False, resume="change")
+    valid: str | None = _text(None, "Held-out text: print its loss after each epoch.", metavar="FILE")
+    checkpoint_every: str = _long("10m",
+        "Write a checkpoint after so much time (30s, 10m, 2h) or text (5M), or never.", metavar="TIME|TOKENS",
+        resume="change alone")
+    resume: str | None = _long(None,
+        "Continue the run whose {output} was DIR, with its options; only those of progress and "
+        "{checkpoint_every} may be others, and on a cluster those of place.", usual="begin a run",
+        metavar="DIR", kept=False, resume="change")
+    accept_changes: bool = _long(False,
+        "{resume} although the corpus's files or the instruction set have changed.", usual="off",
+        goes_with="resume", kept=False, resume="change alone")
+    continue_from: str | None = _long(None,
+        "Train this model, or fastText .bin, further: its options, words and parameters, and the new words "
+        "of CORPUS.", usual="begin anew", metavar="MODEL", resume="no", on_cluster=False)
+    init_vectors: str | None = _long(None,
+        "Begin with these vectors (any format that cawv reads) for the words that FILE has.", usual="random",
+        metavar="FILE", resume="no", on_cluster=False)
+    cache_dir: str | None = _long(None, "Where the encoded text goes.",
+        usual="OUTPUT.run; if kept, OUTPUT.cache", metavar="DIR", resume="no")
+    keep_cache: bool = _long(False, "Keep the encoded text and use it again if nothing changed.", resume="no",
+        on_cluster=False)
+    no_cache: bool = _long(False, "Store no encoded text: read the text anew in every epoch.", usual="off",
+        resume="no", on_cluster=False)
+    cluster: str | None = _cluster(None,
+        "Train on the nodes of a Ray cluster: some on this machine, the cluster that it belongs to, or that "
+        "of this head.", usual="this machine alone", metavar="local|auto|HOST:PORT", resume="change")
+    nodes: int = _cluster(2, "{cluster}: how many nodes, at most.", limits=(1, 1024), goes_with="cluster",
+        resume="change")
+    checkpoint_dir: str | None = _cluster(None, "{cluster}: where checkpoints go, for all nodes to see.",
+        usual="OUTPUT.run", metavar="DIR|URL", goes_with="cluster")
+    storage_patience: str = _cluster("30m",
+        "{cluster}: for how long the text and the checkpoints may be out of reach (90s, 30m, 2h) before the "
+        "run ends; meanwhile it trains on what the nodes hold.", metavar="TIME", goes_with="cluster")
+    config: str | None = _progress(None,
+        "Take options, and CORPUS, from this file; a run leaves its own as run.toml in its model directory.",
+        metavar="FILE", kept=False, resume="no")
+    progress: Literal["auto", "bar", "lines", "none"] = _progress("auto",
+        "How to show progress; auto: a bar on a terminal, else lines.", kept=False, resume="change")
+    quiet: bool = _progress(False, "Print nothing but the name of the model directory.", flags=("-q",),
+        usual="off", kept=False, resume="change")
+    log_json: str | None = _progress(None, "Append a JSON record per second and epoch.", metavar="FILE",
+        kept=False, resume="change")
+    dry_run: bool = _progress(False, "Read the text, print what the run would need, and stop.", usual="off",
+        kept=False, resume="no")
+
+# fmt: on
+
+
+def _facts_of(owner: type) -> Iterator[OptionSpec]:
+    """Yield the options of a class, with what the types of its fields say."""
+    types = get_type_hints(owner)
+    for one in fields(owner):  # type: ignore[arg-type]
+        spec, kind = one.metadata["spec"], str(one.type).removesuffix(" | None")
+        names = [
+            name
+            for part in (types[one.name], *get_args(types[one.name]))
+            if get_origin(part) is Literal
+            for name in get_args(part)
+        ]
+        choices = spec.choices or tuple(names)
+        yield replace(spec, name=one.name, kind="str" if choices else kind, choices=choices)
+
+
+OPTIONS: dict[str, OptionSpec] = {
+    spec.name: spec
+    for group in GROUPS
+    for owner in (RunOptions, TrainFields)
+    for spec in _facts_of(owner)
+    if spec.group == group
+}
+"""All options by their names, in the order of the help."""
+
+
+def meant_option(name: str) -> str | None:
+    """Return the parameter of training whose name, or other name of its flag, is most like this one."""
+    names = {
+        flag.lstrip("-").replace("-", "_"): spec.name for spec in OPTIONS.values() for flag in spec.flags
+    }
+    names |= {name: name for name in OPTIONS}
+    close = difflib.get_close_matches(name, names, 1, cutoff=0.7)
+    return names[close[0]] if close else None
+
+
+def with_parameters(owner: Any) -> str:
+    """Return the docstring of a class of options with a section on its parameters, before what it raises."""
+    entries = [OPTIONS[name].documented() for name in owner.__dataclass_fields__ if name in OPTIONS]
+    before, raises, after = inspect.cleandoc(owner.__doc__).partition("Raises\n")
+    return f"{before}Parameters\n----------\n" + "\n".join(entries) + f"\n\n{raises}{after}"

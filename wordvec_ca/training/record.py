@@ -1,0 +1,123 @@
+"""The record of a run: what config.json says besides the options."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.corpus import CorpusStats, EncodedCorpus
+from wordvec_ca.kernels import STATS
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.training.checkpoint_schedule import isa_in_use
+from wordvec_ca.training.trainer import Trainer
+
+
+def loop_settings(config: ResolvedConfig, hyper: np.ndarray) -> dict[str, Any]:
+    """Return how the training loop is set: its instruction set, and what it chose for the text."""
+    names = ("drawn", "shared_by", "n_private", "merge_every")
+    return {"isa": isa_in_use(config), **{name: int(hyper[name][0]) for name in names}}
+
+
+def recorded(
+    config: ResolvedConfig,
+    *,
+    fingerprint: str,
+    stats: CorpusStats,
+    loop: Mapping[str, Any],
+    tallies: Mapping[str, float],
+    losses: Sequence[float],
+    valid_losses: Sequence[float],
+    started: float,
+    seconds: float,
+    reading: float,
+    fraction: float,
+    interrupted: bool,
+    block_tokens: int | None = None,
+) -> dict[str, Any]:
+    """Return what ``config.json`` says of a run: text, kernel, losses, timings, platform.
+
+    Parameters
+    ----------
+    config : ResolvedConfig
+        Of the run.
+    fingerprint, stats : str, CorpusStats
+        Of the text.
+    loop : mapping
+        See `loop_settings`.
+    tallies : mapping of str to float
+        What the training loop has counted, by the names in ``STATS``.
+    losses, valid_losses : sequence of float
+        Of the epochs.
+    started : float
+        When the run began, in seconds since 1970.
+    seconds, reading : float
+        Of training, and of reading before.
+    fraction : float
+        Share of the run that is done.
+    interrupted : bool
+        Whether it was cut short.
+    block_tokens : int, optional
+        Tokens of a block, with n-grams.
+    """
+    words, weighed = tallies.get("words", 0.0), tallies.get("weighed", 0.0)
+    return {
+        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
+        "interrupted": interrupted,
+        "trained_fraction": fraction,
+        "corpus": {"fingerprint": fingerprint, **stats.as_dict()},
+        "kernel": {
+            "backend": config.backend,
+            **loop,
+            "block_tokens": block_tokens,
+            "merge_every": loop.get("merge_every") if loop.get("n_private") else None,
+        },
+        "loss_by_epoch": _none_for_nan(losses),
+        "valid_loss_by_epoch": _none_for_nan(valid_losses),
+        "predictions": int(tallies.get("examples", 0)),
+        "timings": {
+            "encoding_seconds": round(reading, 3),
+            "training_seconds": round(seconds, 3),
+            "words_per_second": round(words / seconds) if seconds else None,
+        },
+        "attention_concentration": tallies["concentration"] / weighed if weighed else None,
+        "platform": {"python": sys.version.split()[0], "numpy": np.__version__, "system": sys.platform},
+    }
+
+
+def run_record(
+    trainer: Trainer, encoded: EncodedCorpus, started: float, *, interrupted: bool
+) -> dict[str, Any]:
+    """Return what ``config.json`` says of a run on one machine."""
+    stats, replicas = encoded.stats, trainer.replicas
+    record = recorded(
+        trainer.config,
+        fingerprint=encoded.fingerprint,
+        stats=stats,
+        loop=loop_settings(trainer.config, trainer.hyper),
+        tallies=dict(zip(STATS, trainer.totals().tolist(), strict=True)),
+        losses=trainer.losses,
+        valid_losses=trainer.valid_losses,
+        started=started,
+        seconds=trainer.seconds,
+        reading=stats.seconds_reading + stats.seconds_merging + stats.seconds_renumbering,
+        fraction=trainer.schedule.fraction(trainer.reached),
+        interrupted=interrupted,
+        block_tokens=trainer.chunk_tokens if trainer.model.subwords is not None else None,
+    )
+    record["replicas"] = {
+        **replicas.plan.as_record(),
+        "threads": [replica.threads for replica in replicas.all],
+        "merges": replicas.merges,
+        "merging_seconds": round(replicas.merge_seconds, 3),
+    }
+    return record
+
+
+def _none_for_nan(losses: Sequence[float]) -> list[float | None]:
+    """Return what JSON can hold; nan is the loss of an epoch without a prediction."""
+    return [None if math.isnan(loss) else loss for loss in losses]
