@@ -20,16 +20,19 @@ from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
+from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
 from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
-from wordvec_ca.files.word_counts import read_words
+from wordvec_ca.files.word_counts import parse_words, read_words
 
 __all__ = [
     "CHECKSUMS",
     "Bar",
     "Curve",
+    "OpenedArray",
+    "OpenedFile",
     "Shade",
     "Storage",
     "absolute_name",
@@ -47,6 +50,7 @@ __all__ = [
     "file_system",
     "html_table",
     "html_text",
+    "in_memory",
     "is_url",
     "json_text",
     "map_npy",
@@ -54,9 +58,11 @@ __all__ = [
     "nearest_existing",
     "nearest_name",
     "open_by_content",
+    "parse_words",
     "patiently",
     "read_checksums",
     "read_npy_header",
+    "read_whole_folder",
     "read_words",
     "replacing",
     "save_json",

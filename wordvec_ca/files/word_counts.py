@@ -39,12 +39,19 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     DataError
         As in `Vocab.load`; but a file may be empty.
     """
-    name = os.fspath(path)
+    return parse_words(_content(path), os.fspath(path), foreign=foreign)
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
     try:
         with open_by_content(path) as stream:
-            data = stream.read()
+            return stream.read()
     except OSError as error:
-        raise DataError(f"cannot read the vocabulary {name}: {error.strerror or error}") from error
+        raise DataError(f"cannot read the vocabulary {path}: {error.strerror or error}") from error
+
+
+def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
+    """Return words and counts of a file that was read; arguments, results and errors as for `read_words`."""
     regular = _REGULAR.fullmatch(data) is not None
     try:
         text = data.decode("utf-8-sig")

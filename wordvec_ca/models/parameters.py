@@ -20,6 +20,7 @@ from wordvec_ca.files import (
     html_table,
     json_text,
     read_checksums,
+    read_whole_folder,
     replacing,
     save_npy,
     write_checksums,
@@ -334,6 +335,10 @@ class EmbeddingModel:
             If it is not a complete model directory of a format that this version knows.
         """
         folder = Path(directory)
+        return read_whole_folder(folder, lambda: cls._load(folder))
+
+    @classmethod
+    def _load(cls, folder: Path) -> EmbeddingModel:
         for name in set(read_checksums(folder)) - NOT_READ:
             check_file(folder / name)
         record = read_record(folder)

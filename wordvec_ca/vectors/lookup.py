@@ -10,11 +10,15 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import in_memory
 from wordvec_ca.vectors.neighbours import unit
 from wordvec_ca.vectors.ngrams import NgramVectors
 from wordvec_ca.vectors.parts import Part, parts_of_record
 from wordvec_ca.vectors.resamples import Resamples
 from wordvec_ca.vectors.table import check_unique, show_word
+
+DERIVED = {"key_to_index", "_directions"}
+"""What is computed when it is first needed."""
 
 Key: TypeAlias = "str | int | np.integer[Any]"
 
@@ -84,6 +88,17 @@ class Lookup:
         self.ngrams, self.oov = ngrams, oov
         self._read_attention = attention
         self.resamples = resamples
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content of mapped files, without what is computed from it."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
+        return {**kept, "vectors": in_memory(self.vectors)}
+
+    def __copy__(self) -> Self:
+        """Return other vectors that share all that these have; a mapped file stays mapped."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     @property
     def vector_size(self) -> int:

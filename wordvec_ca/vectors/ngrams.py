@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.files import in_memory
 from wordvec_ca.kernels import ngram_keys, word_ngrams
 
 END_OF_LINE = "</s>"
@@ -98,6 +99,21 @@ class NgramVectors:
     def index(self) -> NgramIndex:
         """Which row each n-gram has."""
         return self._index if isinstance(self._index, NgramIndex) else self._index()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with all that is read later; rows that the source has too go once."""
+        shared = getattr(self.source, "inputs", None) is self.rows
+        return {
+            "_index": self.index,
+            "rows": None if shared else in_memory(self.rows),
+            "source": self.source,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state from `__getstate__`."""
+        self.__dict__.update(state)
+        if self.rows is None:
+            self.rows = self.source.inputs
 
     def columns(self, columns: slice) -> NgramVectors:
         """Return the same n-grams with some columns of their rows."""

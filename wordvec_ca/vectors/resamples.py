@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import map_npy, save_npy
+from wordvec_ca.files import in_memory, map_npy, save_npy
 
 CODES, SCALES = "resamples.npy", "resamples_scales.npy"
 ATTENTION_CODES, ATTENTION_SCALES = "resamples_attention_words.npy", "resamples_attention_words_scales.npy"
@@ -45,6 +45,10 @@ class EightBit(NamedTuple):
 
     codes: np.ndarray
     scales: np.ndarray
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process with the content of mapped files."""
+        return EightBit, (in_memory(self.codes), in_memory(self.scales))
 
     @classmethod
     def empty(cls, n_models: int, n_rows: int, n_columns: int, path: Path | None = None) -> EightBit:
@@ -110,6 +114,10 @@ class Resamples:
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the vectors of each model."""
         return (self.vectors(number) for number in range(len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        slots = self.attention_slots
+        return {**self.__dict__, "attention_slots": None if slots is None else in_memory(slots)}
 
     def vectors(self, number: int) -> np.ndarray:
         """Return the vectors of one model, shape (n_words, vector_size), float32.

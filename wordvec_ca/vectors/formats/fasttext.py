@@ -31,7 +31,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
+from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, in_memory, open_by_content
 from wordvec_ca.vectors.formats.product_codes import CENTROIDS, QuantisedRows, n_parts
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors
 from wordvec_ca.vectors.table import GrowingRows, row_blocks
@@ -111,6 +111,11 @@ class FastTextModel:
     outputs: Any
     version: int = VERSION
     places: np.ndarray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content of mapped files."""
+        arrays = {"inputs": in_memory(self.inputs), "outputs": in_memory(self.outputs)}
+        return {**self.__dict__, **arrays}
 
     @property
     def n_words(self) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordvec_ca.files import map_npy
+from wordvec_ca.files import OpenedArray
 from wordvec_ca.specs.models import SPECS
 from wordvec_ca.vectors.formats.fasttext import (
     CBOW,
@@ -112,8 +111,8 @@ def write_fasttext(
         inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
     options = options._replace(**_trained_with(table.metadata))
     outputs = np.zeros((n, d), np.float32)
-    if isinstance(source, Path):  # of a model directory; one row a word, where there are several the first
-        trained = map_npy(source)
+    if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word the first
+        trained = source.get()
         if trained.shape[0] == n and trained.size % (n * d) == 0:
             outputs = trained.reshape(n, -1, d)[:, 0]
     model = FastTextModel(

@@ -25,7 +25,16 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import CHECKSUMS, check_file, map_npy, read_words
+from wordvec_ca.files import (
+    CHECKSUMS,
+    OpenedArray,
+    OpenedFile,
+    check_file,
+    map_npy,
+    parse_words,
+    read_whole_folder,
+    read_words,
+)
 from wordvec_ca.specs.models import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
@@ -59,6 +68,8 @@ def is_model_directory(path: Path) -> bool:
 def read_model_directory(path: Path) -> VectorTable:
     """Read a model directory; the vectors are memory-mapped, so opening takes the same time for any size.
 
+    What is read later is opened now: it belongs to the model, whatever takes its place meanwhile.
+
     Raises
     ------
     DataError
@@ -67,6 +78,10 @@ def read_model_directory(path: Path) -> VectorTable:
     for name in (VECTORS, VOCAB):
         if not (path / name).is_file():
             raise DataError(f"{path} is not a model directory: it has no {name}")
+    return read_whole_folder(path, lambda: _read_model_directory(path))
+
+
+def _read_model_directory(path: Path) -> VectorTable:
     check_file(path / VOCAB)
     metadata = read_metadata(path) if (path / CONFIG).is_file() else {}
     vectors = map_array(path / VECTORS)
@@ -92,11 +107,17 @@ def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Call
         attends = isinstance(config, dict) and spec_of(config.get("model", "")).attends
     except ValueError:  # a model of a later version: its vectors can be used
         return None
-    return partial(read_word_attention, path, config or {}, counts) if attends else None
+    logits = OpenedArray(path / ATTENTION_WORDS), OpenedArray(path / ATTENTION_SLOTS)
+    return partial(read_word_attention, path, config or {}, counts, *logits) if attends else None
 
 
 def read_word_attention(
-    path: Path, config: dict[str, Any], counts: np.ndarray, part: str | None = None
+    path: Path,
+    config: dict[str, Any],
+    counts: np.ndarray,
+    of_words: OpenedArray,
+    of_slots: OpenedArray,
+    part: str | None = None,
 ) -> np.ndarray:
     """Return how much attention each word of a model directory draws.
 
@@ -106,6 +127,8 @@ def read_word_attention(
     config : dict
         The options of the model, in its record.
     counts : ndarray of shape (n_words,)
+    of_words, of_slots : OpenedArray
+        The logits K and s.
     part : str, optional
         Only of this part of the vectors.
 
@@ -121,10 +144,10 @@ def read_word_attention(
     """
     kind, clip = config.get("attention", "full"), config.get("attention_clip", 10.0)
     try:
-        slots = map_npy(path / ATTENTION_SLOTS)
+        slots = of_slots.get()
         parts = _parts(path, config, slots.size)
         columns = logit_columns(kind, slots.size, len(parts))
-        words = map_npy(path / ATTENTION_WORDS) if columns else np.zeros((len(counts), 0), np.float32)
+        words = of_words.get() if columns else np.zeros((len(counts), 0), np.float32)
     except FileNotFoundError as error:
         raise DataError(
             f"{path} is an attention model, but {Path(error.filename).name} is missing: the weights of its "
@@ -169,10 +192,11 @@ def _ngrams(path: Path, metadata: dict[str, Any], n_words: int, vector_size: int
     options = [config.get(name) or 0 for name in ("min_n", "max_n", "buckets")]
     if not all(type(number) is int and 0 <= number < 2**31 for number in options):
         raise DataError(f"{path}: min_n, max_n and buckets in {CONFIG} should be whole numbers: {options}")
+    names = OpenedFile(path / NGRAMS)
     check_file(path / NGRAMS)
     check_ngrams(path, len(rows) - n_words)
-    outputs = path / OUTPUTS if (path / OUTPUTS).exists() else None
-    return NgramVectors(lambda: read_index(path / NGRAMS, *options, n_rows=len(rows)), rows, outputs)
+    index = partial(read_index, path / NGRAMS, names, *options, n_rows=len(rows))
+    return NgramVectors(index, rows, OpenedArray(path / OUTPUTS) if (path / OUTPUTS).exists() else None)
 
 
 def check_ngrams(path: Path, n_rows: int) -> None:
@@ -183,12 +207,16 @@ def check_ngrams(path: Path, n_rows: int) -> None:
         raise DataError(f"{names} {state}, but {NGRAM_ROWS} has {n_rows:,} rows of n-grams: use a backup")
 
 
-def read_index(path: Path, min_n: int, max_n: int, buckets: int, *, n_rows: int) -> NgramIndex:
+def read_index(
+    path: Path, file: OpenedFile, min_n: int, max_n: int, buckets: int, *, n_rows: int
+) -> NgramIndex:
     """Read which row each n-gram has: ``n-gram TAB row`` lines, or ``bucket TAB row``.
 
     Parameters
     ----------
     path : Path
+        What to call the file in messages.
+    file : OpenedFile
         The file.
     min_n, max_n : int
         Characters of the shortest and of the longest n-gram.
@@ -202,7 +230,7 @@ def read_index(path: Path, min_n: int, max_n: int, buckets: int, *, n_rows: int)
     DataError
         The file is missing or damaged.
     """
-    names, rows = read_words(path, foreign=False)
+    names, rows = parse_words(file.read(), str(path), foreign=False)
     try:
         keys = np.array(names, np.uint64) if buckets else keys_of([encoded(name) for name in names], 0)
     except (ValueError, OverflowError):
@@ -212,8 +240,12 @@ def read_index(path: Path, min_n: int, max_n: int, buckets: int, *, n_rows: int)
     order = np.argsort(keys, kind="stable")
     return NgramIndex(
         *(min_n, max_n, buckets, keys[order], rows[order].astype(np.int32)),
-        None if buckets else lambda: [encoded(names[i]) for i in order],
+        None if buckets else partial(_in_order, names, order),
     )
+
+
+def _in_order(names: list[str], order: np.ndarray) -> list[bytes]:
+    return [encoded(names[i]) for i in order]
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+"""Files that are opened now and read later: what is read then belongs to the file that was opened.
+
+A model that a server has loaded may be replaced by that of the next night. A name that is kept and opened
+later would lead to the new files, which do not fit the vectors of the old ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.npy import map_npy
+
+T = TypeVar("T")
+
+ATTEMPTS = 5
+"""How often a folder is read again that others replace meanwhile."""
+
+
+class OpenedFile:
+    """A file that stays open until its content is read, or it is not needed any more.
+
+    Parameters
+    ----------
+    path : Path
+        The file. That it is missing is an error of `read`, not of opening.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._content: bytes | None = None
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            self._error: OSError | None = error
+            return
+        self._error = None
+        self._state = _state(os.fstat(self._descriptor))
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def read(self) -> bytes:
+        """Return the whole content.
+
+        Raises
+        ------
+        DataError
+            The file is missing, cannot be read, or was changed in place since it was opened.
+        """
+        if self._content is not None:
+            return self._content
+        if self._error is not None:
+            raise DataError(f"cannot read {self._path}: {self._error.strerror or self._error}")
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            content = file.read()
+        if _state(os.fstat(self._descriptor)) != self._state:
+            raise DataError(f"{self._path} has changed since the model was loaded: load the model again")
+        return content
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content: that has not opened the file."""
+        return {"_path": self._path, "_content": self.read()}
+
+
+class OpenedArray:
+    """An ``.npy`` that is mapped now; that it is missing or damaged is an error only where it is needed.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._array: NDArray[Any] | None = None
+        self._error: Exception | None = None
+        try:
+            self._array = map_npy(path)
+        except (FileNotFoundError, DataError) as error:
+            self._error = error
+
+    def get(self) -> NDArray[Any]:
+        """Return the array.
+
+        Raises
+        ------
+        FileNotFoundError, DataError
+            As from ``map_npy``.
+        """
+        if self._array is None:
+            assert self._error is not None
+            raise self._error.with_traceback(None)
+        return self._array
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content, not with the name of the file."""
+        return {
+            "_array": None if self._array is None else in_memory(self._array),
+            "_error": None if self._error is None else self._error.with_traceback(None),
+        }
+
+
+def in_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that is in no memory-mapped file: the same, or a copy.
+
+    For pickling: joblib would send the name of the file, under which there may be another model by then.
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return np.array(array, subok=False) if isinstance(base, mmap.mmap) else array
+
+
+def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
+    """Return what a function reads of several files of a folder, none of which is replaced meanwhile.
+
+    Raises
+    ------
+    DataError
+        They are replaced each time, or as the function raises.
+    """
+    for _ in range(ATTEMPTS):
+        before = _states(folder)
+        try:
+            found = read()
+        except (DataError, OSError):
+            if _states(folder) == before:
+                raise
+            continue
+        if _states(folder) == before:
+            return found
+    raise DataError(f"the files of {folder} change while they are read: try again when they are complete")
+
+
+def _states(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return what tells the files of a folder from others of the same names."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                found[entry.name] = _state(os.stat(entry.path))
+    return found
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
