@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import open_by_content
+from wordvec_ca.files import open_by_content, whole_lines
 
 LONGEST = 10_000_000
 """Bytes; a longer line is no line of an evaluation set."""
@@ -16,8 +16,8 @@ LONGEST = 10_000_000
 def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     r"""Yield (line number from 1, line without its end) of a UTF-8 file, plain or .gz, .bz2, .xz, .zst.
 
-    ``\n`` and ``\r\n`` end a line; a byte order mark at the start is dropped. Other characters that Unicode
-    calls line ends (U+0085, U+2028) stay in the line.
+    ``\n``, ``\r\n`` and ``\r`` end a line; a byte order mark at the start is dropped. Other characters
+    that Unicode calls line ends (U+0085, U+2028) stay in the line.
 
     Raises
     ------
@@ -29,9 +29,9 @@ def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: {what}; give the path of a text file (plain, .gz, .bz2, .xz or .zst)")
     number = 0
     with open_by_content(path) as stream:
-        while raw := stream.readline(LONGEST):
+        for raw in whole_lines(iter(lambda: stream.read(1 << 16), b""), LONGEST):
             number += 1
-            if len(raw) == LONGEST:
+            if len(raw) > LONGEST:
                 raise malformed(
                     path, number, f"the line is longer than {LONGEST:,} bytes", "is this a text file?"
                 )
@@ -49,7 +49,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
                 ) from None
             if number == 1:
                 line = line.removeprefix("\ufeff")
-            yield number, line.removesuffix("\n").removesuffix("\r")
+            yield number, line
     if number == 0:
         raise DataError(f"{path}: the file is empty")
 

@@ -364,7 +364,7 @@ def test_paths_that_do_not_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "message"),
     [
-        ([["a"], ["b", 3]], "sentence 2 of the corpus, token 2: 3 is a int"),
+        ([["a"], ["b", 0.5]], "sentence 2 of the corpus, token 2: 0.5 is a float"),
         ([["a"], ["b", "\ud800"]], "sentence 2 of the corpus, token 2: .* lone surrogate"),
         ([["a", ""]], r"sentence 1 of the corpus, token 2 is empty; .*text.split\(\)"),
         ([["a"], "a line"], "sentence 2 of the corpus is a str, but it began with token lists"),

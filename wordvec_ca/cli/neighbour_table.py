@@ -8,6 +8,7 @@ from typing import Any
 
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
+from wordvec_ca.files import whole_lines
 from wordvec_ca.vectors import KeyedVectors, Neighbours, shown_interval
 
 
@@ -15,7 +16,7 @@ def each_word(words: Sequence[str]) -> Iterator[str]:
     """Yield the words, and for ``-`` the non-empty lines of standard input."""
     for word in words:
         if word == "-":
-            for line in sys.stdin.buffer:
+            for line in whole_lines(iter(lambda: sys.stdin.buffer.readline(1 << 16), b"")):
                 entry = line.decode("utf-8", "surrogateescape").strip()
                 if entry:
                     yield entry

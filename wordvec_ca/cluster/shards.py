@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from wordvec_ca.corpus import CorpusStats, TextOptions
-from wordvec_ca.text import TextFiles
+from wordvec_ca.text import ReadText, TextFiles
 
 SHARDS_PER_NODE = 4
 """Shards for each node where there are files enough: what a node that dies leaves is spread over several."""
@@ -45,13 +44,15 @@ class Shard:
     part: int = 0
     parts: int = 1
 
-    def text(self, options: TextOptions) -> tuple[list[str] | IO[bytes], TextOptions]:
+    def text(self, options: TextOptions) -> tuple[list[str] | ReadText, TextOptions]:
         """Return the text as a corpus, and the options with which that is to be read."""
         if self.parts == 1:
             return list(self.files), options
         files = TextFiles(self.files, options.field, options.threads, options.encoding)
-        stripes = io.BufferedReader(Stripes(files.pieces(), self.part, self.parts))
-        return stripes, replace(options, field=None, encoding=None)
+        ours = stripes(files.pieces(), self.part, self.parts)
+        return ReadText(f"part {self.part + 1} of {self.parts}", ours), replace(
+            options, field=None, encoding=None
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -72,8 +73,8 @@ class Encoded:
     fingerprint: str
 
 
-class Stripes(io.RawIOBase):
-    """Every n-th stretch of whole lines of a text, as a stream.
+def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_BYTES) -> Iterator[bytes]:
+    """Yield every n-th stretch of whole lines of a text.
 
     Parameters
     ----------
@@ -84,41 +85,17 @@ class Stripes(io.RawIOBase):
     size : int
         Bytes of a stretch, at least; it goes on to the end of its line. So it does not depend on the pieces.
     """
-
-    def __init__(self, pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_BYTES) -> None:
-        super().__init__()
-        self.name = f"part {part + 1} of {parts}"
-        self._text = self._ours(pieces, part, parts, size)
-        self._waiting = b""
-
-    @staticmethod
-    def _ours(pieces: Iterator[bytes], part: int, parts: int, size: int) -> Iterator[bytes]:
-        number, left = 0, size
-        for piece in pieces:
-            start = 0
-            while start < len(piece):
-                end = piece.find(b"\n", max(start, start + left - 1)) + 1 or len(piece)
-                if number % parts == part:
-                    yield piece[start:end]
-                left -= end - start
-                if left <= 0 and piece[end - 1 : end] == b"\n":
-                    number, left = number + 1, size
-                start = end
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; return how many bytes there were."""
-        while not self._waiting:
-            piece = next(self._text, None)
-            if piece is None:
-                return 0
-            self._waiting = piece
-        data, self._waiting = self._waiting[: len(buffer)], self._waiting[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
+    number, left = 0, size
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            end = piece.find(b"\n", max(start, start + left - 1)) + 1 or len(piece)
+            if number % parts == part:
+                yield type(piece)(piece[start:end])
+            left -= end - start
+            if left <= 0 and piece[end - 1 : end] == b"\n":
+                number, left = number + 1, size
+            start = end
 
 
 def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:

@@ -33,7 +33,7 @@ from wordvec_ca.files import is_url, save_json, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
 from wordvec_ca.text import TextFiles, is_segmenter, markup_version, segmenter_version, url_identity
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 """Raised whenever an old cache would hold other ids than a new one."""
 
 

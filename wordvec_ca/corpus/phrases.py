@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import open_by_content
+from wordvec_ca.files import open_by_content, split_lines
 from wordvec_ca.kernels import PhraseTable
 
 LONGEST_PHRASE = 32
@@ -72,7 +72,7 @@ class Phrases:
         except UnicodeDecodeError as error:
             raise DataError(f"{name}: the phrases are not UTF-8 (byte {error.start:,})") from error
         sequences = []
-        for number, line in enumerate(text.split("\n"), 1):
+        for number, line in enumerate(split_lines(text), 1):
             words = tuple(line.partition("\t")[0].split())
             if not words:
                 continue

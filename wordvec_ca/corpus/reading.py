@@ -9,10 +9,11 @@ not depend on the number of workers, the size of the blocks, compression or how 
 from __future__ import annotations
 
 import hashlib
+import numbers
 import os
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
@@ -36,6 +37,7 @@ from wordvec_ca.kernels import Lexicon, renumber
 from wordvec_ca.machine import free_memory
 from wordvec_ca.text import (
     SegmentingProcesses,
+    TokenLines,
     cut_into_blocks,
     in_order,
     is_segmenter,
@@ -299,6 +301,8 @@ class Reading:
         self, text: bytes, lexicon: Lexicon, segmenting: SegmentingProcesses | None
     ) -> tuple[NDArray[np.int32], TextStats]:
         """Return the ids of a block of text and what was found in it."""
+        if isinstance(text, TokenLines):
+            return lexicon.read_text(bytes(text), False, False)
         if segmenting is None:
             return lexicon.read_text(text, self.options.words, self.options.lowercase)
         segmented = segmenting.segment(text)
@@ -332,10 +336,7 @@ class Reading:
                 self._report()
                 ids = np.empty(max(1 << 18, len(tokens) + 1), dtype=np.int32)
                 n = 0
-            try:
-                self.lexicons[0].read_tokens(tokens, ids[n:])
-            except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
-                raise _bad_token(tokens, number) from error
+            self._read_sentence(tokens, number, ids[n:])
             length = len(tokens) + 1
             if self.phrases is not None:
                 length = self.lexicons[0].join(self.phrases.table, ids[n : n + length])
@@ -344,6 +345,20 @@ class Reading:
             self._tally["raw_tokens"] += length - 1
         yield self._numbers[0], ids[:n]
         self._report()
+
+    def _read_sentence(self, tokens: list[Any], number: int, ids: NDArray[np.int32]) -> None:
+        """Look up and count the words of a sentence; integers stand for their decimal form."""
+        lexicon = self.lexicons[0]
+        try:
+            try:
+                lexicon.read_tokens(tokens, ids)
+            except TypeError:  # the words before the first that is no str are counted
+                first = next(i for i, token in enumerate(tokens) if not isinstance(token, str))
+                if not all(map(_is_word, tokens)):
+                    raise
+                lexicon.read_tokens(list(map(str, tokens[first:])), ids[first:])
+        except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
+            raise _bad_token(tokens, number) from error
 
     def _spill_if_large(self, place: int) -> None:
         """Put a lexicon on disk and a new one in its place if it has grown too large."""
@@ -462,11 +477,17 @@ def _provisional(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tu
 
 
 def _tokens(sentence: Any, number: int) -> list[Any]:
+    if isinstance(sentence, Mapping):
+        raise DataError(
+            f"sentence {number} of the corpus is a {type(sentence).__name__}; it must be a list of words"
+        )
     if isinstance(sentence, str | bytes):
         raise DataError(
             f"sentence {number} of the corpus is a {type(sentence).__name__}, but it began with token lists; "
             "give either token lists or str lines"
         )
+    if hasattr(sentence, "as_py"):  # a list of Arrow
+        sentence = sentence.as_py()
     try:
         return sentence if isinstance(sentence, list) else list(sentence)
     except TypeError as error:
@@ -475,11 +496,17 @@ def _tokens(sentence: Any, number: int) -> list[Any]:
         ) from error
 
 
+def _is_word(token: Any) -> bool:
+    return isinstance(token, str) or (isinstance(token, numbers.Integral) and not isinstance(token, bool))
+
+
 def _bad_token(tokens: list[Any], number: int) -> DataError:
     for place, token in enumerate(tokens, 1):
         where = f"sentence {number} of the corpus, token {place}"
-        if not isinstance(token, str):
-            return DataError(f"{where}: {token!r} is a {type(token).__name__}; tokens must be str")
+        if not _is_word(token):
+            return DataError(f"{where}: {token!r:.80} is a {type(token).__name__}; tokens must be str or int")
+        if isinstance(token, numbers.Integral):
+            continue
         if token == "":
             return DataError(f"{where} is empty; drop empty tokens (use text.split(), not text.split(' '))")
         if any("\ud800" <= character <= "\udfff" for character in token):

@@ -10,9 +10,21 @@ from typing import IO, Any
 
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.errors import DataError
-from wordvec_ca.text import TextFiles, field_names, find_files, is_stream, line_pieces, object_texts
+from wordvec_ca.text import (
+    ReadText,
+    TextFiles,
+    column_values,
+    field_names,
+    fields_with_text,
+    find_files,
+    frame_texts,
+    is_frame,
+    is_stream,
+    line_pieces,
+    object_texts,
+)
 
-Corpus = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
+Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Iterable[Any]
 
 
 class Source:
@@ -48,9 +60,11 @@ class Source:
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
             self.files = TextFiles(find_files(corpus), field, helpers, options.encoding)
+        elif is_frame(corpus):
+            self.pieces = frame_texts(corpus, field_names(field), self.records)
         else:
             try:
-                items = iter(corpus)  # type: ignore[arg-type]
+                items = column_values(corpus) or iter(corpus)  # type: ignore[arg-type]
             except TypeError as error:
                 raise DataError(
                     f"the corpus is a {type(corpus).__name__}; give a path, a list of paths or an iterable "
@@ -79,7 +93,7 @@ class Source:
         self, records: Iterable[Any], first: Mapping[Any, Any], fields: tuple[str, ...] | None
     ) -> None:
         if fields is None:
-            names = ", ".join(repr(name) for name, value in first.items() if isinstance(value, str))
+            names = ", ".join(repr(name) for name in fields_with_text(first))
             raise DataError(
                 f"the corpus yields mappings (dict) with the texts {names or '(none)'}; name those to read: "
                 "field='text' or field=('title', 'text')"

@@ -21,6 +21,7 @@ from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.reading import ReadingProgress
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.source import Corpus
+from wordvec_ca.errors import DataError
 
 SENTENCES_AT_ONCE = 1_000
 """Sentences that are looked up together: a few calls into Python for all of them."""
@@ -262,7 +263,24 @@ def _batches(
     """Yield some sentences at a time, as sequences."""
     iterator = iter(sentences)
     while batch := list(islice(iterator, size)):
-        yield [part if isinstance(part, list | tuple) else list(part) for part in batch]
+        yield [part if isinstance(part, list | tuple) else _words(part) for part in batch]
+
+
+def _words(sentence: Any) -> list[Hashable]:
+    """Return the words of a sentence that is no list.
+
+    Raises
+    ------
+    DataError
+        It is a record, whose words would be its keys.
+    """
+    if isinstance(sentence, Mapping):
+        names = ", ".join(map(repr, list(sentence)[:10]))
+        raise DataError(
+            f"a sentence is a {type(sentence).__name__} with the keys {names}, which would be its words; "
+            "give lists of words"
+        )
+    return list(sentence.as_py() if hasattr(sentence, "as_py") else sentence)  # the latter is of Arrow
 
 
 def _look_up(batch: list[Sequence[Hashable]], ids: Mapping[Any, int]) -> tuple[NDArray[np.int32], int]:

@@ -18,6 +18,7 @@ from wordvec_ca.files.compression import (
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
+from wordvec_ca.files.lines import split_lines, whole_lines
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
@@ -69,11 +70,13 @@ __all__ = [
     "save_npy",
     "seconds_away",
     "signature_of",
+    "split_lines",
     "sync",
     "take_lock",
     "terminal_text",
     "unescape",
     "unescape_lines",
+    "whole_lines",
     "withdraw",
     "write_checksums",
     "write_npy",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.compression import open_by_content
 from wordvec_ca.files.escapes import unescape
+from wordvec_ca.files.lines import split_lines
 
 _REGULAR = re.compile(rb"(?:[^\t\n\r]+\t[0-9]{1,15}\n)*+")  # no count above the largest
 
@@ -64,7 +65,7 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
     if regular and "\\" not in text:
         fields = text.replace("\n", "\t").split("\t")
         return fields[0:-1:2], np.array(list(map(int, fields[1::2])), dtype=np.int64)
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = split_lines(text)
     while lines and not lines[-1]:
         lines.pop()
     words, counts = [], []

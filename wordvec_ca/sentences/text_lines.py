@@ -1,13 +1,14 @@
-"""The lines of text files, as strings."""
+"""The lines of text files, as strings, and sentences that are lists of words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 
 class TextLines:
-    """The lines of text files, as strings; can be read again, unless standard input is among them.
+    """The lines of text files; can be read again, unless standard input is among them.
 
     Parameters
     ----------
@@ -38,18 +39,18 @@ class TextLines:
         self.encoding = encoding
         self.repaired = 0
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield each line without its end, empty ones too."""
-        from wordvec_ca.text import TextFiles
+    def __iter__(self) -> Iterator[str | list[str]]:
+        """Yield each line without its end, empty ones too; of lists of words the words."""
+        from wordvec_ca.files import whole_lines
+        from wordvec_ca.text import TextFiles, TokenLines
 
         self.repaired = 0
-        rest = b""
-        for piece in TextFiles(self.files, self.field, encoding=self.encoding).pieces():
-            lines = (rest + piece).split(b"\n")
-            rest = lines.pop()
-            for line in lines:
+        pieces = TextFiles(self.files, self.field, encoding=self.encoding).pieces()
+        for kind, text in groupby(pieces, type):
+            for line in whole_lines(text):
                 try:
-                    yield line.decode("utf-8").removesuffix("\r")
+                    spelled = line.decode("utf-8")
                 except UnicodeDecodeError:
                     self.repaired += 1
-                    yield line.decode("utf-8", "replace").removesuffix("\r")
+                    spelled = line.decode("utf-8", "replace")
+                yield (spelled.split(" ") if spelled else []) if kind is TokenLines else spelled

@@ -21,7 +21,7 @@ from wordvec_ca.sentences.unknown_words import (
     renumbered,
 )
 from wordvec_ca.sentences.word_vectors import WordVectors
-from wordvec_ca.text import TOKENIZERS, KnownWords
+from wordvec_ca.text import TOKENIZERS, KnownWords, column_values, is_frame
 from wordvec_ca.vectors import NgramVectors
 
 Sentence = str | Sequence[str]
@@ -170,7 +170,9 @@ class SentenceReader:
             raise DataError(
                 f"sentences is a {type(sentences).__name__}, {str(sentences)[:40]!r}: give a list"
             )
-        source = iter(sentences)
+        if is_frame(sentences):
+            raise DataError(f"sentences is a {type(sentences).__name__}: give a column of it")
+        source = column_values(sentences) or iter(sentences)
         done = 0
         while batch := list(islice(source, BATCH)):
             kinds = set(map(type, batch))

@@ -5,13 +5,20 @@ Wikipedia dumps. Goes out: blocks of UTF-8 text cut at line ends, in bounded mem
 remembers what words a text has.
 """
 
-from wordvec_ca.text.blocks import BLOCK_BYTES, cut_into_blocks, line_pieces
+from wordvec_ca.text.blocks import (
+    BLOCK_BYTES,
+    ReadText,
+    TokenLines,
+    cut_into_blocks,
+    line_pieces,
+)
 from wordvec_ca.text.embedded import docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
+from wordvec_ca.text.frames import column_values, frame_texts, is_frame
 from wordvec_ca.text.markup_library import markup_version
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
-from wordvec_ca.text.records import field_names, object_texts
+from wordvec_ca.text.records import field_names, fields_with_text, object_texts
 from wordvec_ca.text.remote import be_patient, url_identity
 from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
@@ -23,16 +30,22 @@ __all__ = [
     "BLOCK_BYTES",
     "TOKENIZERS",
     "KnownWords",
+    "ReadText",
     "SegmentingProcesses",
     "TextFiles",
+    "TokenLines",
     "be_patient",
     "check_encoding",
     "check_tokenizer",
+    "column_values",
     "cut_into_blocks",
     "docstrings",
     "field_names",
+    "fields_with_text",
     "find_files",
+    "frame_texts",
     "in_order",
+    "is_frame",
     "is_segmenter",
     "is_stream",
     "is_words",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from wordvec_ca.errors import DataError
@@ -13,6 +14,33 @@ BLOCK_BYTES = 1 << 20
 
 LONGEST_RUN = 1 << 24
 """Bytes without any white space that are read as one; longer runs are cut so that memory stays bounded."""
+
+
+class TokenLines(bytes):
+    """Text whose tokens are known: a space between two, a sentence a line.
+
+    No tokenizer splits it further, and its case stays: it was given as lists of words.
+    """
+
+    @classmethod
+    def of(cls, sentence: Sequence[str]) -> TokenLines:
+        """Return a sentence as a line; no token may be empty or hold ASCII white space."""
+        return cls(" ".join(sentence).encode("utf-8", "surrogatepass") + b"\n")
+
+
+class ReadText:
+    """Text that has been read, in pieces: a part of a corpus, for `TextFiles` in the place of a file.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    pieces : iterator of bytes
+        UTF-8 text and `TokenLines`; can be read once.
+    """
+
+    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+        self.name, self.pieces = name, pieces
 
 
 def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
@@ -39,9 +67,14 @@ def cut_into_blocks(
     A block ends behind a line end; in a line longer than a block, behind white space; in a run of more than
     ``LONGEST_RUN`` bytes without white space, after so many bytes. Hence tokens do not depend on ``size``.
     With ``whole_lines`` no line of less than ``LONGEST_RUN`` bytes is cut, and a longer one at places that do
-    not depend on ``size`` either.
+    not depend on ``size`` either. Pieces of `TokenLines` become blocks of their own, of the same type.
     """
-    size = min(size, LONGEST_RUN)
+    for kind, group in groupby(pieces, type):
+        for block in _cut_into_blocks(group, min(size, LONGEST_RUN), whole_lines=whole_lines):
+            yield block if kind is bytes else kind(block)
+
+
+def _cut_into_blocks(pieces: Iterable[bytes], size: int, *, whole_lines: bool) -> Iterator[bytes]:
     waiting: list[bytes] = []
     length = 0
     wanted = size

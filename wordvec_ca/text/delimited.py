@@ -122,9 +122,7 @@ def cell_texts(
             if len(row) != len(header):
                 texts.malformed(f"line {line} has {len(row)} cells, the header {len(header)}")
                 continue
-            text = texts.of({field: row[place] or None for field, place in places}, f"line {line}")
-            if text is not None:
-                yield text
+            yield from texts.of({field: row[place] or None for field, place in places}, f"line {line}")
     finally:
         csv.field_size_limit(longest)
     texts.end("no row has a text")

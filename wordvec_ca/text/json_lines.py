@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from wordvec_ca.files import whole_lines
 from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.records import RecordTexts
 
@@ -21,7 +23,7 @@ def field_texts(
     Parameters
     ----------
     pieces : iterable of bytes
-        The file, cut anywhere. Lines end with ``\n``; blank ones do not count.
+        The file, cut anywhere. Blank lines do not count.
     fields : sequence of str
         Names of the fields.
     name : str
@@ -35,7 +37,7 @@ def field_texts(
         No record of the file has a text.
     """
     texts = RecordTexts(fields, name, records)
-    for number, line in enumerate(_lines(pieces), 1):
+    for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():
             continue
         try:
@@ -48,37 +50,17 @@ def field_texts(
                 why = f"{error.msg} (column {error.colno})"
             texts.malformed(f"line {number} cannot be used: {why}")
             continue
-        if text := texts.of(record, f"line {number}"):
-            yield text
+        yield from texts.of(record, f"line {number}")
     texts.end()
 
 
-def looks_like_json_lines(head: bytes) -> str | None:
-    """Return the name of a field with text if the first line of a file is a JSON object, else None."""
-    line, end, _ = head.partition(b"\n")
-    if not end or not line.lstrip().startswith(b"{"):
+def first_record(head: bytes) -> dict[str, Any] | None:
+    """Return the object in the first line of a file that begins so; None if there is none."""
+    line = next((line for line in head.splitlines() if line.strip()), b"")
+    if not line.lstrip().startswith(b"{"):
         return None
     try:
-        record = json.loads(line)
+        record = json.loads(from_utf8(line))
     except (ValueError, RecursionError):
         return None
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    return max(texts, key=lambda name: len(record[name]), default=None)
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield whole lines; of one that is too long, no more than shows it."""
-    waiting: list[bytes] = []
-    length = 0
-    for piece in pieces:
-        begin = 0
-        while (end := piece.find(b"\n", begin)) >= 0:
-            waiting.append(piece[begin:end])
-            yield b"".join(waiting)
-            waiting, length = [], 0
-            begin = end + 1
-        if length <= LONGEST_RECORD:
-            waiting.append(piece[begin:])
-            length += len(piece) - begin
-    if length:
-        yield b"".join(waiting)
+    return record if isinstance(record, dict) else None

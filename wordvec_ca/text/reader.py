@@ -19,10 +19,11 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from typing import IO, Any, Protocol
 
-from wordvec_ca.errors import DataError, Option, OptionWarning
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import bzip2_pieces, is_url, signature_of
 from wordvec_ca.kernels import count_strange
-from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, likely_text, table_suffix
+from wordvec_ca.text.blocks import ReadText
+from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix
 from wordvec_ca.text.encodings import (
     decoded,
     encoding_advice,
@@ -31,10 +32,11 @@ from wordvec_ca.text.encodings import (
     undecodable,
     wrong_encoding,
 )
-from wordvec_ca.text.json_lines import field_texts, looks_like_json_lines
+from wordvec_ca.text.json_lines import field_texts
 from wordvec_ca.text.mediawiki import article_texts, is_dump
 from wordvec_ca.text.records import field_names
 from wordvec_ca.text.remote import RemoteFile, url_size
+from wordvec_ca.text.structure import array_texts, begins_json_array, check_plain, holds_lists, list_lines
 from wordvec_ca.text.tables import column_texts, is_table
 from wordvec_ca.text.wrapped_lines import width_of_wrapped
 
@@ -64,8 +66,8 @@ class TextFiles:
 
     Parameters
     ----------
-    files : sequence of str or binary stream
-        Paths (``-`` is standard input), URLs or open binary streams.
+    files : sequence of str, binary stream or ReadText
+        Paths (``-`` is standard input), URLs, open binary streams, or text that has been read.
     field : str or sequence of str, optional
         The files are JSON lines or tables (CSV, TSV, Parquet, Arrow); these fields of each record are
         the text.
@@ -88,7 +90,7 @@ class TextFiles:
 
     def __init__(
         self,
-        files: Sequence[str | IO[bytes]],
+        files: Sequence[str | IO[bytes] | ReadText],
         field: str | Sequence[str] | None = None,
         helpers: int = 1,
         encoding: str | None = None,
@@ -130,8 +132,13 @@ class TextFiles:
         number = bisect_right(self.starts, offset) - 1
         return _name(self.files[number]), self.starts[number]
 
-    def _text(self, file: str | IO[bytes]) -> Generator[bytes]:
+    def _text(self, file: str | IO[bytes] | ReadText) -> Generator[bytes]:
         """Yield the text of one file, having looked at its beginning."""
+        if isinstance(file, ReadText):
+            for piece in file.pieces:
+                self.bytes_read += len(piece)
+                yield piece
+            return
         name = _name(file)
         with ExitStack() as stack:
             stream = self._open(file, stack)
@@ -150,8 +157,12 @@ class TextFiles:
                 yield from stack.enter_context(
                     closing(article_texts(everything, name, self.helpers, self.records))
                 )
+            elif holds_lists(head):
+                yield from list_lines(everything, name, self.records)
+            elif begins_json_array(head):
+                yield from array_texts(everything, None, name, self.records)
             else:
-                _warn_of_records(head, name)
+                check_plain(head, name)
                 self._told_of_lines = self._told_of_lines or _warn_of_wrapped_lines(head, name)
                 yield from everything
 
@@ -187,6 +198,8 @@ class TextFiles:
         name = _name(file)
         path = file if isinstance(file, str) else str(getattr(file, "name", ""))
         suffix = table_suffix(path)
+        if suffix is None and begins_json_array(head) and not holds_lists(head):
+            return array_texts(pieces, self.fields, name, self.records)
         if suffix is not None or not head.lstrip().startswith(b"{"):
             mark = delimiter_of(head, self.fields, suffix)
             if mark is not None:
@@ -284,7 +297,7 @@ class TextFiles:
             )
 
 
-def _name(file: str | IO[bytes]) -> str:
+def _name(file: str | IO[bytes] | ReadText) -> str:
     if isinstance(file, str):
         return "standard input" if file == "-" else repr(file)
     return f"stream {getattr(file, 'name', None) or type(file).__name__!r}"
@@ -305,7 +318,7 @@ def _compression(head: bytes) -> tuple[str, Callable[[], _Decompressor] | None]:
     return "", None
 
 
-def _size(file: str | IO[bytes]) -> int | None:
+def _size(file: str | IO[bytes] | ReadText) -> int | None:
     if not isinstance(file, str) or file == "-":
         return None
     if os.path.isfile(file):
@@ -329,25 +342,6 @@ class _PrefixedStream(io.RawIOBase):
         self._start = self._start[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
-
-
-def _warn_of_records(head: bytes, name: str) -> None:
-    """Warn that records are read as plain text."""
-    field = looks_like_json_lines(head)
-    what = "JSON lines"
-    suffix = table_suffix(name.strip("'\""))
-    if field is None and suffix is not None:
-        what = suffix[1:].upper()
-        field = likely_text(head, suffix)
-    if field is not None:
-        warnings.warn(
-            OptionWarning(
-                f"{name} looks like {what} and is read as plain text, with names and brackets; ",
-                Option("field", field),
-                " reads one field",
-            ),
-            stacklevel=3,
-        )
 
 
 def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:

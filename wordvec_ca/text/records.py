@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.text.encodings import in_utf8
+from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_line, written_list
 
 
 def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -29,7 +31,7 @@ def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return names
 
 
-def _value(record: Mapping[str, Any], field: str) -> Any:
+def value_of(record: Mapping[str, Any], field: str) -> Any:
     """Return a field of a record; of ``a.b``, where there is no such field, the field b of its object a."""
     if field in record or "." not in field:
         return record.get(field)
@@ -42,6 +44,9 @@ def _value(record: Mapping[str, Any], field: str) -> Any:
 class RecordTexts:
     r"""What records give as text: each field a line, line ends within it end lines.
 
+    A field that holds a list of words gives these as they are (`TokenLines`). So does a text that is a list
+    written out, if the first text of its field is one.
+
     Parameters
     ----------
     fields : sequence of str
@@ -51,6 +56,11 @@ class RecordTexts:
     records : Counter
         What is counted: "records", and of these "records without text" (no such field, or null) and
         "malformed records" (another type, damaged).
+
+    Attributes
+    ----------
+    read : int
+        Records so far.
     """
 
     def __init__(self, fields: Sequence[str], name: str, records: Counter[str]) -> None:
@@ -58,12 +68,13 @@ class RecordTexts:
         self.name = name
         self.records = records
         self._found: Counter[str] = Counter()
-        self._read = 0
+        self.read = self._n_texts = 0
         self._n_malformed = 0
         self._first = self._first_malformed = ""
+        self._written: dict[str, bool] = {}
 
-    def of(self, record: Any, where: str) -> bytes | None:
-        """Return the text of a record, with line ends; None if it has none.
+    def of(self, record: Any, where: str) -> list[bytes]:
+        """Return the texts of a record, with line ends; none if it has none.
 
         Parameters
         ----------
@@ -72,33 +83,57 @@ class RecordTexts:
         where : str
             Its place in the file, for messages.
         """
-        self._read += 1
+        self.read += 1
         self.records["records"] += 1
         if not isinstance(record, Mapping):
             self._malformed(f"{where} cannot be used: it is a {type(record).__name__}, not an object")
-            return None
-        texts = []
+            return []
+        texts: list[bytes] = []
         for field in self.fields:
-            text = _value(record, field)
-            if text is None:
+            value = value_of(record, field)
+            if _is_missing(value):
                 continue
-            if not isinstance(text, str):
-                self._malformed(
-                    f"{where} cannot be used: its {field!r} is a {type(text).__name__}, not a string"
-                )
-                return None
-            texts.append(text)
+            try:
+                texts.append(self._text(value, field))
+            except NotWords as error:
+                self._malformed(f"{where} cannot be used: its {field!r} {error}")
+                return []
             self._found[field] += 1
         if not texts:
             self.records["records without text"] += 1
-            names = ", ".join(map(repr, list(record)[:10]))
-            self._first = self._first or f"{where} has the fields {names}"
-            return None
-        return in_utf8("\n".join(texts)) + b"\n"
+            self._first = self._first or f"{where} has the fields {', '.join(map(repr, list(record)[:10]))}"
+        return texts
+
+    def _text(self, value: Any, field: str) -> bytes:
+        """Return a value as text with a line end; NotWords if it is neither a text nor a list of words."""
+        if is_list(value):
+            return token_line(value)
+        if not isinstance(value, str):
+            raise NotWords(f"is a {type(value).__name__}, not a string or a list of words")
+        if field not in self._written:
+            self._written[field] = written_list(value) is not None
+            if not self._written[field] and looks_written(value):
+                raise DataError(
+                    f"{self.name}: its {field!r} holds lists that were written out as text, which are not "
+                    f"lists of words: {value[:60]!r}; write the words with a space between two, or as "
+                    "JSON lists"
+                )
+        if self._written[field]:
+            words = written_list(value)
+            if words is None:
+                raise NotWords(f"is {value[:60]!r}, not a list of words as the first one")
+            return token_line(words)
+        return in_utf8(value) + b"\n"
+
+    def count(self) -> None:
+        """Count a record whose text is known already."""
+        self.read += 1
+        self._n_texts += 1
+        self.records["records"] += 1
 
     def malformed(self, why: str) -> None:
         """Count a record that could not even be read."""
-        self._read += 1
+        self.read += 1
         self.records["records"] += 1
         self._malformed(why)
 
@@ -116,10 +151,12 @@ class RecordTexts:
         DataError
             No record has a text.
         """
-        if not self._read:
+        if not self.read:
             return
         missing = [repr(field) for field in self.fields if not self._found[field]]
-        if len(missing) == len(self.fields):
+        if not self.fields and not self._n_texts:
+            raise DataError(f"{self.name}: {what}; {self._first[:300]}")
+        if self.fields and len(missing) == len(self.fields):
             raise DataError(
                 f"{self.name}: {what} in the field {' or '.join(missing)}; {self._first[:300]}. Give the "
                 "name of the field (",
@@ -128,12 +165,37 @@ class RecordTexts:
             )
         if self._n_malformed:
             warnings.warn(
-                f"{self.name}: {self._n_malformed:,} of {self._read:,} records left out as malformed; the "
+                f"{self.name}: {self._n_malformed:,} of {self.read:,} records left out as malformed; the "
                 f"first: {self._first_malformed[:300]}",
                 stacklevel=2,
             )
         if missing:
             warnings.warn(f"{self.name}: no record has a text in the field {missing[0]}", stacklevel=2)
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is null; pandas has nan in its place."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def fields_of(record: Mapping[Any, Any]) -> str:
+    """Return the names of a record's fields and what they hold, for a message."""
+    return ", ".join(f"{name!r} ({type(value).__name__})" for name, value in list(record.items())[:10])
+
+
+def fields_with_text(record: Mapping[str, Any], within: str = "") -> dict[str, int]:
+    """Return how long each text or list of words of a record is, by the name that ``field`` takes for it."""
+    lengths: dict[str, int] = {}
+    for name, value in record.items():
+        whole = f"{within}{name}"
+        if isinstance(value, str):
+            lengths[whole] = len(value)
+        elif is_list(value):
+            with suppress(NotWords):
+                lengths[whole] = len(token_line(value))
+        elif isinstance(value, Mapping) and within.count(".") < 3:
+            lengths |= fields_with_text(value, f"{whole}.")
+    return lengths
 
 
 def object_texts(objects: Iterable[Any], fields: Sequence[str], records: Counter[str]) -> Iterator[bytes]:
@@ -155,6 +217,5 @@ def object_texts(objects: Iterable[Any], fields: Sequence[str], records: Counter
     """
     texts = RecordTexts(fields, "the corpus", records)
     for number, record in enumerate(objects, 1):
-        if text := texts.of(record, f"record {number}"):
-            yield text
+        yield from texts.of(record, f"record {number}")
     texts.end("no record has a text")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from wordvec_ca.errors import DataError, Option, OptionWarning
+from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.segmenters import segmenter_version
 
 FIRST_PAGES = 1 << 18
@@ -116,6 +117,9 @@ def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
     wanted, next_sample, first = FIRST_PAGES, 0, True
     warned = False
     for piece in pieces:
+        if isinstance(piece, TokenLines):  # its words are apart
+            yield piece
+            continue
         if not warned and read >= next_sample:
             sample.append(piece[: wanted - length])
             length += len(sample[-1])

@@ -13,6 +13,7 @@ from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_url, nearest_name
+from wordvec_ca.text.blocks import ReadText
 from wordvec_ca.text.left_out import is_ours, without_foreign
 from wordvec_ca.text.remote import expand_url
 
@@ -157,5 +158,5 @@ def _read_json(path: str) -> dict[str, Any]:
 
 
 def is_stream(corpus: object) -> bool:
-    """Return True for an open binary file."""
-    return isinstance(corpus, (io.RawIOBase, io.BufferedIOBase))
+    """Return True for an open binary file, and for text that has been read."""
+    return isinstance(corpus, (io.RawIOBase, io.BufferedIOBase, ReadText))

@@ -7,6 +7,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import IO, Any
 
 from wordvec_ca.errors import DataError, Option
+from wordvec_ca.text.encodings import from_utf8
+from wordvec_ca.text.records import RecordTexts
+from wordvec_ca.text.word_lists import looks_written, written_list
 
 PARQUET = b"PAR1"
 ARROW_FILE = b"ARROW1\0\0"
@@ -39,7 +42,8 @@ def column_texts(
     head : bytes
         The first bytes, for which `is_table` is true.
     fields : sequence of str, optional
-        Names of the columns: strings, or binary that holds UTF-8. None: the only column of strings.
+        Names of the columns: strings, binary that holds UTF-8, or lists of words. None: the only column of
+        strings or, if there is none, of lists.
     name : str
         The file, for messages.
     records : Counter
@@ -65,29 +69,78 @@ def column_texts(
             "stream; give its path, or write one text per line"
         )
     opened = _parquet if head.startswith(PARQUET) else _arrow
+    rows = TableRows(fields, name, records)
     try:
-        for rows, batch, share in opened(stream, head, fields, name):
-            records["records"] += rows
-            nulls, text = _lines(batch)
-            if nulls:
-                records["records without text"] += nulls
-            yield text
+        for batch, share in opened(stream, head, fields, name):
+            yield from rows.of(batch)
             done(share)
+        rows.end()
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error.__cause__ or error.__context__, DataError):
             raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
         raise DataError(f"{name} is damaged or cut off: {error}") from error
 
 
-Batches = Iterator[tuple[int, list[Any], float]]
+Batches = Iterator[tuple[dict[str, Any], float]]
+
+
+class TableRows:
+    """The text of some columns of a table, batch by batch.
+
+    Parameters
+    ----------
+    fields, name, records
+        As in `column_texts`.
+    """
+
+    def __init__(self, fields: Sequence[str] | None, name: str, records: Counter[str]) -> None:
+        self._fields, self._name, self._records = fields, name, records
+        self._texts: RecordTexts | None = None
+        self._first: dict[str, Any] = {}
+
+    def of(self, columns: dict[str, Any]) -> Iterator[bytes]:
+        """Yield the text of columns of some rows, each cell with a line end."""
+        columns = {field: _plain(column) for field, column in columns.items()}
+        if self._texts is None and any(map(self._holds_lists, columns, columns.values())):
+            self._texts = RecordTexts(tuple(columns), self._name, self._records)
+        if self._texts is None:
+            n_rows, nulls, text = _lines(list(columns.values()))
+            self._records["records"] += n_rows
+            if nulls:
+                self._records["records without text"] += nulls
+            yield text
+            return
+        cells = [
+            [from_utf8(x) if isinstance(x, bytes) else x for x in c.to_pylist()] for c in columns.values()
+        ]
+        for row in zip(*cells, strict=True):
+            number = self._texts.read + 1
+            yield from self._texts.of(dict(zip(columns, row, strict=True)), f"row {number}")
+
+    def _holds_lists(self, field: str, column: Any) -> bool:
+        """Return whether a column holds lists of words, or its first text is one that was written out."""
+        if _is_list(column.type):
+            return True
+        if field not in self._first:
+            first = next((cell.as_py() for cell in column if cell.is_valid), None)
+            if first is not None:
+                self._first[field] = first
+        first = self._first.get(field)
+        first = from_utf8(first) if isinstance(first, bytes) else first
+        return isinstance(first, str) and (written_list(first) is not None or looks_written(first))
+
+    def end(self) -> None:
+        """Check, after the last row, that there were texts (see `RecordTexts.end`)."""
+        if self._texts is not None:
+            self._texts.end("no row has a text")
 
 
 def _parquet(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str) -> Batches:
-    """Yield (rows, columns, share of the file that is read)."""
+    """Yield (columns, share of the file that is read)."""
     from pyarrow import parquet
 
     table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
-    names = _columns(table.schema_arrow, fields, name)
+    names = text_columns(table.schema_arrow, fields, name)
     metadata = table.metadata
     read = 0
     for number in range(metadata.num_row_groups):
@@ -99,11 +152,11 @@ def _parquet(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name:
         rows = max(1, min(_MOST_ROWS, group.num_rows, _BATCH_BYTES * group.num_rows // max(size, 1)))
         for batch in table.iter_batches(rows, row_groups=[number], columns=names, use_threads=False):
             read += batch.num_rows
-            yield batch.num_rows, [batch.column(field) for field in names], read / metadata.num_rows
+            yield {field: batch.column(field) for field in names}, read / metadata.num_rows
 
 
 def _arrow(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str) -> Batches:
-    """Yield (rows, columns, share of the file that is read)."""
+    """Yield (columns, share of the file that is read)."""
     import pyarrow
 
     size = 0
@@ -112,12 +165,12 @@ def _arrow(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: s
         stream.seek(0)
     if head.startswith(ARROW_FILE):
         file = pyarrow.ipc.open_file(stream)
-        names = _columns(file.schema, fields, name)
+        names = text_columns(file.schema, fields, name)
         for number in range(file.num_record_batches):
             yield from _slices(file.get_batch(number), names, (number + 1) / file.num_record_batches)
         return
     with pyarrow.ipc.open_stream(stream) as batches:
-        names = _columns(batches.schema, fields, name)
+        names = text_columns(batches.schema, fields, name)
         for batch in batches:
             yield from _slices(batch, names, stream.tell() / size if size else 0.0)
 
@@ -125,60 +178,75 @@ def _arrow(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: s
 def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
     for begin in range(0, batch.num_rows, _MOST_ROWS):
         part = batch.slice(begin, _MOST_ROWS)
-        yield part.num_rows, [part.column(field) for field in names], share
+        yield {field: part.column(field) for field in names}, share
 
 
-def _columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[str]:
-    """Return the names of the columns to read, all of which hold text."""
-    from pyarrow import types
+def text_columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[str]:
+    """Return the names of the columns to read, all of which hold text or lists of words.
 
-    def holds_text(kind: Any) -> bool:
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        return (
-            types.is_string(kind)
-            or types.is_large_string(kind)
-            or types.is_string_view(kind)
-            or types.is_binary(kind)
-            or types.is_large_binary(kind)
-        )
-
-    texts = [field.name for field in schema if holds_text(field.type)]
-    strings = ", ".join(map(repr, texts[:20])) or "none"
+    Raises
+    ------
+    DataError
+        There is no such column, it holds something else, or nobody has said which.
+    """
+    texts = [field.name for field in schema if _is_text(field.type)]
+    lists = [field.name for field in schema if _is_list(field.type)]
+    known = f"its columns of text are {', '.join(map(repr, texts[:20])) or 'none'}"
+    if lists:
+        known += f", and those of lists of words {', '.join(map(repr, lists[:20]))}"
     if fields is None:
-        if len(texts) == 1:
-            return texts
-        raise DataError(
-            f"{name} is a table; its columns of text are {strings}; give the names of one or more, ",
-            Option("field"),
-        )
+        if len(texts or lists) == 1:
+            return texts or lists
+        raise DataError(f"{name} is a table; {known}; give the names of one or more, ", Option("field"))
     for field in fields:
         places = schema.get_all_field_indices(field)
         if len(places) != 1:
-            raise DataError(
-                f"{name} has {len(places) or 'no'} column(s) {field!r}; its columns of text are {strings}"
-            )
-        if not holds_text(schema.field(field).type):
-            raise DataError(
-                f"{name}: the column {field!r} holds {schema.field(field).type}, not text; the columns "
-                f"of text are {strings}"
-            )
+            raise DataError(f"{name} has {len(places) or 'no'} column(s) {field!r}; {known}")
+        kind = schema.field(field).type
+        if not (_is_text(kind) or _is_list(kind)):
+            raise DataError(f"{name}: the column {field!r} holds {kind}, not text; {known}")
     return list(fields)
 
 
-def _lines(columns: Sequence[Any]) -> tuple[int, bytes]:
-    """Return the number of rows without text, and the text of all rows, each cell with a line end."""
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+    )
+
+
+def _is_list(kind: Any) -> bool:
+    """Return whether a type is that of lists of strings or integers."""
+    from pyarrow import types
+
+    views = (getattr(types, "is_list_view", None), getattr(types, "is_large_list_view", None))
+    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list, *filter(None, views))
+    if not any(test(kind) for test in tests):
+        return False
+    values = kind.value_type
+    return _is_text(values) or types.is_integer(values)
+
+
+def _lines(columns: Sequence[Any]) -> tuple[int, int, bytes]:
+    """Return the number of rows, of those without text, and the text of all, each cell with a line end."""
     import pyarrow
     from pyarrow import compute
 
-    cells = [column.cast(pyarrow.large_binary()) for column in map(_plain, columns)]
+    cells = [column.cast(pyarrow.large_binary()) for column in columns]
     missing = cells[0].is_null()
     for cell in cells[1:]:
         missing = compute.and_(missing, cell.is_null())
     empty, end = pyarrow.scalar(b"", pyarrow.large_binary()), pyarrow.scalar(b"\n", pyarrow.large_binary())
     joined = compute.binary_join_element_wise(*cells, empty, end, null_handling="skip")
     text = b"".join(joined.to_pylist())
-    return missing.true_count, text
+    return len(missing), missing.true_count, text
 
 
 def _plain(column: Any) -> Any:

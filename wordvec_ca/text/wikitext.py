@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
+from wordvec_ca.files import split_lines
 from wordvec_ca.text.answering_processes import NoAnswerError, answer_requests
 
 LARGEST_MEMORY = 1 << 30
@@ -117,7 +118,7 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
             if known[0] not in DROPPED:
                 out.append(f"\n{known[1]}\n" if known[0] in BREAKS else known[1])
     lines = []
-    for line in "".join(out).splitlines():
+    for line in split_lines("".join(out)):
         line = line.strip()
         if line.startswith(_TABLE_LINE):
             continue

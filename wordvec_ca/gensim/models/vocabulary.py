@@ -219,6 +219,11 @@ class Vocabulary:
                     f"Training from compressed files is not supported with corpus_file: give "
                     f"sentences=LineSentence({os.fspath(corpus_file)!r}), which reads them as fast"
                 )
+        elif hasattr(corpus_iterable, "columns") or hasattr(corpus_iterable, "schema"):
+            raise TypeError(
+                f"The corpus_iterable is a {type(corpus_iterable).__name__}, of which the names of the "
+                "columns would be the sentences: give a column of lists of words, as frame['tokens']"
+            )
         elif not isinstance(corpus_iterable, Iterable):
             raise TypeError(
                 "The corpus_iterable must be an iterable of lists of strings, "

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import split_lines
 
 
 def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -25,12 +26,12 @@ def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
         A line has no tab, or the file is not UTF-8.
     """
     try:
-        lines = Path(path).read_text("utf-8").split("\n")
+        lines = split_lines(Path(path).read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(f"{os.fspath(path)!r} is not UTF-8 (byte {error.start}): classes are text") from error
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
-        word, tab, kind = line.rstrip("\r").partition("\t")
+        word, tab, kind = line.partition("\t")
         if tab:
             found[word] = kind.partition("\t")[0]
         elif line.strip():

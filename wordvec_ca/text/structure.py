@@ -1,0 +1,261 @@
+"""Files of records or lists that are read although nobody named a field: read, warned of or refused.
+
+Names, brackets and quotation marks must not become words. Lists of words are read as they are. Of objects and
+tables somebody must say which field is the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from wordvec_ca.errors import DataError, Option, OptionWarning
+from wordvec_ca.files import whole_lines
+from wordvec_ca.text.blocks import TokenLines
+from wordvec_ca.text.delimited import likely_text, table_suffix
+from wordvec_ca.text.encodings import from_utf8
+from wordvec_ca.text.json_lines import LONGEST_RECORD, first_record
+from wordvec_ca.text.records import RecordTexts, fields_of, fields_with_text, value_of
+from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_line, written_list
+
+_LOOKED_AT = 1 << 16
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def holds_lists(head: bytes) -> bool:
+    """Return whether each line of a text that begins so is a list of words, written out."""
+    lines = _first_lines(head)
+    if len(lines) == 1 and _is_sample(head) and lines[0].startswith("["):  # a list longer than the sample
+        lines[0] = lines[0][: lines[0].rfind(",")] + "]" if not lines[0].endswith("]") else lines[0]
+    return bool(lines) and all(written_list(line) is not None for line in lines)
+
+
+def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
+    """Yield the words of lists that are written out, one a line.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The file, cut anywhere. Blank lines do not count.
+    name : str
+        The file, for messages.
+    records : Counter
+        As in `RecordTexts`; a line that is no list of words is malformed.
+    """
+    texts = RecordTexts((), name, records)
+    for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
+        if not line.strip():
+            continue
+        words = written_list(from_utf8(line)) if len(line) <= LONGEST_RECORD else None
+        if words is None:
+            texts.malformed(f"line {number} is not a list of words: {from_utf8(line[:60])!r}")
+        else:
+            texts.count()
+            yield TokenLines.of(words)
+    texts.end()
+
+
+def begins_json_array(head: bytes) -> bool:
+    """Return whether a text that begins so is a JSON array of objects, arrays or strings."""
+    text = from_utf8(head).lstrip()
+    if not text.startswith("["):
+        return False
+    begin = _skipped(text, 1)
+    if text[begin : begin + 1] not in ("{", "[", '"'):
+        return False
+    element, end = _decoded(text, begin, cut_off=_is_sample(head))
+    return element is ... or (element is not None and text[_skipped(text, end) :][:1] in (",", "]"))
+
+
+def array_texts(
+    pieces: Iterable[bytes], fields: Sequence[str] | None, name: str, records: Counter[str]
+) -> Iterator[bytes]:
+    """Yield the texts of the elements of a JSON array: objects with fields, or lists of words.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The file, cut anywhere: an array, or several one after another.
+    fields : sequence of str or None
+        Names of the fields.
+    name : str
+        The file, for messages.
+    records : Counter
+        As in `RecordTexts`.
+
+    Raises
+    ------
+    DataError
+        The elements are neither, objects without ``fields``, or the array is damaged.
+    """
+    texts = RecordTexts(fields or (), name, records)
+    for number, element in enumerate(_elements(pieces, name), 1):
+        where = f"element {number}"
+        if isinstance(element, dict):
+            if fields is None:
+                raise refused(f"{name} is a JSON array of objects", element)
+            yield from texts.of(element, where)
+        elif fields is not None or not is_list(element):
+            if number == 1:
+                raise DataError(
+                    f"{name} is a JSON array whose first element is {json.dumps(element)[:60]}, a "
+                    f"{type(element).__name__}: an array of objects or of lists of words can be read; write "
+                    "one text a line"
+                )
+            texts.malformed(f"{where} is a {type(element).__name__}")
+        else:
+            try:
+                line = token_line(element)
+            except NotWords as error:
+                texts.malformed(f"{where} {error}")
+                continue
+            texts.count()
+            yield line
+    texts.end("no element has a text")
+
+
+def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
+    """Yield the elements of JSON arrays, one after another; only one is in memory at a time."""
+    source = map(from_utf8, _at_characters(pieces))
+    text, at, inside, done = "", 0, False, False
+    while True:
+        at = _skipped(text, at)
+        if at < len(text) and text[at] == ("," if inside else "["):
+            at, inside = at + 1, True
+            continue
+        if inside and text[at : at + 1] == "]":
+            at, inside = at + 1, False
+            continue
+        if at == len(text) and done and not inside:
+            return
+        try:
+            if not inside and at < len(text):
+                raise ValueError(f"{text[at : at + 20]!r} follows its end")
+            element, end = _DECODER.raw_decode(text, at)
+            if end == len(text) and not done:
+                raise ValueError("a number may go on")
+        except (ValueError, RecursionError) as error:
+            text, at = text[at:], 0
+            if len(text) <= LONGEST_RECORD and (inside or not text) and not done:
+                more = [piece for _, piece in zip(range(max(1, len(text) >> 20)), source, strict=False)]
+                done = not more
+                text += "".join(more)
+                continue
+            raise DataError(
+                f"{name} begins as a JSON array, and is damaged, cut off or longer than can be read: "
+                f"{error}; write one object or list a line"
+            ) from error
+        yield element
+        at = end
+        if at > 1 << 20:
+            text, at = text[at:], 0
+
+
+def _at_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield text cut before a quotation mark, bracket or white space: never within a character."""
+    rest = b""
+    for piece in pieces:
+        whole = rest + piece
+        cut = max(whole.rfind(mark) for mark in (b" ", b'"', b"\n", b","))
+        rest = whole[max(cut, 0) :]
+        if cut > 0:
+            yield whole[:cut]
+    if rest:
+        yield rest
+
+
+def _skipped(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+
+def check_plain(head: bytes, name: str) -> None:
+    """Refuse records whose text nobody has named, or warn of them, before they are read as plain text.
+
+    Raises
+    ------
+    DataError
+        They hold no text, so that nothing but names and marks would be read.
+    """
+    record = first_record(head)
+    if record is not None:
+        lengths = fields_with_text(record)
+        texts = [field for field in lengths if isinstance(value_of(record, field), str)]
+        if not texts:
+            raise refused(f"{name} looks like JSON lines, whose objects hold no text", record)
+        _warn(name, "JSON lines", max(lengths, key=lengths.__getitem__))
+        return
+    text = from_utf8(head).lstrip()
+    if re.match(r'\{\s*"[^"\n]*"\s*:', text):
+        whole, _ = _decoded(text, 0, cut_off=_is_sample(head))
+        if whole is not None:
+            fields = f", with the fields {fields_of(whole)}" if isinstance(whole, dict) else ""
+            raise DataError(
+                f"{name} holds JSON objects{fields}, the first over many lines or very long; write "
+                "one object a line (jq -c . FILE), and name the field with the text, ",
+                Option("field"),
+            )
+    lines = _first_lines(head)
+    if lines and all(map(looks_written, lines)):
+        raise DataError(
+            f"{name} holds lists or dicts that were written out, which are not lists of words: "
+            f"{lines[0][:60]!r}; write the words of a sentence in a line, with a space between two, or as "
+            "a JSON list of strings"
+        )
+    suffix = table_suffix(name.strip("'\""))
+    if suffix is not None and (field := likely_text(head, suffix)) is not None:
+        _warn(name, suffix[1:].upper(), field)
+
+
+def refused(what: str, record: dict[str, Any]) -> DataError:
+    """Return the error for records whose text nobody has named."""
+    lengths = fields_with_text(record)
+    if not lengths:
+        return DataError(
+            f"{what}: the fields are {fields_of(record)}, and none holds a text or a list of words"
+        )
+    likely = max(lengths, key=lengths.__getitem__)
+    return DataError(
+        f"{what}: the fields are {fields_of(record)}; ", Option("field", likely), " reads one field"
+    )
+
+
+def _warn(name: str, what: str, field: str) -> None:
+    warnings.warn(
+        OptionWarning(
+            f"{name} looks like {what} and is read as plain text, with names and brackets; ",
+            Option("field", field),
+            " reads one field",
+        ),
+        stacklevel=4,
+    )
+
+
+def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
+    """Return a JSON value and where it ends; ``...`` for one that is cut off, None for what is none."""
+    try:
+        return _DECODER.raw_decode(text, begin)
+    except RecursionError:
+        return None, begin
+    except json.JSONDecodeError as error:
+        at_end = error.pos >= len(text) - 16 or error.msg.startswith("Unterminated string")
+        return (... if cut_off and at_end else None), begin
+
+
+def _is_sample(head: bytes) -> bool:
+    """Return whether the file may go on behind its beginning."""
+    return len(head) >= _LOOKED_AT
+
+
+def _first_lines(head: bytes) -> list[str]:
+    """Return the lines of the beginning of a file that are not blank; the last may be cut off, and goes."""
+    lines = head[:_LOOKED_AT].splitlines()
+    if _is_sample(head) and len(lines) > 1:
+        lines.pop()
+    if len(lines) == 1:  # one long line
+        lines = head.splitlines()[:1]
+    return [from_utf8(line) for line in lines if line.strip()]
