@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.report import Report, aligned
+from wordvec_ca.eval.report import Report, aligned, known
 from wordvec_ca.eval.statistics.paired import paired_difference
+from wordvec_ca.eval.statistics.searches import n_searches
 from wordvec_ca.vectors import interval_of_difference
 
 
@@ -254,10 +255,13 @@ def _difference(
     )
     if not same:
         raise DataError(_different(baseline, model, f"{len(ours[0]):,} items", f"{len(theirs[0]):,} items"))
-    kept = np.ones(len(ours[0]), dtype=bool)
-    for column in ours + theirs:
-        if np.issubdtype(column.dtype, np.floating):
-            kept &= ~np.isnan(column)
+    searches = [n_searches(columns) for columns in (ours, theirs)]
+    if searches[0] != searches[1]:
+        raise DataError(
+            f"{model.task} {model.dataset}: the result of {_named(baseline)} is of {searches[0]} search(es), "
+            f"that of {_named(model)} of {searches[1]}; run both with the same options and version"
+        )
+    kept = np.logical_and.reduce([known(column) for column in ours + theirs])
     found = paired_difference(
         metric.statistic,
         [column[kept] for column in ours],

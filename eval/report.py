@@ -15,7 +15,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.statistics.crossed import standard_error_of_mean
-from wordvec_ca.eval.statistics.paired import interval_by_t
+from wordvec_ca.eval.statistics.paired import interval_by_t, interval_of_searches
 from wordvec_ca.eval.statistics.resampling import (
     CORRELATIONS,
     INTERVAL,
@@ -23,6 +23,7 @@ from wordvec_ca.eval.statistics.resampling import (
     evaluate_statistic,
     interval,
 )
+from wordvec_ca.eval.statistics.searches import n_searches, of_each_search
 from wordvec_ca.eval.statistics.subsamples import OF_TABLES, subsampled
 from wordvec_ca.files import html_table
 from wordvec_ca.vectors import interval as interval_of_runs
@@ -73,7 +74,8 @@ class Report:
     protocol : str
         How the figures were got, in words.
     items : dict of str to ndarray
-        Columns with one value per item, kept so that two models can be compared item by item.
+        Columns with one value per item, kept so that two models can be compared item by item. A task with a
+        random search inside has columns of shape (n_items, n_searches).
     units : ndarray of shape (n_items,) or (n_items, 2), int64, or None
         Items with the same number depend on each other and are drawn together (tokens of a sentence). With
         two columns each item depends on two units (an analogy on two pairs of words).
@@ -154,7 +156,8 @@ class Report:
 
         Quantiles of the bootstrap for means and correlations; Student's t with the standard error of
         subsamples for agreement of clusters and classes, and with that of crossed units for means of items
-        that depend on two units.
+        that depend on two units. The figure of several searches is their mean, and its interval is over items
+        and searches.
 
         Items with NaN in one of the columns (out of vocabulary) are left out.
 
@@ -170,8 +173,12 @@ class Report:
             Of the bootstrap, or subsamples.
         """
         values, units = self.chosen(columns)
+        if n_searches(values) == 1:
+            values = of_each_search(values)[0]
         value = evaluate_statistic(statistic, values)
-        if statistic in OF_TABLES:
+        if n_searches(values) > 1:
+            low, high = interval_of_searches(statistic, values, units, seed=self.seed, resamples=resamples)
+        elif statistic in OF_TABLES:
             parts, scale = subsampled(statistic, values, units, seed=self.seed, resamples=resamples)
             n_units = len(values[0]) if units is None else len(np.unique(units))
             low, high = interval_by_t(value, scale * float(np.std(parts)), n_units)
@@ -186,9 +193,7 @@ class Report:
         """Return the columns, and the units, without the items that are NaN in one of them."""
         kept = np.ones(len(self.items[columns[0]]), dtype=bool)
         for column in columns:
-            values = self.items[column]
-            if np.issubdtype(values.dtype, np.floating):
-                kept &= ~np.isnan(values)
+            kept &= known(self.items[column])
         units = None if self.units is None else self.units[kept]
         return [self.items[column][kept] for column in columns], units
 
@@ -272,6 +277,13 @@ class Report:
             candidates_digest=record.get("candidates_digest", ""),
             runs=[_number(value) for value in record.get("runs", [])],
         )
+
+
+def known(column: np.ndarray) -> np.ndarray:
+    """Return which items have a value in every search, (n_items,), bool."""
+    if not np.issubdtype(column.dtype, np.floating):
+        return np.ones(len(column), dtype=bool)
+    return ~np.isnan(column.reshape(len(column), -1)).any(axis=1)
 
 
 def digest_of(*columns: Iterable[Any]) -> str:
@@ -425,6 +437,8 @@ def _number(value: float | None) -> float:
 
 
 def _column(values: list[Any]) -> np.ndarray:
+    if values and isinstance(values[0], list):
+        return np.array([_column(value) for value in values])
     if any(value is None or isinstance(value, float) for value in values):
         return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
     return np.array(values)

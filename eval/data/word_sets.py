@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
@@ -29,11 +29,23 @@ class WordPairs:
 
 @dataclass(frozen=True)
 class WordCategories:
-    """Words, each with the class it belongs to."""
+    """Words, each with the class it belongs to.
+
+    Attributes
+    ----------
+    name : str
+    words, classes : list of str
+    in_several_classes : list of str
+        Words of the file that are left out, since no clustering can put them into two classes.
+    repeated : int
+        Lines of the file that repeat a word with its class; they are ignored.
+    """
 
     name: str
     words: list[str]
     classes: list[str]
+    in_several_classes: list[str] = field(default_factory=list)
+    repeated: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,34 +114,34 @@ def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
 
 
 def read_categories(path: str | os.PathLike[str]) -> WordCategories:
-    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored.
+    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored. Words of several
+    classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit and as a colour).
 
     Raises
     ------
     DataError
-        A line has not two columns, a word stands there twice, or there are fewer than two classes.
+        A line has not two columns, or there are fewer than two classes.
     """
-    words, classes = [], []
-    seen: dict[str, int] = {}
+    classes_of: dict[str, list[str]] = {}
+    repeated = 0
     for number, line in numbered_lines(path):
         if not line.strip() or line.startswith("#"):
             continue
         columns = [column.strip() for column in line.split("\t")]
         if len(columns) != 2 or not all(columns):
             raise malformed(path, number, f"{excerpt(line)} is not two columns", "expected word TAB class")
-        if columns[0] in seen:
-            raise malformed(
-                path,
-                number,
-                f"the word {excerpt(columns[0])} stands already in line {seen[columns[0]]}",
-                "a word can be in one class only",
-            )
-        seen[columns[0]] = number
-        words.append(columns[0])
-        classes.append(columns[1])
+        of_word = classes_of.setdefault(columns[0], [])
+        if columns[1] in of_word:
+            repeated += 1
+        else:
+            of_word.append(columns[1])
+    ambiguous = [word for word, of_word in classes_of.items() if len(of_word) > 1]
+    words = [word for word, of_word in classes_of.items() if len(of_word) == 1]
+    classes = [classes_of[word][0] for word in words]
     if len(set(classes)) < 2:
-        raise DataError(f"{path}: {len(set(classes))} class(es); clusters need at least two")
-    return WordCategories(name_of(path), words, classes)
+        without = f" without the {len(ambiguous)} word(s) of several classes" if ambiguous else ""
+        raise DataError(f"{path}: {len(set(classes))} class(es){without}; clusters need at least two")
+    return WordCategories(name_of(path), words, classes, ambiguous, repeated)
 
 
 def read_analogies(path: str | os.PathLike[str]) -> Analogies:

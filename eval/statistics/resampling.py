@@ -14,6 +14,7 @@ from wordvec_ca.eval.statistics.clustering import (
     v_measure,
     v_measure_of,
 )
+from wordvec_ca.eval.statistics.searches import of_each_search
 
 INTERVAL = "95 % interval over the items of the data set, not over training runs"
 
@@ -66,8 +67,13 @@ _OF_TABLE: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def evaluate_statistic(statistic: str, columns: Sequence[np.ndarray]) -> float:
-    """Return the named statistic of the columns."""
-    return STATISTICS[statistic](*columns)
+    """Return the named statistic of the columns; of several searches the mean over them."""
+    return float(np.mean(figures_of_searches(statistic, columns)))
+
+
+def figures_of_searches(statistic: str, columns: Sequence[np.ndarray]) -> list[float]:
+    """Return the named statistic of each search; one figure if the task has no search inside."""
+    return [STATISTICS[statistic](*of_search) for of_search in of_each_search(columns)]
 
 
 def bootstrap(

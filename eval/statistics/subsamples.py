@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 
 from wordvec_ca.eval.statistics.clustering import contingency, many_to_ones_of, v_measures_of
 from wordvec_ca.eval.statistics.resampling import ROWWISE, evaluate_statistic
+from wordvec_ca.eval.statistics.searches import n_searches, of_each_search
 
 LEFT_OUT = 0.2
 """Share of the units that a subsample leaves out."""
@@ -39,6 +40,9 @@ OF_TABLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 BLOCK = 4_000_000
 """Numbers held at a time."""
+
+FEWEST = 200
+"""Subsamples are fewer the more searches there are, as each looks at all of them, but not fewer than this."""
 
 
 def subsampled(
@@ -55,8 +59,8 @@ def subsampled(
     ----------
     statistic : str
         Name in ``resampling.STATISTICS``.
-    columns : sequence of ndarray of shape (n_items,)
-        What the statistic is computed from.
+    columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
+        What the statistic is computed from; of several searches the mean over them is meant.
     units : ndarray of shape (n_items,), optional
         Items with the same number are left out together; without it each item alone.
     seed : int
@@ -77,12 +81,15 @@ def subsampled(
         return np.empty(0), float("nan")
     left_out = max(1, round(LEFT_OUT * n))
     rng = np.random.default_rng([seed, 0x5AB5])
+    several = n_searches(columns)
+    if several > 1:
+        resamples = max(min(FEWEST, resamples), resamples // several)
     if statistic in OF_TABLES:
         values = _of_tables(statistic, columns, unit, _kept(rng, n, left_out, resamples))
-    elif statistic in ("pearson", "mean-pearson"):
+    elif several == 1 and statistic in ("pearson", "mean-pearson"):
         part = columns[2] if statistic == "mean-pearson" else np.zeros(len(unit), dtype=np.int64)
         values = _of_moments(columns[0], columns[1], part, unit, _kept(rng, n, left_out, resamples))
-    elif units is None and statistic in ROWWISE:
+    elif several == 1 and units is None and statistic in ROWWISE:
         values = _of_rows(statistic, columns, _kept(rng, n, left_out, resamples))
     else:
         values = np.array(
@@ -145,17 +152,34 @@ def _of_moments(
 def _of_tables(
     statistic: str, columns: Sequence[np.ndarray], unit: np.ndarray, blocks: Iterator[np.ndarray]
 ) -> np.ndarray:
-    classes, clusters = (np.unique(column, return_inverse=True)[1] for column in columns)
-    shape = contingency(classes, clusters).shape
-    cells, cell = np.unique(classes * shape[1] + clusters, return_inverse=True)
-    # Units by cells: the tables of all subsamples of a block are one product.
-    of_unit = csr_array((np.ones(len(unit)), (unit, cell)), shape=(int(unit.max()) + 1, len(cells)))
-    rows = max(1, BLOCK // (shape[0] * shape[1]))
+    """Statistics of the contingency tables of subsamples, each the mean over the searches."""
+    searches = [_Cells(*of_search, unit) for of_search in of_each_search(columns)]
     parts = []
     for kept in blocks:
-        for start in range(0, len(kept), rows):
-            found = kept[start : start + rows].astype(np.float64) @ of_unit
-            tables = np.zeros((len(found), shape[0] * shape[1]))
-            tables[:, cells] = found
-            parts.append(OF_TABLES[statistic](tables.reshape(-1, *shape)))
+        values = [cells.statistics(OF_TABLES[statistic], kept) for cells in searches]
+        parts.append(np.mean(values, axis=0))
     return np.concatenate(parts)
+
+
+class _Cells:
+    """The cells of a contingency table that each unit adds to."""
+
+    def __init__(self, classes: np.ndarray, clusters: np.ndarray, unit: np.ndarray) -> None:
+        classes, clusters = (np.unique(column, return_inverse=True)[1] for column in (classes, clusters))
+        self._shape = contingency(classes, clusters).shape
+        self._cells, cell = np.unique(classes * self._shape[1] + clusters, return_inverse=True)
+        # Units by cells: the tables of all subsamples of a block are one product.
+        shape = (int(unit.max()) + 1, len(self._cells))
+        self._of_unit = csr_array((np.ones(len(unit)), (unit, cell)), shape=shape)
+
+    def statistics(self, function: Callable[[np.ndarray], np.ndarray], kept: np.ndarray) -> np.ndarray:
+        """Return the statistic of each subsample, (n_subsamples,)."""
+        n_cells = self._shape[0] * self._shape[1]
+        rows = max(1, BLOCK // n_cells)
+        parts = []
+        for start in range(0, len(kept), rows):
+            found = kept[start : start + rows].astype(np.float64) @ self._of_unit
+            tables = np.zeros((len(found), n_cells))
+            tables[:, self._cells] = found
+            parts.append(function(tables.reshape(-1, *self._shape)))
+        return np.concatenate(parts)

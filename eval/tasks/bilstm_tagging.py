@@ -21,6 +21,7 @@ def evaluate(
     sizes: tuple[int, ...] = SIZES,
     epochs: int = 20,
     n_hidden: int = 150,
+    restarts: int = 3,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Tag words with a tagger that starts from the vectors and trains them further.
@@ -40,6 +41,8 @@ def evaluate(
     epochs : int
     n_hidden : int
         Size of the LSTM's state in each direction.
+    restarts : int
+        Networks trained from random weights of their own; figures are means over them.
     progress : callable
         Gets a line of text after each epoch.
 
@@ -69,10 +72,17 @@ def evaluate(
     curves = []
     known = 0.0
     for size in counts:
-        right, accuracies, known = _run(
-            vectors, data, order[:size], number, seed, epochs, n_hidden, gold, progress
-        )
-        items[f"right@{size}"] = right
+        rights, accuracies = [], []
+        for restart in range(restarts):
+            state = (
+                seed if restart == 0 else int(np.random.SeedSequence([seed, restart]).generate_state(1)[0])
+            )
+            right, of_epochs, known = _run(
+                vectors, data, order[:size], number, state, epochs, n_hidden, gold, progress
+            )
+            rights.append(right)
+            accuracies.append(of_epochs)
+        items[f"right@{size}"] = np.stack(rights, axis=1)
         curves.append({"sentences": size, "dev_accuracy": accuracies})
     report = Report(
         task="bilstm-tagging",
@@ -84,7 +94,7 @@ def evaluate(
         seed=seed,
         protocol=f"bidirectional LSTM ({n_hidden} a direction) on lower-cased words, vectors trained "
         f"further, SGD .3 with momentum .95, 100 sentences a step, best of {epochs} epochs on a tenth of the "
-        "training sentences; bootstrap over sentences",
+        f"training sentences, mean of {restarts} networks; bootstrap over sentences",
         items=items,
         units=np.repeat(np.arange(len(data.test)), [len(sentence) for sentence in data.test.sentences]),
         digest=digest_of(*(part for each in (data.train, data.test) for part in (each.sentences, each.tags))),

@@ -124,6 +124,17 @@ def clusters(rng: np.random.Generator, a: float, b: float, n: int, classes: int)
     return {"gold": gold, "cluster": made[0]}, {"gold": gold, "cluster": made[1]}, None
 
 
+def searches(rng: np.random.Generator, a: float, b: float, n: int, classes: int, n_searches: int) -> Pair:
+    """Return the clusters of several searches, of which some are luckier: standard deviation .05."""
+    gold = np.arange(n) % classes
+    made = []
+    for skill in (a, b):
+        of_search = np.clip(skill + 0.05 * rng.normal(size=n_searches), 0, 1)
+        chance = rng.integers(0, classes, (n, 1))
+        made.append(np.where(rng.random((n, n_searches)) < of_search, gold[:, None], chance))
+    return {"gold": gold, "cluster": made[0]}, {"gold": gold, "cluster": made[1]}, None
+
+
 def states(rng: np.random.Generator, a: float, b: float, n: int, classes: int) -> Pair:
     """Return tags and states of the tokens of n sentences of 3 to 40, with tags of unequal frequency."""
     units = np.repeat(np.arange(n), rng.integers(3, 41, n))
@@ -164,6 +175,8 @@ DESIGNS = (
             ("V-measure", 45, 9, (0.6, 0.1, 0.8)),
         )
     ),
+    Design("purity, mean of 5 searches", "402 words, 21 classes", "purity", CLUSTERS,
+        partial(searches, n=402, classes=21, n_searches=5), (0.5, 0.4, 0.6)),
     *(
         Design(name, "100 sentences, 12 tags", name.lower(), CLUSTERS, partial(states, n=100, classes=12),
             (0.6, 0.5, 0.6))

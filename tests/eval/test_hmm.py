@@ -156,7 +156,8 @@ def test_likelihood_never_falls():
 def test_planted_states_are_found_and_controls_fall_to_the_floor():
     kv, data = planted()
     report = pos_induction.evaluate(kv, data, seed=3, restarts=10, variance=0.2)
-    assert report.value >= 0.95
+    assert report.details["restarts"][report.details["restart"]]["v_measure"] >= 0.95
+    assert report.value > 0.9
     assert report.coverage == 1.0
     assert report.n == data.n_tokens
     assert report.metrics["v-measure"].low <= report.value <= report.metrics["v-measure"].high
@@ -184,7 +185,8 @@ def test_unknown_words_are_counted_and_punctuation_is_left_out_of_the_second_fig
     assert report.coverage == pytest.approx(1 - 100 / data.n_tokens)
     kept = ~np.isnan(report.items["gold_of_words"])
     assert (~kept).sum() == 100
-    expected = v_measure(report.items["gold"][kept], report.items["state"][kept])
+    gold, states = report.items["gold"][kept], report.items["state"][kept]
+    expected = np.mean([v_measure(gold, of_restart) for of_restart in states.T])
     assert report.metrics["v-measure-no-punct"].value == pytest.approx(expected)
     with pytest.raises(DataError, match="none of its 1 words has a vector"):
         pos_induction.evaluate(kv, TaggedCorpus("x", [["zzz"]], [["A"]], [""]))

@@ -201,5 +201,11 @@ def test_categories_are_found_and_unknown_words_count_as_wrong():
     assert report.value > 0.97
     assert report.metrics["purity-all"].value == pytest.approx(report.value * 120 / 121)
     assert report.coverage == pytest.approx(120 / 121)
+    assert report.items["cluster"].shape == (121, 10)
+    of_two = WordCategories("x", data.words, data.classes, ["orange"], 3)
+    assert categorization.evaluate(kv, of_two).notes[1:] == [
+        "1 words are in several classes and left out: orange",
+        "3 lines repeat a word and its class; they are ignored",
+    ]
     with pytest.raises(DataError, match="too few to cluster"):
         categorization.evaluate(kv, WordCategories("x", ["c0w1", "zz"], ["a", "b"]))

@@ -120,6 +120,7 @@ def test_subsamples_in_bulk_are_those_one_by_one(monkeypatch):
         ("spearman", (x, y), None),
         ("pearson", (x, y), units),
         ("mean-pearson", (x, y, gold % 2), None),
+        ("v-measure", (gold, np.stack([state, gold, 3 - state], axis=1)), units),
     ]
     fast = [subsampled(*case, seed=3, resamples=20)[0] for case in cases]
     monkeypatch.setattr(subsamples, "OF_TABLES", {})
@@ -129,6 +130,51 @@ def test_subsamples_in_bulk_are_those_one_by_one(monkeypatch):
     for (statistic, *case), expected in zip(cases, fast, strict=True):
         case.insert(0, f"{statistic} slowly" if "pearson" in statistic else statistic)
         np.testing.assert_allclose(subsampled(*case, seed=3, resamples=20)[0], expected, atol=1e-12)
+
+
+def searched(rng, gold, luck, n_searches):
+    """Clusters of several searches, of which each is as good as luck will have it."""
+    skill = np.clip(0.5 + luck * rng.normal(size=n_searches), 0, 1)
+    return np.where(
+        rng.random((len(gold), n_searches)) < skill, gold[:, None], rng.integers(0, 20, (len(gold), 1))
+    )
+
+
+def test_the_luck_of_a_search_is_part_of_the_test():
+    rng = np.random.default_rng(8)
+    gold = np.arange(400) % 20
+    p = {1: [], 5: []}
+    for _ in range(60):
+        models = [searched(rng, gold, 0.05, 5) for _ in range(2)]
+        for n in p:
+            first, second = ((gold, model[:, :n]) for model in models)
+            found = paired_difference("purity", first, second, seed=1, resamples=200)
+            p[n].append(found.p)
+            if n > 1:
+                assert (found.p < 0.05) == (not found.low <= 0 <= found.high)
+    assert np.mean(np.array(p[5]) < 0.05) <= 0.12  # 3 of 60 are to be expected
+    assert np.mean(np.array(p[1]) < 0.05) >= 0.3  # what one search each calls different
+
+
+def test_results_of_searches_survive_json_and_are_compared_with_their_like(tmp_path):
+    def report(model, n_searches):
+        rng = np.random.default_rng(len(model))
+        gold = np.arange(100) % 20
+        cluster = searched(rng, gold, 0.1, n_searches).astype(np.float64)
+        cluster[3] = np.nan
+        items = {"gold": gold, "cluster": cluster[:, 0] if n_searches == 1 else cluster}
+        made = Report("categorization", "x", {}, 99, 0.99, "words", 1, "p", items=items, model=model)
+        made.measure("purity", "purity", "gold", "cluster")
+        return made
+
+    one, other = report("a", 4), report("bb", 4)
+    again = Report.from_dict(json.loads(other.to_json(items=True)))
+    np.testing.assert_array_equal(again.items["cluster"], other.items["cluster"])
+    (expected,), (found,) = compare([one], [[other]]), compare([one], [[again]])
+    assert found.to_dict() == expected.to_dict()
+    assert found.n == 99
+    with pytest.raises(DataError, match=r"4 search.*of 1; run both"):
+        compare([one], [[report("c", 1)]])
 
 
 def test_standard_error_of_crossed_units_is_the_sum_over_questions_that_share_a_pair():

@@ -124,7 +124,7 @@ def test_a_vector_with_nan_is_named():
         (read_word_pairs, b"a\tb\t1\nr\xe9sum\xe9\tcv\t2\n", r"line 2: byte 2 \(0xe9\) is not UTF-8.*iconv"),
         (read_word_pairs, b"a\tb\t1\na\0\tb\t1\n", r"line 2: there is a NUL byte"),
         (read_categories, "a\tx\nb\n", r"line 2: 'b' is not two columns"),
-        (read_categories, "a\tx\nb\ty\na\ty\n", r"line 3: the word 'a' stands already in line 1"),
+        (read_categories, "a\tx\nb\ty\na\ty\n", r"1 class\(es\) without the 1 word\(s\) of several classes"),
         (read_categories, "a\tx\nb\tx\n", r"1 class\(es\)"),
         (read_analogies, "a b c d\n", r"line 1: 'a b c d' stands before the first section"),
         (read_analogies, ": s\na b c\n", r"line 2: 3 word\(s\)"),
@@ -137,6 +137,14 @@ def test_malformed_word_sets_are_refused_with_the_line(tmp_path, reader, text, m
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DataError, match=message):
         reader(path)
+
+
+def test_words_of_several_classes_are_left_out_and_counted(tmp_path):
+    path = tmp_path / "battig.tsv"
+    path.write_text("apple\tfruit\norange\tfruit\nred\tcolour\norange\tcolour\nred\tcolour\n")
+    found = read_categories(path)
+    assert (found.words, found.classes) == (["apple", "red"], ["fruit", "colour"])
+    assert (found.in_several_classes, found.repeated) == (["orange"], 1)
 
 
 def test_word_pairs_are_read_compressed_with_comments_and_windows_line_ends(tmp_path):
