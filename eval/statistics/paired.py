@@ -155,7 +155,18 @@ def interval_of_searches(
     seed: int,
     resamples: int = 1000,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the mean over several searches, over items and searches."""
+    """Return the 95 % interval of the mean over several searches, over items and searches.
+
+    Parameters
+    ----------
+    statistic : str
+        Name in ``resampling.STATISTICS``.
+    columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
+    units : ndarray of shape (n_items,) or None
+        Items with the same number depend on each other.
+    seed, resamples : int
+        Of the subsamples.
+    """
     variance, n_units = _variance_over_items(statistic, [columns], units, seed, resamples)
     figures = figures_of_searches(statistic, columns)
     parts = [(variance, n_units - 1), (variance_of_mean(figures), len(figures) - 1)]
