@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,14 @@ def vectors() -> KeyedVectors:
     with pytest.warns(UserWarning, match="NaN"):
         kv.most_similar("w0")
     return kv
+
+
+@pytest.fixture(scope="module")
+def index(vectors: KeyedVectors, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an index."""
+    folder = tmp_path_factory.mktemp("index") / "i"
+    ApproximateNeighbours.build(vectors.vectors, folder, workers=1)
+    return folder
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
@@ -78,6 +88,48 @@ def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors: KeyedVecto
         ApproximateNeighbours.load(place, vectors.vectors)
     with pytest.raises(DataError, match="make one with cawv index"):
         ApproximateNeighbours.load(tmp_path, vectors.vectors)
+
+
+def test_no_damaged_graph_reaches_the_library(vectors: KeyedVectors, index: Path, tmp_path: Path) -> None:
+    """It trusts the links of a graph: a wrong one is a segmentation fault."""
+    place, rng = shutil.copytree(index, tmp_path / "i"), random.Random(1)
+    whole = (place / "graph.usearch").read_bytes()
+    for _ in range(60):
+        damaged, at = bytearray(whole), rng.randrange(len(whole))
+        match rng.randrange(4):
+            case 0:
+                damaged[at] ^= 1 << rng.randrange(8)
+            case 1:
+                damaged[at : at + 64] = rng.randbytes(64)
+            case 2:
+                damaged[at : at + 8] = b""
+            case _:
+                damaged += b"\0"
+        (place / "graph.usearch").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"graph\.usearch is damaged: make it again with cawv index"):
+            ApproximateNeighbours.load(place, vectors.vectors)
+    (place / "graph.usearch").unlink()
+    with pytest.raises(DataError, match="make it again with cawv index"):
+        ApproximateNeighbours.load(place, vectors.vectors)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("expansion", value) for value in (None, 0, -1, 2**40, 1.5, "128", True, [])),
+        *(("format", value) for value in (None, 1, 3, "2")),
+        *(("graph_digest", value) for value in (None, "", 0)),
+        *(("n_rows", value) for value in (None, 2**70, -1)),
+    ],
+)
+def test_each_figure_of_a_record_is_checked(
+    vectors: KeyedVectors, index: Path, tmp_path: Path, name: str, value: object
+) -> None:
+    place = shutil.copytree(index, tmp_path / "i")
+    record = json.loads((place / "index.json").read_text())
+    (place / "index.json").write_text(json.dumps({**record, name: value}))
+    with pytest.raises(DataError, match=r"make (it|the index) again with cawv index"):
+        ApproximateNeighbours.load(place, vectors.vectors)
 
 
 def cawv(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,7 @@ import functools
 import importlib
 import io
 import os
+import select
 import signal
 import sys
 import warnings
@@ -52,6 +53,20 @@ COMMANDS: dict[str, str] = {
 """Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``."""
 
 
+class CommandFailure(Exception):
+    """Carries an exception past click, which takes any `EOFError` for Ctrl-D and any broken pipe for its own.
+
+    Parameters
+    ----------
+    error : Exception
+        What the command raised.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class LazyGroup(click.Group):
     """A click group that imports a command's module only when that command is used."""
 
@@ -59,6 +74,13 @@ class LazyGroup(click.Group):
         """Take what `click.Group` takes."""
         super().__init__(*args, **options)
         self._prepared: set[str] = set()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what click would take for something else goes past it as it is."""
+        try:
+            return super().invoke(ctx)
+        except (EOFError, OSError) as error:
+            raise CommandFailure(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order of ``COMMANDS``."""
@@ -177,17 +199,32 @@ def main(argv: list[str] | None = None) -> NoReturn:
         error.show(shown)
         say(_on_their_lines(shown.getvalue().rstrip("\n") + settings_in(error), arguments))
         sys.exit(error.exit_code)
-    except BrokenPipeError:  # the reader of our output has seen enough, as in cawv nn ... | head
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        sys.exit(1)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as raised:  # a panic of a library in Rust is no Exception
+        error = raised.error if isinstance(raised, CommandFailure) else raised
+        if isinstance(error, BrokenPipeError) and _output_is_closed():  # as in cawv nn ... | head
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            sys.exit(1)
         if debug:
-            raise
+            raise error from error.__cause__
         from wordvec_ca.errors import OutputExistsError
 
         say(_on_their_lines(f"Error: {describe_error(error)}", arguments))
         sys.exit(2 if isinstance(error, OutputExistsError) else 1)
+
+
+def _output_is_closed() -> bool:
+    """Return whether the reader of our output has seen enough; else a broken pipe was another one."""
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # standard output is no file
+        return False
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
@@ -198,10 +235,12 @@ def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
     return message
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the message for an exception that ended a command."""
     from wordvec_ca.machine import out_of_addresses
 
+    if isinstance(error, CommandFailure):
+        error = error.error
     if isinstance(error, Message):
         return reason(error)
     if out_of_addresses(error):

@@ -55,6 +55,8 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with xopen(path, "rb", format=kind, threads=0) as stream:
             yield stream
+    except DataError:  # of whoever reads: that a file ends early is an EOFError too
+        raise
     except damage as error:
         raise DataError(
             f"{path}: the {kind} data are cut off or damaged ({error}); fetch the file again"

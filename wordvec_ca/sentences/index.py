@@ -93,7 +93,8 @@ class SearchIndex:
             raise DataError(f"{directory} is damaged: {error}; build the index again") from error
         lists = all(array.ndim == 1 and array.dtype == np.int64 for array in (self._offsets, self._blank))
         table = self.vectors.ndim == 2 and self.vectors.dtype.kind == "f"
-        if not lists or not table or len(self._offsets) != len(self.vectors) + 1 or self._offsets[-1] != size:
+        fits = lists and table and len(self._offsets) == len(self.vectors) + 1 and self._offsets[-1] == size
+        if not fits or not ((self._blank >= 0) & (self._blank < len(self.vectors))).all():
             raise DataError(f"{directory} is damaged: its files do not fit together; build the index again")
 
     def __len__(self) -> int:

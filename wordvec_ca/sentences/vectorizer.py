@@ -477,6 +477,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise DataError(
                 f"{directory} does not hold a SentenceVectorizer: {error.filename}: {error.strerror}"
             ) from error
+        except DataError:  # of the word vectors
+            raise
         except Exception as error:  # damaged arrays and records raise nearly anything
             raise DataError(f"{directory} does not hold a SentenceVectorizer: {error!r}") from error
         if other:

@@ -5,7 +5,7 @@ exact cosines, so that only the choice of candidates is approximate.
 
 An index is a folder::
 
-    index.json      of which vectors: number, size and digest; the settings
+    index.json      of which vectors: number, size and digest; the settings; the digest of the graph
     graph.usearch   the graph and the vectors in it; memory-mapped
 """
 
@@ -15,6 +15,8 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -29,6 +31,11 @@ from wordvec_ca.vectors.table import row_blocks
 RECORD, GRAPH = "index.json", "graph.usearch"
 FILES = {RECORD, GRAPH}
 """Files of an index; a folder with any other is never replaced."""
+
+FORMAT = 2
+"""Of an index. Format 1 had no digest of the graph."""
+
+LARGEST_EXPANSION = 100_000
 
 MANY_VECTORS = 1_000_000
 """Above this many, an exact search is slow enough to say that there is a faster one."""
@@ -137,24 +144,24 @@ class ApproximateNeighbours:
                 norms = lengths(block)
                 usable = np.flatnonzero((norms > 0) & np.isfinite(norms))
                 directions = block[usable] / norms[usable, np.newaxis]
-                graph.add(
-                    usable.astype(np.uint64) + np.uint64(rows.start),
-                    directions,
-                    threads=workers or usable_cpus(),
-                )
-            try:
+                with _faults(f"cannot make the index {os.fspath(folder)!r}"):
+                    graph.add(
+                        usable.astype(np.uint64) + np.uint64(rows.start),
+                        directions,
+                        threads=workers or usable_cpus(),
+                    )
+            with _faults(f"cannot write the index {os.fspath(folder)!r}"):  # such as on a full disk
                 graph.save(str(place / GRAPH))
-            except RuntimeError as error:  # such as on a full disk
-                raise DataError(f"cannot write the index {os.fspath(folder)!r}: {error}") from error
             record = {
                 "kind": "approximate index",
-                "format": 1,
+                "format": FORMAT,
                 "n_rows": len(vectors),
                 "vector_size": vectors.shape[1],
                 "digest": _digest(vectors),
                 "dtype": dtype,
                 "connectivity": connectivity,
                 "expansion": expansion,
+                "graph_digest": _digest_of_file(place / GRAPH),
             }
             (place / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return cls.load(folder, vectors, words=words)
@@ -163,7 +170,7 @@ class ApproximateNeighbours:
     def load(
         cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
     ) -> Self:
-        """Open an index; the graph is memory-mapped.
+        """Open an index; the graph is memory-mapped, and read once to compare it with its digest.
 
         Parameters
         ----------
@@ -192,16 +199,30 @@ class ApproximateNeighbours:
             ) from error
         if not isinstance(record, dict) or record.get("kind") != "approximate index":
             raise DataError(f"{place} is no index of neighbours: make one with cawv index")
-        found = [record.get(name) for name in ("format", "n_rows", "vector_size", "digest")]
-        if found != [1, *vectors.shape, _digest(vectors)]:
+        if record.get("format") != FORMAT:
+            raise DataError(
+                f"{place} is an index of format {record.get('format')!r:.20}, of which nobody can tell "
+                f"whether it is damaged; format {FORMAT} is read: make it again with cawv index"
+            )
+        found = [record.get(name) for name in ("n_rows", "vector_size", "digest")]
+        if found != [*vectors.shape, _digest(vectors)]:
             raise DataError(f"{place} is an index of other vectors: make it again with cawv index")
+        expansion, damaged = record.get("expansion"), f"{place / GRAPH} is damaged"
+        if type(expansion) is not int or not 1 <= expansion <= LARGEST_EXPANSION:
+            raise DataError(
+                f"{place / RECORD} is damaged: expansion is {expansion!r:.40}, not a number from 1 to "
+                f"{LARGEST_EXPANSION:,}: make the index again with cawv index"
+            )
+        # the library trusts the links of the graph: a wrong one leads it out of its memory
+        if _digest_of_file(place / GRAPH) != record.get("graph_digest"):
+            raise DataError(f"{damaged}: make it again with cawv index")
         try:
             graph = _library().Index.restore(str(place / GRAPH), view=True)
         except (RuntimeError, ValueError, OSError) as error:
-            raise DataError(f"{place / GRAPH} is damaged ({error}): make it again with cawv index") from error
+            raise DataError(f"{damaged} ({error}): make it again with cawv index") from error
         if graph is None or graph.ndim != vectors.shape[1] or len(graph) > len(vectors):
-            raise DataError(f"{place / GRAPH} is damaged: make it again with cawv index")
-        graph.expansion_search = int(record["expansion"])
+            raise DataError(f"{damaged}: make it again with cawv index")
+        graph.expansion_search = expansion
         return cls(vectors, graph, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
@@ -282,6 +303,34 @@ def _digest(vectors: np.ndarray) -> str:
     digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(vectors[::step]).tobytes())
     return digest.hexdigest()
+
+
+def _digest_of_file(path: Path) -> str | None:
+    """Return the SHA-256 of a file, or None if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+@contextmanager
+def _faults(what: str) -> Iterator[None]:
+    """Give errors of the library their meaning: it has one class for all, and one for Ctrl-C as well.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        A signal came; the library drops what the handler raised, and ends with an error of its own.
+    DataError
+        Anything else.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "terminated" in str(error):
+            raise KeyboardInterrupt from error
+        raise DataError(f"{what}: {error}") from error
 
 
 def _library() -> Any:

@@ -1,0 +1,155 @@
+"""An error keeps its meaning on its way through a command: no library's exception is taken for another."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+
+from wordvec_ca import cli
+from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
+from wordvec_ca.vectors import CutOffError, KeyedVectors
+
+
+class Panic(BaseException):
+    """What a library in Rust raises where it has a fault."""
+
+
+REPORTED = "internal error, "
+ERRORS: list[tuple[BaseException, int, str]] = [
+    (DataError("the data are bad"), 1, "Error: the data are bad"),
+    (CutOffError("the file ends"), 1, "Error: the file ends"),
+    (EOFError("the stream ends"), 1, "the stream ends"),
+    (OutputExistsError("it exists"), 2, "Error: it exists"),
+    (OptionError("not ", Option("min_count", 3)), 2, "not --min-count 3"),
+    (BrokenPipeError(errno.EPIPE, "Broken pipe", "a storage"), 1, "Error: 'a storage': Broken pipe"),
+    (OSError(errno.ENOSPC, "No space left on device", "out"), 1, "Error: 'out': No space left on device"),
+    (OSError("compressed data ended"), 1, "Error: compressed data ended"),
+    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 1, "Error: 'utf-8' codec"),
+    (MemoryError("4 TB"), 1, "Error: not enough memory (4 TB)"),
+    (ModuleNotFoundError("No module named 'x'"), 1, "Error: No module named 'x'"),
+    (StopIteration(), 1, REPORTED + "StopIteration"),
+    (KeyError("word"), 1, REPORTED + "KeyError"),
+    (struct.error("unpack"), 1, REPORTED + "error"),
+    (zipfile.BadZipFile("File is not a zip file"), 1, REPORTED + "BadZipFile"),
+    (lzma.LZMAError("Corrupt input data"), 1, REPORTED + "LZMAError"),
+    (RecursionError("too deep"), 1, REPORTED + "RecursionError"),
+    (Panic("a fault"), 1, REPORTED + "Panic"),
+    (KeyboardInterrupt(), 130, "Interrupted."),
+]
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_each_error_of_each_command_is_reported_as_what_it_is(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = cli.group.get_command(click.Context(cli.group), name)
+    monkeypatch.setattr(command, "make_context", lambda *_, **__: click.Context(command, info_name=name))
+    for error, code, told in ERRORS:
+
+        def fail(error: BaseException = error) -> None:
+            raise error
+
+        monkeypatch.setattr(command, "callback", cli._spelling_options(fail))
+        with pytest.raises(SystemExit) as stop:
+            cli.main([name])
+        shown = capsys.readouterr().err
+        assert (stop.value.code, told in shown, "Interrupted" in shown) == (code, True, code == 130), (
+            f"{error!r}: {shown}"
+        )
+
+
+def read(name: str) -> list[tuple[str, ...]]:
+    """Return the commands that read a file of vectors."""
+    return [
+        ("nn", name, "w1"),
+        ("analogy", name, "w1", "w2", "w3"),
+        ("align", name, name, "-o", "out.vec"),
+        ("export", name, "-o", "out.kv", "--format", "gensim"),
+        ("eval", name, "--similarity", "pairs.tsv"),
+        ("compare", name, name, "--similarity", "pairs.tsv"),
+        ("reembed", name, "text.txt", "-o", "out"),
+        ("embed", name, "text.txt", "-o", "out.npy"),
+        ("search", name, "text.txt", "w1"),
+        ("index", name),
+        ("explore", name, "-o", "out.html"),
+        ("info", name),
+    ]
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return files of vectors that end early, by name."""
+    folder = tmp_path_factory.mktemp("cut")
+    vectors = KeyedVectors([f"w{i}" for i in range(9)], np.random.default_rng(1).normal(size=(9, 5)))
+    found = {}
+    for form in ("word2vec", "word2vec-binary"):
+        vectors.save(folder / "v", format=form)
+        whole = (folder / "v").read_bytes()
+        few = b"\n".join(whole.split(b"\n")[:8]) + b"\n" if form == "word2vec" else whole[:-30]
+        found[form] = few
+        found[f"{form}.gz"] = gzip.compress(few)  # whole, but what is in it ends early
+        found[f"{form}.cut.gz"] = gzip.compress(whole)[:-40]
+        found[f"{form}.bz2"] = bz2.compress(few)
+    return found
+
+
+@pytest.mark.parametrize("place", range(len(read(""))))
+def test_a_file_that_ends_early_is_no_ctrl_c(
+    command: Callable[..., Any], cut: dict[str, bytes], place: int
+) -> None:
+    Path("text.txt").write_text("w1 w2 w3\nw4 w5\n" * 5)
+    Path("pairs.tsv").write_text("w1\tw2\t1\nw2\tw3\t2\nw3\tw4\t3\n")
+    for name, content in cut.items():
+        Path(name).write_bytes(content)
+        done = command(*read(name)[place])
+        assert (done.code, "Interrupted" in done.err) == (1, False)
+        assert name in done.err
+        if ".cut" in name:
+            assert "data are cut off or damaged" in done.err
+        else:
+            assert "promise" in done.err, done.err
+
+
+def test_ctrl_c_while_an_index_is_made_ends_as_everywhere(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usearch = pytest.importorskip("usearch.index")
+    KeyedVectors([f"w{i}" for i in range(9000)], np.random.default_rng(1).normal(size=(9000, 32))).save(
+        "v.kv", format="gensim"
+    )
+    real = usearch.Index.add
+
+    def add(self: Any, *arguments: Any, **options: Any) -> Any:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(usearch.Index, "add", add)
+    done = command("index", "v.kv", "--expansion", "512", "--workers", "1")
+    assert (done.code, done.err.strip()) == (130, "Interrupted.")
+    assert sorted(path.name for path in Path().iterdir()) == ["v.kv", "v.kv.vectors.npy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    program = [sys.executable, "-m", "wordvec_ca", "--help"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
