@@ -93,6 +93,7 @@ EXTENSIONS = [
             "kernels/lexicon.h",
             "kernels/sgns_sigmoid.h",
             "kernels/sgns_simd.h",
+            "kernels/text_line.h",
         ],
         libraries=["m"],
         extra_compile_args=FLAGS,

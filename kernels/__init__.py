@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     )
     from wordvec_ca.kernels.classifier import (
         LOSSES,
+        LineModel,
         RowMatrix,
         TextLines,
         TokenTypes,
-        line_means,
         load_classifier_loop,
         predict_labels,
     )
@@ -75,10 +75,10 @@ _HOMES = {
     "classifier": (
         *(
             "LOSSES",
+            "LineModel",
             "RowMatrix",
             "TextLines",
             "TokenTypes",
-            "line_means",
             "load_classifier_loop",
             "predict_labels",
         ),
@@ -96,6 +96,7 @@ __all__ = [
     "STATS",
     "UNICODE_VERSION",
     "Lexicon",
+    "LineModel",
     "Paths",
     "PhraseTable",
     "Renumbered",
@@ -115,7 +116,6 @@ __all__ = [
     "huffman_paths",
     "isa",
     "isas",
-    "line_means",
     "load",
     "load_classifier_loop",
     "load_ngram_loops",

@@ -19,8 +19,6 @@ class TokenTypes:
         """Return the number of a type, or a negative number; an open table learns it."""
     def read(self, text: bytes) -> NDArray[np.int32]:
         """Return the types of the tokens of a text; a line end is the token ``</s>``."""
-    def read_lines(self, texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the tokens of texts, up to the first ``</s>`` of each, and where each ends."""
     def words(self) -> list[bytes]: ...
     def counts(self) -> NDArray[np.int64]: ...
     def hashes(self) -> NDArray[np.int32]:
@@ -81,7 +79,56 @@ class RowMatrix:
         norms: Any = None,
     ) -> None: ...
 
-def embed(lines: TextLines, inputs: RowMatrix, isa: str) -> NDArray[np.float32]: ...
+class LineModel:
+    """What a model says of one line or word, in one call.
+
+    Parameters
+    ----------
+    entries : closed; words, then labels
+    inputs, outputs : outputs of a classifier, else None
+    label : how labels begin
+    n_words, n_labels, loss, min_n, max_n, word_ngrams, buckets : int
+    tree : as in ``predict_labels``
+    places : shape (buckets,), the row of each bucket behind n_words, -1 for none; None: its number
+    skip_unknown : whether an n-gram without a row does not count
+    """
+
+    def __init__(
+        self,
+        entries: TokenTypes,
+        inputs: RowMatrix,
+        outputs: RowMatrix | None,
+        label: bytes,
+        *,
+        n_words: int,
+        n_labels: int,
+        loss: int,
+        tree: Any,
+        min_n: int,
+        max_n: int,
+        word_ngrams: int,
+        buckets: int,
+        places: Any,
+        skip_unknown: bool,
+        isa: str,
+    ) -> None: ...
+    def predict(self, text: str, k: int, threshold: float) -> tuple[list[int], NDArray[np.float64]]:
+        """Return the numbers of the k best labels of a line, and their probabilities; k is -1 for all labels.
+
+        Raises
+        ------
+        ValueError
+            The model is no classifier, k is 0 or less, or there is a line end in the text.
+        """
+    def word_vector(self, text: str) -> NDArray[np.float32]:
+        """Return the mean of the rows of a word, known or not."""
+    def word_vectors(self, words: list[bytes]) -> NDArray[np.float32]:
+        """Return the vectors of words, shape (n_words, dim)."""
+    def line_vector(self, text: str) -> NDArray[np.float32]:
+        """Return the mean of the rows of a line."""
+    def mean_of_units(self, text: str) -> NDArray[np.float32]:
+        """Return the mean of the vectors of the words of a line at length 1; zeros do not count."""
+
 def predict(
     lines: TextLines,
     inputs: RowMatrix,

@@ -2,7 +2,9 @@
 """The loops of the classifier, and text as fastText splits it: the Python face of classifier.h and lexicon.h."""
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
+from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
 import numpy as np
@@ -51,6 +53,9 @@ cdef extern from "classifier.h" nogil:
     void gather(const Lines *, int64_t, Bag *)
     void bag_free(Bag *)
 
+    ctypedef struct Branch:
+        int32_t node
+
     ctypedef struct Matrix:
         const float *numbers
         int64_t n, stride
@@ -97,16 +102,41 @@ cdef extern from "classifier.h" nogil:
         double loss_sum
         int64_t n_examples
 
+    ctypedef struct Room:
+        float *numbers
+        Branch *branches
+
     enum Isa:
         N_ISAS
     const char *isa_name(Isa isa)
+    ctypedef int (*PredictBag)(const Prediction *, const Bag *, int64_t, const Room *)
+    ctypedef void (*Mean)(const Matrix *, const Bag *, float *)
+    PredictBag predict_bag_loop(Isa isa)
+    Mean mean_loop(Isa isa)
     ctypedef int (*Predict)(const Prediction *)
     ctypedef int (*Learn)(Lesson *)
-    ctypedef int (*Embed)(const Lines *, const Matrix *, float *)
     Predict predict_loop(Isa isa)
     Learn learn_loop(Isa isa)
-    Embed embed_loop(Isa isa)
     const int IGNORED
+
+cdef extern from "text_line.h" nogil:
+    ctypedef struct LineReader:
+        Lines rules
+        CLexicon *entries
+        int32_t min_n, max_n
+        const char *label
+        int64_t label_bytes
+        char *marked
+
+    int is_space(char)
+    int is_line_end(const char *, int64_t)
+    int32_t number_of(const LineReader *, const char *, int64_t)
+    int64_t next_token(const char *, int64_t, int64_t *, const char **)
+    void push_word(LineReader *, const char *, int64_t, int32_t, Bag *)
+    void gather_text(LineReader *, const char *, int64_t, Bag *)
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
 
 LOSSES = {"hs": 1, "ns": 2, "softmax": 3, "ova": 4}
 """fastText's numbers of its losses."""
@@ -119,10 +149,6 @@ cdef Isa isa_of(str name) except *:
         if isa_name(<Isa> k).decode() == name:
             return <Isa> k
     raise ValueError(f"there is no instruction set {name!r}")
-
-
-cdef inline bint is_space(uint8_t c) noexcept nogil:
-    return c == b" " or c == b"\n" or c == b"\r" or c == b"\t" or c == 11 or c == 12 or c == 0
 
 
 cdef class TokenTypes:
@@ -156,48 +182,30 @@ cdef class TokenTypes:
         """Return the number of a type, or ``ABSENT``; an open table learns it."""
         return self.number(PyBytes_AsString(word), PyBytes_Size(word), 0)
 
-    cdef int64_t split(self, const char *text, size_t n, int32_t[::1] ids, bint one_line) except -1:
+    cdef int64_t split(self, const char *text, size_t n, int32_t[::1] ids) except -1:
         cdef size_t at = 0, begin
         cdef int64_t found = 0
-        cdef int32_t end_of_line = self.number(END_OF_LINE, 4, 0), number
+        cdef int32_t number
         while at < n:
-            if is_space(<uint8_t> text[at]):
+            if is_space(text[at]):
                 at += 1
                 if text[at - 1] != b"\n":
                     continue
                 number = self.number(END_OF_LINE, 4, 1)
             else:
                 begin = at
-                while at < n and not is_space(<uint8_t> text[at]):
+                while at < n and not is_space(text[at]):
                     at += 1
                 number = self.number(text + begin, at - begin, 1)
             ids[found] = number
             found += 1
-            if one_line and number == end_of_line:
-                break
         return found
 
     def read(self, bytes text not None):
         """Return the types of the tokens of a text, int32; a line end is the token ``</s>``."""
         cdef Py_ssize_t n = PyBytes_Size(text)
         ids = np.empty(n + 1, np.int32)
-        return ids[: self.split(PyBytes_AsString(text), n, ids, False)]
-
-    def read_lines(self, list texts not None):
-        """Return the tokens of texts of one line each, with the end of each, and where each ends."""
-        cdef Py_ssize_t room = 0, i
-        cdef int64_t at = 0
-        for text in texts:
-            room += PyBytes_Size(text) + 1
-        ids, ends = np.empty(room, np.int32), np.empty(len(texts), np.int64)
-        cdef int32_t[::1] all_ids = ids
-        cdef int64_t[::1] all_ends = ends
-        cdef bytes line
-        for i in range(len(texts)):
-            line = texts[i]
-            at += self.split(PyBytes_AsString(line), PyBytes_Size(line), all_ids[at:], True)
-            all_ends[i] = at
-        return ids[:at], ends
+        return ids[: self.split(PyBytes_AsString(text), n, ids)]
 
     def words(self):
         """Return the types, bytes."""
@@ -389,18 +397,173 @@ cdef class RowMatrix:
             self.matrix.norms = &points[0]
 
 
-def embed(TextLines lines not None, RowMatrix inputs not None, str isa not None):
-    """Return the mean of the rows of each line, shape (n_lines, dim), float32."""
-    means = np.zeros((len(lines), inputs.matrix.dim), np.float32)
-    cdef float[:, ::1] to = means
-    cdef Embed loop = embed_loop(isa_of(isa))
-    cdef int state = 0
-    if means.size:
-        with nogil:
-            state = loop(&lines.lines, &inputs.matrix, &to[0, 0])
-    if state:
-        raise MemoryError("no memory for the longest line")
-    return means
+cdef class LineModel:
+    """One line or word at a time, in one call; see the stub. Its memory is its own: one thread at a time, which the GIL
+    sees to."""
+
+    cdef LineReader reader
+    cdef Bag bag
+    cdef Room room
+    cdef Prediction task
+    cdef Mean mean
+    cdef PredictBag predict_bag
+    cdef int64_t dim
+    cdef object kept
+
+    def __init__(
+        self,
+        TokenTypes entries not None,
+        RowMatrix inputs not None,
+        RowMatrix outputs,
+        bytes label not None,
+        *,
+        int n_words,
+        int n_labels,
+        int loss,
+        const int32_t[:, ::1] tree,
+        int min_n,
+        int max_n,
+        int word_ngrams,
+        int64_t buckets,
+        const int32_t[::1] places,
+        bint skip_unknown,
+        str isa not None,
+    ):
+        cdef int n_outputs = n_labels - 1 if loss == 1 else n_labels
+        cdef bint fits = entries.lexicon.closed and (places is None or places.shape[0] >= buckets) and min_n > 0
+        if outputs is not None:
+            fits = fits and outputs.matrix.dim == inputs.matrix.dim and outputs.matrix.n >= n_outputs
+            fits = fits and (loss != 1 or (tree is not None and tree.shape[0] == 2 and tree.shape[1] == 2 * n_labels - 1))
+        if not fits or self.kept is not None:
+            raise ValueError("the arrays do not fit each other")
+        self.kept = (entries, inputs, outputs, label, tree, places)
+        self.reader.rules.n_words, self.reader.rules.word_ngrams = n_words, word_ngrams
+        self.reader.rules.buckets, self.reader.rules.skip_unknown = buckets, skip_unknown
+        self.reader.rules.places = &places[0] if places is not None and places.shape[0] else NULL
+        self.reader.entries = &entries.lexicon
+        self.reader.min_n, self.reader.max_n = min_n, max_n if buckets > 0 else 0
+        self.reader.label, self.reader.label_bytes = PyBytes_AsString(label), PyBytes_Size(label)
+        self.dim, self.mean = inputs.matrix.dim, mean_loop(isa_of(isa))
+        self.predict_bag = predict_bag_loop(isa_of(isa))
+        self.task.inputs, self.task.n_labels, self.task.loss = &inputs.matrix, n_labels, loss
+        if outputs is None:
+            self.task.n_labels = 0
+        else:
+            self.task.outputs = &outputs.matrix
+            if loss == 1:
+                self.task.left, self.task.right = &tree[0, 0], &tree[1, 0]
+        self.room.numbers = <float *> malloc((self.dim + n_labels + 1) * sizeof(float))
+        self.room.branches = <Branch *> malloc((<size_t> n_labels + 2) * sizeof(Branch))
+        if not self.room.numbers or not self.room.branches:
+            raise MemoryError("no memory for the labels of a line")
+
+    def __dealloc__(self):
+        bag_free(&self.bag)
+        free(self.reader.marked)
+        free(self.room.numbers)
+        free(self.room.branches)
+
+    cdef const char *line(self, object text, Py_ssize_t *n) except NULL:
+        """Return the bytes of a text of one line."""
+        if not isinstance(text, str):
+            raise TypeError(f"a line of text is a str; this is a {type(text).__name__}: {text!r:.100}")
+        cdef const char *found = PyUnicode_AsUTF8AndSize(text, n)
+        if memchr(found, b"\n", n[0]) != NULL:
+            raise ValueError("predict and get_sentence_vector process one line at a time (remove '\\n')")
+        return found
+
+    cdef int check(self) except -1:
+        if self.bag.failed:
+            self.bag.failed = 0
+            raise MemoryError("no memory for the rows of a line")
+        return 0
+
+    def predict(self, text, int k, float threshold):
+        """Return the numbers of the best labels of a line, and their probabilities, float64; see the stub."""
+        cdef Py_ssize_t n
+        cdef const char *line = self.line(text, &n)
+        if not self.task.n_labels:
+            raise ValueError("Model needs to be supervised for prediction!")
+        if k < 1 and k != -1:
+            raise ValueError(f"k is {k}: it needs to be 1 or higher, or -1 for all labels")
+        k = self.task.n_labels if k == -1 else min(k, self.task.n_labels)
+        cdef float few_scores[16]
+        cdef int32_t few_labels[16]
+        cdef float[::1] many_scores
+        cdef int32_t[::1] many_labels
+        self.task.scores, self.task.found = few_scores, few_labels
+        if k > 16:
+            many_scores, many_labels = np.empty(k, np.float32), np.empty(k, np.int32)
+            self.task.scores, self.task.found = &many_scores[0], &many_labels[0]
+        self.task.k, self.task.threshold = k, threshold
+        gather_text(&self.reader, line, n, &self.bag)
+        self.check()
+        cdef int i, found = max(0, self.predict_bag(&self.task, &self.bag, 0, &self.room))
+        return [self.task.found[i] for i in range(found)], np.array([self.task.scores[i] for i in range(found)])
+
+    cdef int mean_of_word(self, const char *word, int64_t n, float *mean) except -1:
+        self.bag.n = 0
+        push_word(&self.reader, word, n, number_of(&self.reader, word, n), &self.bag)
+        self.check()
+        self.mean(self.task.inputs, &self.bag, mean)
+        return 0
+
+    def word_vector(self, text):
+        """Return the vector of a word, known or not, shape (dim,), float32: the mean of its rows."""
+        cdef Py_ssize_t n
+        if not isinstance(text, str):
+            raise TypeError(f"a word is a str; this is a {type(text).__name__}: {text!r:.100}")
+        cdef const char *word = PyUnicode_AsUTF8AndSize(text, &n)
+        vector = np.empty(self.dim, np.float32)
+        cdef float[::1] to = vector
+        self.mean_of_word(word, n, &to[0])
+        return vector
+
+    def word_vectors(self, list words not None):
+        """Return the vectors of words, shape (n_words, dim), float32."""
+        vectors = np.empty((len(words), self.dim), np.float32)
+        cdef float[:, ::1] to = vectors
+        cdef Py_ssize_t i
+        for i in range(len(words)):
+            self.mean_of_word(PyBytes_AsString(words[i]), PyBytes_Size(words[i]), &to[i, 0])
+        return vectors
+
+    def line_vector(self, text):
+        """Return the mean of the rows of a line, shape (dim,), float32."""
+        cdef Py_ssize_t n
+        cdef const char *line = self.line(text, &n)
+        vector = np.empty(self.dim, np.float32)
+        cdef float[::1] to = vector
+        gather_text(&self.reader, line, n, &self.bag)
+        self.check()
+        self.mean(self.task.inputs, &self.bag, &to[0])
+        return vector
+
+    def mean_of_units(self, text):
+        """Return the mean of the vectors of the words of a line at length 1, shape (dim,), float32; see the stub."""
+        cdef Py_ssize_t n
+        cdef const char *line = self.line(text, &n)
+        cdef const char *token
+        cdef int64_t at = 0, length, k, n_units = 0
+        cdef float squares, scale
+        vector = np.zeros(self.dim, np.float32)
+        cdef float[::1] to = vector
+        while True:
+            length = next_token(line, n, &at, &token)
+            if is_line_end(token, length):
+                break
+            self.mean_of_word(token, length, self.room.numbers)
+            squares = 0
+            for k in range(self.dim):
+                squares += self.room.numbers[k] * self.room.numbers[k]
+            if squares > 0:
+                scale = 1 / sqrtf(squares)
+                for k in range(self.dim):
+                    to[k] += scale * self.room.numbers[k]
+                n_units += 1
+        if n_units:
+            vector /= np.float32(n_units)
+        return vector
 
 
 def predict(

@@ -71,6 +71,29 @@ static inline void bag_push(Bag *bag, int32_t row)
 /* The bucket of an n-gram of words, fastText's: hashes are taken as signed. */
 static inline uint64_t longer_hash(uint64_t hash, int32_t next) { return hash * 116049371u + (uint64_t)(int64_t)next; }
 
+static inline void push_bucket(const Lines *x, uint64_t bucket, Bag *bag)
+{
+    const int64_t place = x->places ? x->places[bucket] : (int64_t)bucket;
+    if (place >= 0)
+        bag_push(bag, (int32_t)(x->n_words + place));
+    else if (!x->skip_unknown)
+        bag_push(bag, NO_ROW);
+}
+
+/* Adds the rows of the n-grams of words whose hashes are in the bag. */
+static inline void push_word_ngrams(const Lines *x, int64_t n_hashes, Bag *bag)
+{
+    if (x->word_ngrams < 2 || x->buckets < 1)
+        return;
+    for (int64_t i = 0; i < n_hashes && !bag->failed; i++) {
+        uint64_t hash = (uint64_t)(int64_t)bag->hashes[i];
+        for (int64_t j = i + 1; j < n_hashes && j < i + x->word_ngrams && !bag->failed; j++) {
+            hash = longer_hash(hash, bag->hashes[j]);
+            push_bucket(x, hash % (uint64_t)x->buckets, bag);
+        }
+    }
+}
+
 /* Fills the bag with rows and labels of a line. */
 static inline void gather(const Lines *x, int64_t line, Bag *bag)
 {
@@ -99,21 +122,7 @@ static inline void gather(const Lines *x, int64_t line, Bag *bag)
         }
         bag->hashes[n_hashes++] = x->hashes[type];
     }
-    if (x->word_ngrams < 2 || x->buckets < 1)
-        return;
-    for (int64_t i = 0; i < n_hashes && !bag->failed; i++) {
-        uint64_t hash = (uint64_t)(int64_t)bag->hashes[i];
-        for (int64_t j = i + 1; j < n_hashes && j < i + x->word_ngrams && !bag->failed; j++) {
-            hash = longer_hash(hash, bag->hashes[j]);
-            int64_t place = (int64_t)(hash % (uint64_t)x->buckets);
-            if (x->places)
-                place = x->places[place];
-            if (place >= 0)
-                bag_push(bag, (int32_t)(x->n_words + place));
-            else if (!x->skip_unknown)
-                bag_push(bag, NO_ROW);
-        }
-    }
+    push_word_ngrams(x, n_hashes, bag);
 }
 
 /* Rows of numbers, or of codes (vectors/formats/product_codes.py). */
@@ -166,14 +175,28 @@ typedef struct {
     int64_t n_examples;             /* out */
 } Lesson;
 
+/* A node of the tree of labels to look at, and the logarithm of its probability. */
+typedef struct {
+    int32_t node;
+    float score;
+} Branch;
+
+/* Memory for one line: (dim + n_labels) numbers and (n_labels + 2) branches. */
+typedef struct {
+    float *numbers;
+    Branch *branches;
+} Room;
+
 typedef int (*Predict)(const Prediction *task);
 typedef int (*Learn)(Lesson *task);
-typedef int (*Embed)(const Lines *lines, const Matrix *inputs, float *means);
+typedef int (*PredictBag)(const Prediction *task, const Bag *bag, int64_t line, const Room *room);
+typedef void (*Mean)(const Matrix *inputs, const Bag *bag, float *mean);
 
-#define DECLARE(isa)                                  \
-    int classifier_predict_##isa(const Prediction *); \
-    int classifier_learn_##isa(Lesson *);             \
-    int classifier_embed_##isa(const Lines *, const Matrix *, float *);
+#define DECLARE(isa)                                                                          \
+    int classifier_predict_##isa(const Prediction *);                                         \
+    int classifier_learn_##isa(Lesson *);                                                     \
+    int classifier_predict_bag_##isa(const Prediction *, const Bag *, int64_t, const Room *); \
+    void classifier_mean_##isa(const Matrix *, const Bag *, float *);
 
 DECLARE(baseline)
 #if defined(__x86_64__)
@@ -186,6 +209,7 @@ DECLARE(avx512)
 
 static inline Predict predict_loop(enum Isa isa) { return CHOOSE(classifier_predict, isa); }
 static inline Learn learn_loop(enum Isa isa) { return CHOOSE(classifier_learn, isa); }
-static inline Embed embed_loop(enum Isa isa) { return CHOOSE(classifier_embed, isa); }
+static inline PredictBag predict_bag_loop(enum Isa isa) { return CHOOSE(classifier_predict_bag, isa); }
+static inline Mean mean_loop(enum Isa isa) { return CHOOSE(classifier_mean, isa); }
 
 #endif

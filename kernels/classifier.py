@@ -9,22 +9,25 @@ from functools import partial
 from typing import Any
 
 from wordvec_ca.kernels import isa
-from wordvec_ca.kernels._classifier import LOSSES, RowMatrix, TextLines, TokenTypes, embed, learn, predict
+from wordvec_ca.kernels._classifier import (
+    LOSSES,
+    LineModel,
+    RowMatrix,
+    TextLines,
+    TokenTypes,
+    learn,
+    predict,
+)
 
 __all__ = [
     "LOSSES",
+    "LineModel",
     "RowMatrix",
     "TextLines",
     "TokenTypes",
-    "line_means",
     "load_classifier_loop",
     "predict_labels",
 ]
-
-
-def line_means(lines: TextLines, inputs: RowMatrix) -> Any:
-    """Return the hidden vector of each line, shape (n_lines, dim), float32."""
-    return embed(lines, inputs, isa())
 
 
 def predict_labels(

@@ -58,7 +58,7 @@ static float dot_row(const Matrix *m, int64_t row, const float *x)
     return m->norm_codes ? sum * m->norms[m->norm_codes[row]] : sum;
 }
 
-static void mean_of(const Matrix *inputs, const Bag *bag, float *mean)
+void NAME(mean)(const Matrix *inputs, const Bag *bag, float *mean)
 {
     memset(mean, 0, (size_t)inputs->dim * sizeof(float));
     for (int64_t i = 0; i < bag->n; i++)
@@ -67,18 +67,6 @@ static void mean_of(const Matrix *inputs, const Bag *bag, float *mean)
     const float weight = bag->n ? 1.0f / (float)bag->n : 0.0f;
     for (int64_t k = 0; k < inputs->dim; k++)
         mean[k] *= weight;
-}
-
-int NAME(embed)(const Lines *lines, const Matrix *inputs, float *means)
-{
-    Bag bag = {0};
-    for (int64_t line = 0; line < lines->n_lines && !bag.failed; line++) {
-        gather(lines, line, &bag);
-        mean_of(inputs, &bag, means + line * inputs->dim);
-    }
-    const int failed = bag.failed;
-    bag_free(&bag);
-    return failed ? OUT_OF_MEMORY : 0;
 }
 
 /* ---- the k best labels: a heap with the worst on top ---- */
@@ -148,11 +136,6 @@ INLINE float tabled_sigmoid(float x)
     return (float)(1.0 / (1.0 + exp(-(double)point)));
 }
 
-typedef struct {
-    int32_t node;
-    float score;
-} Branch;
-
 INLINE float log_of_probability(float p) { return (float)log((double)p + SMALL); }
 
 /* Labels below a node of the tree are at most as likely as it: subtrees that cannot be among the best are left. */
@@ -194,29 +177,37 @@ static void best_labels(const Prediction *t, const float *hidden, Best *best, fl
             offer(best, (float)((double)(logits[l] * scale) + SMALL), l);
 }
 
+/* Writes the labels of a line to its row of scores and labels; returns how many, -1 for a line without rows. */
+int NAME(predict_bag)(const Prediction *t, const Bag *bag, int64_t line, const Room *room)
+{
+    Best best = {t->scores + line * t->k, t->found + line * t->k, 0, t->k};
+    if (!bag->n || !t->k)
+        return bag->n ? 0 : -1;
+    NAME(mean)(t->inputs, bag, room->numbers);
+    if (t->loss == LOSS_HS)
+        best_leaves(t, room->numbers, &best, room->branches);
+    else
+        best_labels(t, room->numbers, &best, room->numbers + t->inputs->dim);
+    sort_best(&best);
+    return best.n;
+}
+
 int NAME(predict)(const Prediction *t)
 {
-    const size_t n_numbers = (size_t)t->inputs->dim + (size_t)t->n_labels + 1;
-    float *hidden = malloc(n_numbers * sizeof(float)), *logits = hidden + t->inputs->dim;
-    Branch *stack = malloc(((size_t)t->n_labels + 2) * sizeof(Branch));
-    Bag bag = {.failed = !hidden || !stack};
+    const Room room = {
+        malloc(((size_t)t->inputs->dim + (size_t)t->n_labels + 1) * sizeof(float)),
+        malloc(((size_t)t->n_labels + 2) * sizeof(Branch)),
+    };
+    Bag bag = {.failed = !room.numbers || !room.branches};
     for (int64_t line = 0; line < t->lines->n_lines && !bag.failed; line++) {
-        Best best = {t->scores + line * t->k, t->found + line * t->k, 0, t->k};
         gather(t->lines, line, &bag);
-        if (bag.n && t->k) {
-            mean_of(t->inputs, &bag, hidden);
-            if (t->loss == LOSS_HS)
-                best_leaves(t, hidden, &best, stack);
-            else
-                best_labels(t, hidden, &best, logits);
-            sort_best(&best);
-        }
-        t->n_found[line] = bag.n ? best.n : -1;
+        if (!bag.failed)
+            t->n_found[line] = NAME(predict_bag)(t, &bag, line, &room);
     }
     const int failed = bag.failed;
     bag_free(&bag);
-    free(hidden);
-    free(stack);
+    free(room.numbers);
+    free(room.branches);
     return failed ? OUT_OF_MEMORY : 0;
 }
 

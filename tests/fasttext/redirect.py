@@ -5,8 +5,7 @@ somewhere; nothing of it is copied. With the folder ``python/fasttext_module/fas
 
     python -m pytest -p redirect -c /dev/null --import-mode=importlib TESTS/test_script.py
 
-``util`` of fastText is theirs: it stands on nothing but numpy. Tests of whole data sets, which have to be
-downloaded, are not made unless fastText's own runner makes them.
+Tests of whole data sets, which have to be downloaded, are not made unless fastText's own runner makes them.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import wordvec_ca.fasttext as ours
 
 sys.modules["fasttext"] = ours
 sys.modules["fasttext.FastText"] = ours.FastText
+sys.modules["fasttext.util"] = ours.util
 
 
 def _theirs(name: str, path: Path) -> types.ModuleType:
@@ -41,7 +41,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.name != "test_script.py":
         return None
     folder = file_path.parent
-    ours.util = _theirs("fasttext.util", folder.parent / "util" / "util.py")  # type: ignore[attr-defined]
     sys.modules["fasttext.tests"] = types.ModuleType("fasttext.tests")
     _theirs("fasttext.tests.test_configurations", folder / "test_configurations.py")
     return _Script.from_parent(parent, path=file_path)

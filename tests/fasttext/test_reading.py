@@ -177,3 +177,52 @@ def test_wrong_calls_say_what_is_allowed(trained: dict[str, Path]) -> None:
     with pytest.raises(ValueError, match="codes"):
         fasttext.load_model(str(trained["ns, quantised"])).get_input_matrix()
     assert model.predict("</s> the rest is not read", k=1)[0] == model.predict("", k=1)[0]
+
+
+def test_one_line_at_a_time_and_the_names_of_the_compiled_module_give_the_same(
+    trained: dict[str, Path], texts: tuple[Path, Path]
+) -> None:
+    for kind in ("characters", "softmax", "characters, quantised", "hs"):
+        model = fasttext.load_model(str(trained[kind]))
+        lines = [*lines_without_labels(texts[1])[:40], "", " \t", "ship </s> barn", "a\0b", "__label__x tide"]
+        labels, probabilities = model.predict(lines, k=20)
+        for line, own, scores in zip(lines, labels, probabilities, strict=True):
+            assert model.predict(np.str_(line), k=-1)[0] == tuple(own)
+            pairs = model.f.predict(line + "\n", -1, 0.0, "strict")
+            assert [label for _, label in pairs] == own
+            np.testing.assert_array_equal(np.float32([score for score, _ in pairs]), scores)
+        meter = model.measured(texts[1], k=1)  # the loop over whole texts, not the one over single lines
+        np.testing.assert_array_equal(
+            meter.scores,
+            [
+                min(1, p[0])
+                for line, p in zip(
+                    texts[1].read_text("utf-8").splitlines(),
+                    model.predict(lines_without_labels(texts[1]))[1],
+                    strict=True,
+                )
+                if len(p) and "__label__" in line
+            ],
+        )
+        vector = fasttext.FastText.fasttext.Vector(model.f.getArgs().dim)
+        model.f.getWordVector(vector, "Luftschiffe")
+        np.testing.assert_array_equal(vector, model["Luftschiffe"])
+        assert model.f.getArgs().loss.name == kind.partition(",")[0].replace("characters", "softmax")
+        for refused in (b"ship", ("ship",), None):
+            with pytest.raises(TypeError, match="is a str"):
+                model.predict(refused)
+    empty = fasttext.load_model(str(trained["characters"]))  # n-grams of two characters: "<>" is one
+    np.testing.assert_array_equal(
+        empty.get_word_vector(""), empty.get_input_vector(empty.get_subword_id("<>"))
+    )
+
+
+def test_reduced_models_keep_what_is_alike(trained: dict[str, Path], tmp_path: Path, program: str) -> None:
+    model = fasttext.load_model(str(trained["softmax"]))
+    before, sizes = model.predict(["ship wave tide", "plough barn"])[0], model.get_input_matrix().shape
+    assert fasttext.util.reduce_model(model, 5) is model
+    assert model.get_input_matrix().shape == (sizes[0], 5)
+    assert model.predict(["ship wave tide", "plough barn"])[0] == before
+    model.save_model(tmp_path / "reduced.bin")
+    (tmp_path / "line").write_text("ship wave tide\n")
+    assert run(program, "predict", tmp_path / "reduced.bin", tmp_path / "line").split() == before[0]

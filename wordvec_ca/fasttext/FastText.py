@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from wordvec_ca.fasttext import low_level as fasttext
 from wordvec_ca.fasttext.autotune import tuned_classifier
 from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
-from wordvec_ca.fasttext.settings import SUPERVISED, UNSUPERVISED, settings
+from wordvec_ca.fasttext.settings import SHOWN, SUPERVISED, UNSUPERVISED, settings
 from wordvec_ca.fasttext.text_model import TextMeter, TextModel, tokenize
 from wordvec_ca.fasttext.training import train_classifier
 from wordvec_ca.fasttext.word_vectors import train_word_vectors
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 _FastText, _Meter = TextModel, TextMeter
+loss_name, model_name = fasttext.loss_name, fasttext.model_name
 
 
 def eprint(*args: Any, **kwargs: Any) -> None:
@@ -62,7 +64,7 @@ def train_supervised(*args: Any, **kwargs: Any) -> TextModel:
         model, options = tuned_classifier(options, given)
     else:
         model = train_classifier(options)
-    return TextModel(args=_shown_options(options), model=model)
+    return TextModel(args={name: options[name] for name in SHOWN}, model=model)
 
 
 def train_unsupervised(*args: Any, **kwargs: Any) -> TextModel:
@@ -81,9 +83,4 @@ def train_unsupervised(*args: Any, **kwargs: Any) -> TextModel:
         The file cannot be used: a ValueError.
     """
     options, _ = settings(args, kwargs, UNSUPERVISED)
-    return TextModel(args=_shown_options(options), model=train_word_vectors(options))
-
-
-def _shown_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that a model shows as attributes."""
-    return {name: options[name] for name in UNSUPERVISED if name in options and name not in ("model", "seed")}
+    return TextModel(args={name: options[name] for name in SHOWN}, model=train_word_vectors(options))

@@ -4,7 +4,7 @@ Comes in: a ``.bin`` or ``.ftz`` of fastText, or text to train on. Goes out: mod
 and results of fastText's Python module 0.9, and files that fastText reads. Arrays are those of numpy 1 or 2.
 """
 
-from wordvec_ca.fasttext import FastText
+from wordvec_ca.fasttext import FastText, util
 from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
 from wordvec_ca.fasttext.FastText import load_model, tokenize, train_supervised, train_unsupervised
 
@@ -17,4 +17,5 @@ __all__ = [
     "tokenize",
     "train_supervised",
     "train_unsupervised",
+    "util",
 ]

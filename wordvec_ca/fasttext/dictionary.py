@@ -68,8 +68,8 @@ class Dictionary:
         self.options, self.words, self.counts, self.n_words = options, words, counts, n_words
         self.places, self.pruned, self.label = places, pruned, label
         self._n_places = 0 if places is None else 1 + int(places.max(initial=-1))
-        self._numbers = TokenTypes(words)
-        if len(self._numbers) != len(words):
+        self.entries = TokenTypes(words)
+        if len(self.entries) != len(words):
             raise DataError(f"the dictionary of {len(words)} entries holds a word twice: it is damaged")
 
     @property
@@ -84,7 +84,7 @@ class Dictionary:
 
     def number(self, word: bytes) -> int:
         """Return the place of a word or label in ``words``, or -1."""
-        return max(-1, int(self._numbers.find(word)))
+        return max(-1, int(self.entries.find(word)))
 
     def buckets_of(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
         """Return the n-grams of words.
@@ -97,15 +97,15 @@ class Dictionary:
         text : list of bytes
             The n-grams.
         """
-        offsets, buckets, text, places, lengths = self._ngrams(words)
+        marked = [b"<%b>" % word if word != END_OF_LINE else b"" for word in words]
+        offsets, buckets, text, places, lengths = self._ngrams(marked)
         return (
             offsets,
             buckets,
             [text[i : i + n] for i, n in zip(places.tolist(), lengths.tolist(), strict=True)],
         )
 
-    def _ngrams(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, bytes, np.ndarray, np.ndarray]:
-        marked = [b"<%b>" % word if word and word != END_OF_LINE else b"" for word in words]
+    def _ngrams(self, marked: list[bytes]) -> tuple[np.ndarray, np.ndarray, bytes, np.ndarray, np.ndarray]:
         ends = np.cumsum(np.fromiter(map(len, marked), np.int64, count=len(marked)))
         text, o = b"".join(marked), self.options
         found: tuple[np.ndarray, ...] = word_ngrams(
@@ -121,7 +121,7 @@ class Dictionary:
 
     def type_rows(self, types: TokenTypes) -> TypeRows:
         """Return which rows and which label each type of a text has."""
-        numbers = types.numbers_in(self._numbers)
+        numbers = types.numbers_in(self.entries)
         labels = np.where(numbers >= self.n_words, numbers - self.n_words, NO_LABEL).astype(np.int32)
         labels[(numbers < 0) & types.begin_with(self.label)] = LEFT_OUT
         own = (numbers >= 0) & (numbers < self.n_words)
@@ -129,11 +129,11 @@ class Dictionary:
         if self.maxn <= 0:
             np.cumsum(own, out=row_ends[1:])
             return TypeRows(row_ends, numbers[own], labels)
-        words = [
-            b"" if label != NO_LABEL else word
+        marked = [
+            b"" if label != NO_LABEL or word == END_OF_LINE else b"<%b>" % word
             for word, label in zip(types.words(), labels.tolist(), strict=True)
         ]
-        offsets, buckets = self._ngrams(words)[:2]
+        offsets, buckets = self._ngrams(marked)[:2]
         rows, sizes = self.rows_of_buckets(buckets), np.diff(offsets)
         if self.pruned:
             kept = rows >= 0
@@ -175,9 +175,3 @@ class Dictionary:
             self._n_places,
             self.pruned,
         )
-
-    def lines_of(self, texts: list[bytes]) -> TextLines:
-        """Return texts of one line each, ready for the loops."""
-        types = TokenTypes()
-        tokens, ends = types.read_lines(texts)
-        return self.lines(types, tokens, ends)

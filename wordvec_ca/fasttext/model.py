@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.label_tree import label_tree
-from wordvec_ca.kernels import LOSSES, RowMatrix, TextLines, line_means, predict_labels
+from wordvec_ca.kernels import LOSSES, LineModel, RowMatrix, TextLines, isa, predict_labels
 from wordvec_ca.vectors import (
     FastTextModel,
     FastTextOptions,
@@ -137,33 +136,27 @@ class Model:
         k = self.dictionary.n_labels if k < 0 else k
         return max(1, SCORES_AT_ONCE // max(1, min(k, self.dictionary.n_labels)))
 
-    def means(self, texts: list[bytes]) -> np.ndarray:
-        """Return the mean of the rows of each text, shape (n_texts, dim), float32."""
-        return np.asarray(line_means(self.dictionary.lines_of(texts), self.rows))
-
-    def word_vectors(self, words: list[bytes]) -> np.ndarray:
-        """Return vectors of words, shape (n_words, dim), float32."""
-        return self.means(words) if self.options.wordNgrams < 2 else self._word_means(words)
-
-    def _word_means(self, words: list[bytes]) -> np.ndarray:
-        """Return vectors of words whose lines would have n-grams of words, with their ends."""
-        return np.concatenate([np.zeros((0, self.options.dim), np.float32), *self._each_word(words)])
-
-    def _each_word(self, words: list[bytes]) -> Iterator[np.ndarray]:
-        for word in words:
-            rows = self.word_rows(word)
-            known = np.asarray(self.inputs[rows[rows >= 0]], np.float32)
-            yield (known.sum(axis=0) / max(1, len(rows)))[None]
-
-    def word_rows(self, word: bytes) -> np.ndarray:
-        """Return the rows of a word: its own, if it has one, and those of its n-grams."""
-        d = self.dictionary
-        number = d.number(word)
-        own = [number] if 0 <= number < d.n_words else []
-        if d.maxn <= 0:
-            return np.array(own, np.int64)
-        rows = d.rows_of_buckets(d.buckets_of([word])[1])
-        return np.append(np.array(own, np.int64), rows[rows >= 0] if d.pruned else rows)
+    @cached_property
+    def line(self) -> LineModel:
+        """What it says of one line or word at a time."""
+        d, o = self.dictionary, self.options
+        return LineModel(
+            d.entries,
+            self.rows,
+            self._output_rows if self.supervised else None,
+            d.label,
+            n_words=d.n_words,
+            n_labels=d.n_labels,
+            loss=o.loss,
+            tree=self.tree if self.supervised else None,
+            min_n=max(o.minn, 1),
+            max_n=max(o.maxn, 0),
+            word_ngrams=max(0, o.wordNgrams),
+            buckets=max(0, o.bucket),
+            places=d.places,
+            skip_unknown=d.pruned,
+            isa=isa(),
+        )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Model:

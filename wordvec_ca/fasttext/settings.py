@@ -52,6 +52,9 @@ SUPERVISED: dict[str, Any] = {
 }
 """Defaults of ``train_supervised``, in the order of its positional arguments behind ``input``."""
 
+SHOWN = tuple(name for name in UNSUPERVISED if name not in ("model", "seed"))
+"""Options that a trained model shows as attributes."""
+
 SYNONYMS = {
     "min_count": "minCount",
     "word_ngrams": "wordNgrams",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from wordvec_ca.fasttext.dictionary import EOS
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
+from wordvec_ca.fasttext.low_level import LowLevel
 from wordvec_ca.fasttext.meter import Meter, joined, measured
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.quantising import quantised_model
-from wordvec_ca.fasttext.settings import SUPERVISED
+from wordvec_ca.fasttext.settings import SHOWN, SUPERVISED
 from wordvec_ca.kernels import TokenTypes
 from wordvec_ca.vectors import highest
 
@@ -56,8 +58,6 @@ class TextModel:
 
     Attributes
     ----------
-    f : Model
-        What the methods stand on.
     words, labels : list of str
     """
 
@@ -66,36 +66,53 @@ class TextModel:
         self._words: list[str] | None = None
         self._labels: list[str] | None = None
         self._unit_words: np.ndarray | None = None
-        for name, value in (args or {}).items():
-            setattr(self, name, value)
+        self.set_args(args)
 
     @property
-    def f(self) -> Model:
-        """The model itself."""
+    def core(self) -> Model:
+        """The dictionary and the rows."""
         if self._model is None:
             raise RuntimeError("there is no model here yet: read one with load_model, or train one")
         return self._model
+
+    @property
+    def f(self) -> LowLevel:
+        """The model under the names of fastText's compiled module: ``model.f.getWordId``, ..."""
+        return LowLevel(self)
+
+    def set_args(self, args: Any = None) -> None:
+        """Show options as attributes.
+
+        Parameters
+        ----------
+        args : dict or object with attributes, optional
+            Options by name; of an object those that ``train_supervised`` has.
+        """
+        if args is not None and not isinstance(args, dict):
+            args = {name: getattr(args, name) for name in SHOWN if hasattr(args, name)}
+        for name, value in (args or {}).items():
+            setattr(self, name, value)
 
     # ---- what it is ---------------------------------------------------------------------------------------
 
     def is_quantized(self) -> bool:
         """Return whether rows are codes, as in a ``.ftz``."""
-        return self.f.quantised
+        return self.core.quantised
 
     def get_dimension(self) -> int:
         """Return the numbers of a vector."""
-        return self.f.options.dim
+        return self.core.options.dim
 
     def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
         """Return the words, and their counts if asked for."""
-        d = self.f.dictionary
+        d = self.core.dictionary
         words = _decoded(d.words[: d.n_words], on_unicode_error)
         return (words, d.counts[: d.n_words].copy()) if include_freq else words
 
     def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
         """Return the labels, and their counts if asked for; of a model without labels, the words."""
-        d = self.f.dictionary
-        if not self.f.supervised:
+        d = self.core.dictionary
+        if not self.core.supervised:
             return self.get_words(include_freq, on_unicode_error)
         labels = _decoded(d.words[d.n_words :], on_unicode_error)
         return (labels, d.counts[d.n_words :].copy()) if include_freq else labels
@@ -115,25 +132,23 @@ class TextModel:
         return self._labels
 
     def __contains__(self, word: str) -> bool:
-        number = self.f.dictionary.number(word.encode())
-        return 0 <= number < self.f.dictionary.n_words
+        number = self.core.dictionary.number(word.encode())
+        return 0 <= number < self.core.dictionary.n_words
 
     def get_word_id(self, word: str) -> int:
         """Return the number of a word, -1 if there is none."""
-        return self.f.dictionary.number(word.encode())
+        return self.core.dictionary.number(word.encode())
 
     def get_label_id(self, label: str) -> int:
         """Return the number of a label, -1 if there is none."""
-        d = self.f.dictionary
+        d = self.core.dictionary
         return max(-1, d.number(label.encode()) - d.n_words)
 
     # ---- vectors ------------------------------------------------------------------------------------------
 
     def get_word_vector(self, word: str) -> np.ndarray:
         """Return the vector of a word, known or not, shape (dim,), float32."""
-        rows = self.f.word_rows(word.encode())
-        known = np.asarray(self.f.inputs[rows[rows >= 0]], np.float32)
-        return np.asarray(known.sum(axis=0) / np.float32(max(1, len(rows))))
+        return self.core.line.word_vector(word)
 
     def __getitem__(self, word: str) -> np.ndarray:
         return self.get_word_vector(word)
@@ -148,15 +163,8 @@ class TextModel:
         ValueError
             The text has more than one line.
         """
-        line = _line(text, "get_sentence_vector")
-        if self.f.supervised:
-            return np.asarray(self.f.means([line])[0])
-        vectors = np.array([self.get_word_vector(word) for word in tokenize(text) if word != EOS])
-        lengths = np.linalg.norm(vectors, axis=1) if len(vectors) else np.zeros(0)
-        if not (lengths > 0).any():
-            return np.zeros(self.get_dimension(), np.float32)
-        units = vectors[lengths > 0] / lengths[lengths > 0, None]
-        return np.asarray(units.mean(axis=0), np.float32)
+        line = self.core.line
+        return line.line_vector(text) if self.core.supervised else line.mean_of_units(text)
 
     def get_nearest_neighbors(
         self, word: str, k: int = 10, on_unicode_error: str = "strict"
@@ -184,9 +192,9 @@ class TextModel:
         return self._nearest(query, k, {wordA, wordB, wordC}, on_unicode_error)
 
     def _nearest(self, query: np.ndarray, k: int, left_out: set[str], errors: str) -> list[tuple[float, str]]:
-        d = self.f.dictionary
+        d = self.core.dictionary
         if self._unit_words is None:
-            vectors = np.array(self.f.word_vectors(d.words[: d.n_words]))
+            vectors = self.core.line.word_vectors(d.words[: d.n_words])
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             self._unit_words = vectors / np.where(lengths > 0, lengths, 1)
         length = float(np.linalg.norm(query))
@@ -202,14 +210,14 @@ class TextModel:
 
     def get_subword_id(self, subword: str) -> int:
         """Return the row of the bucket into which an n-gram falls."""
-        d = self.f.dictionary
+        d = self.core.dictionary
         types = TokenTypes()
         types.find(subword.encode())
         return d.n_words + (int(types.hashes()[0]) & 0xFFFFFFFF) % max(1, d.options.bucket)
 
     def get_subwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], np.ndarray]:
         """Return a word, if it is known, and its n-grams; and the rows of inputs that these have."""
-        d, encoded_word = self.f.dictionary, word.encode()
+        d, encoded_word = self.core.dictionary, word.encode()
         number = d.number(encoded_word)
         own = [number] if 0 <= number < d.n_words else []
         if d.maxn <= 0:
@@ -225,7 +233,7 @@ class TextModel:
 
     def get_input_vector(self, ind: int) -> np.ndarray:
         """Return a row of inputs, shape (dim,), float32."""
-        rows = self.f.all_inputs()
+        rows = self.core.all_inputs()
         if not 0 <= ind < rows.shape[0]:
             raise IndexError(f"there is no row {ind}: there are {rows.shape[0]}")
         return np.array(rows[slice(ind, ind + 1)][0], np.float32)
@@ -239,7 +247,7 @@ class TextModel:
             The model is quantised.
         """
         self._refuse_codes()
-        rows = self.f.all_inputs()
+        rows = self.core.all_inputs()
         return np.array(rows[slice(0, rows.shape[0])], np.float32)
 
     def get_output_matrix(self) -> np.ndarray:
@@ -251,7 +259,7 @@ class TextModel:
             The model is quantised.
         """
         self._refuse_codes()
-        return np.array(self.f.outputs, np.float32)
+        return np.array(self.core.outputs, np.float32)
 
     def _refuse_codes(self) -> None:
         if self.is_quantized():
@@ -266,13 +274,13 @@ class TextModel:
             They do not fit.
         """
         self._refuse_codes()
-        d = self.f.dictionary
+        d = self.core.dictionary
         inputs, outputs = np.array(input_matrix, np.float32), np.array(output_matrix, np.float32)
-        sizes = self.f.all_inputs().shape[0], self.f.outputs.shape[0]
+        sizes = self.core.all_inputs().shape[0], self.core.outputs.shape[0]
         if (len(inputs), len(outputs)) != sizes or inputs.shape[1:] != outputs.shape[1:]:
             raise ValueError(f"matrices of {inputs.shape} and {outputs.shape} for {sizes} rows")
         d.options, d.places = d.options._replace(dim=inputs.shape[1]), None
-        self._model = Model(d, inputs, outputs, self.f.n_tokens, self.f.version)
+        self._model = Model(d, inputs, outputs, self.core.n_tokens, self.core.version)
         self._unit_words = None
 
     # ---- labels -------------------------------------------------------------------------------------------
@@ -303,27 +311,17 @@ class TextModel:
         ValueError
             A text has more than one line, the model is no classifier, or k is 0.
         """
-        if isinstance(text, list):
-            return self._predict_each(text, k, threshold, on_unicode_error)
-        labels, probabilities = self._predict_each([text], k, threshold, on_unicode_error)
-        return tuple(labels[0]), probabilities[0].astype(np.float64)
+        if not isinstance(text, list):
+            numbers, probabilities = self.core.line.predict(text, k, threshold)
+            return tuple(self._names(numbers, on_unicode_error)), probabilities
+        found = [self.core.line.predict(line, k, threshold) for line in text]
+        labels = [self._names(numbers, on_unicode_error) for numbers, _ in found]
+        return labels, [probabilities.astype(np.float32) for _, probabilities in found]
 
-    def _predict_each(
-        self, texts: list[str], k: int, threshold: float, errors: str
-    ) -> tuple[list[list[str]], list[np.ndarray]]:
-        names = _Names(self.f, errors)
-        labels, probabilities = [], []
-        step = self.f.lines_at_once(k)
-        for start in range(0, max(1, len(texts)), step):
-            lines = [_line(text, "predict") for text in texts[start : start + step]]
-            found = self.f.predict(self.f.dictionary.lines_of(lines), k, threshold)
-            for numbers, scores, n in zip(
-                found.labels.tolist(), found.probabilities, found.n_found.tolist(), strict=True
-            ):
-                n = max(0, n)
-                labels.append([names[number] for number in numbers[:n]])
-                probabilities.append(scores[:n])
-        return labels, probabilities
+    def _names(self, numbers: list[int], errors: str) -> list[str]:
+        """Return labels as str."""
+        d = self.core.dictionary
+        return [d.words[d.n_words + number].decode("utf-8", errors) for number in numbers]
 
     def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> tuple[Any, Any]:
         """Return the words and the labels of a line; of a list, two lists of these.
@@ -336,11 +334,11 @@ class TextModel:
         if isinstance(text, list):
             pairs = [self.get_line(line, on_unicode_error) for line in text]
             return [words for words, _ in pairs], [labels for _, labels in pairs]
-        types = TokenTypes()
-        tokens, _ = types.read_lines([_line(text, "get_line")])
-        d, found = self.f.dictionary, types.words()
-        words, labels = [], []
-        for token in (found[i] for i in tokens.tolist()):
+        if "\n" in text:
+            raise ValueError("get_line processes one line at a time (remove '\\n')")
+        d, words, labels = self.core.dictionary, [], []
+        tokens = tokenize(text)
+        for token in (token.encode() for token in [*takewhile(lambda t: t != EOS, tokens), EOS]):
             number = d.number(token)
             if number >= d.n_words if number >= 0 else token.startswith(d.label):
                 labels += [token] if number >= 0 else []
@@ -351,17 +349,17 @@ class TextModel:
     def measured(self, path: Path, k: int = 1, threshold: float = 0.0) -> Meter:
         """Return what is predicted for the lines of a file, held against their labels."""
         types, tokens = encoded(path)
-        d = self.f.dictionary
+        d = self.core.dictionary
         ends, made = lines_of(types, tokens), d.type_rows(types)
         labels = made.labels[tokens]
         places = np.flatnonzero(labels >= 0)
         gold = np.split(labels[places], np.searchsorted(places, ends[:-1])) if len(ends) else []
-        step, meters = self.f.lines_at_once(k), []
+        step, meters = self.core.lines_at_once(k), []
         for start in range(0, max(1, len(ends)), step):
             begin = ends[start - 1] if start else 0
             some = ends[start : start + step]
             lines = d.lines(types, tokens[begin:], some - begin, given=made)
-            meters.append(measured(self.f, lines, gold[start : start + step], k, threshold))
+            meters.append(measured(self.core, lines, gold[start : start + step], k, threshold))
         return joined(meters)
 
     def test(self, path: Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
@@ -438,38 +436,18 @@ class TextModel:
                 "verbose": getattr(self, "verbose", 0) if verbose is None else verbose,
             },
         }
-        self._model = quantised_model(self.f, options)
+        self._model = quantised_model(self.core, options)
         self._words = self._unit_words = None
 
     # ---- files --------------------------------------------------------------------------------------------
 
     def save_model(self, path: Path) -> None:
         """Write a ``.bin``, or a ``.ftz`` of a quantised model, which fastText reads too."""
-        self.f.write(path)
-
-
-class _Names:
-    """The labels of a model as str, decoded when they are needed."""
-
-    def __init__(self, model: Model, errors: str) -> None:
-        self._labels, self._errors = model.dictionary.words[model.dictionary.n_words :], errors
-        self._known: dict[int, str] = {}
-
-    def __getitem__(self, number: int) -> str:
-        if number not in self._known:
-            self._known[number] = self._labels[number].decode("utf-8", self._errors)
-        return self._known[number]
+        self.core.write(path)
 
 
 def _decoded(words: Iterable[bytes], errors: str) -> list[str]:
     return [word.decode("utf-8", errors) for word in words]
-
-
-def _line(text: str, method: str) -> bytes:
-    """Return a line with its end."""
-    if "\n" in text:
-        raise ValueError(f"{method} processes one line at a time (remove '\\n')")
-    return text.encode() + b"\n"
 
 
 def tokenize(text: str) -> list[str]:
