@@ -67,8 +67,9 @@ def main() -> None:
         rows.append((f"`{call}`", f"{theirs:.1f}", f"{ours:.1f}", f"{theirs / ours:.1f}"))
     body = (
         "## One line at a time\n\nMicroseconds of processor time a call on 3,000 lines of Wikipedia, the "
-        f"first 100 characters of each, with `{Path(given.model).name}`; medians of {given.rounds} processes each, "
-        "in alternation.\n\n" + table(("call", "fastText", "here", "times faster"), rows)
+        f"first 100 characters of each, with `{Path(given.model).name}`; medians of "
+        f"{given.rounds} processes each, in alternation.\n\n"
+        + table(("call", "fastText", "here", "times faster"), rows)
     )
     write_section(given.page, "Beside fastText", "single calls", body, time.monotonic() - started)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from wordvec_ca.fasttext import low_level as fasttext
 from wordvec_ca.fasttext.autotune import tuned_classifier
-from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW
+from wordvec_ca.fasttext.dictionary import BOW, EOS, EOW, tokenize
 from wordvec_ca.fasttext.settings import SHOWN, SUPERVISED, UNSUPERVISED, settings
-from wordvec_ca.fasttext.text_model import TextMeter, TextModel, tokenize
+from wordvec_ca.fasttext.text_model import TextMeter, TextModel
 from wordvec_ca.fasttext.training import train_classifier
 from wordvec_ca.fasttext.word_vectors import train_word_vectors
 

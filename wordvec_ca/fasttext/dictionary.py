@@ -175,3 +175,11 @@ class Dictionary:
             self._n_places,
             self.pruned,
         )
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the tokens of a text: what stands between ASCII white space, and ``</s>`` for line ends."""
+    types = TokenTypes()
+    tokens = types.read(text.encode())
+    words = [word.decode() for word in types.words()]
+    return [words[i] for i in tokens.tolist()]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from wordvec_ca.fasttext.dictionary import tokenize
 from wordvec_ca.fasttext.settings import SHOWN
-
-if TYPE_CHECKING:
-    from wordvec_ca.fasttext.text_model import TextModel
 
 loss_name = IntEnum("loss_name", ["hs", "ns", "softmax", "ova"])
 model_name = IntEnum("model_name", ["cbow", "skipgram", "supervised"])
@@ -39,7 +37,7 @@ class LowLevel:
     model : TextModel
     """
 
-    def __init__(self, model: TextModel) -> None:
+    def __init__(self, model: Any) -> None:
         self._of = model
 
     def __getattr__(self, name: str) -> Any:
@@ -52,7 +50,7 @@ class LowLevel:
 
     def loadModel(self, path: str) -> None:
         """Read a file into this model."""
-        self._of.__init__(path)  # type: ignore[misc]  # as fastText, which makes the model first
+        self._of.__init__(path)  # as fastText, which makes the model first
 
     def getArgs(self) -> SimpleNamespace:
         """Return the options of the file; those of training too, if it was trained here."""
@@ -122,8 +120,6 @@ class LowLevel:
 
     def tokenize(self, text: str) -> list[str]:
         """Return the tokens of a text."""
-        from wordvec_ca.fasttext.text_model import tokenize
-
         return tokenize(text)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.fasttext.dictionary import EOS
+from wordvec_ca.fasttext.dictionary import EOS, tokenize
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.low_level import LowLevel
 from wordvec_ca.fasttext.meter import Meter, joined, measured
@@ -448,11 +448,3 @@ class TextModel:
 
 def _decoded(words: Iterable[bytes], errors: str) -> list[str]:
     return [word.decode("utf-8", errors) for word in words]
-
-
-def tokenize(text: str) -> list[str]:
-    """Return the tokens of a text: what stands between ASCII white space, and ``</s>`` for line ends."""
-    types = TokenTypes()
-    tokens = types.read(text.encode())
-    words = _decoded(types.words(), "strict")
-    return [words[i] for i in tokens.tolist()]
