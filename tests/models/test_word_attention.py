@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig, weights_by_word
@@ -134,3 +135,27 @@ def test_folded_vectors_are_multiplied_and_say_so(tmp_path: Path) -> None:
     assert folded.metadata["attention_folded"] is True
     assert folded.attention is None
     assert folded.similarity("cat", "sat") == pytest.approx(vectors.similarity("cat", "sat"), abs=1e-6)
+
+
+def test_both_faces_write_the_same_vectors_for_programs_that_average(tmp_path: Path) -> None:
+    model_of("full").save(tmp_path / "m")
+    vectors = KeyedVectors.load(tmp_path / "m")
+    vectors.save(tmp_path / "python", format="model2vec")
+    with pytest.raises(SystemExit, match="0"):
+        main(["export", str(tmp_path / "m"), "-o", str(tmp_path / "command"), "-f", "model2vec"])
+    written = [KeyedVectors.load(tmp_path / name).vectors for name in ("python", "command")]
+    assert np.array_equal(written[0], written[1])
+    assert np.array_equal(written[0], vectors.with_attention_folded().vectors)
+    vectors.save(tmp_path / "plain", format="model2vec", fold_attention=False)
+    assert np.array_equal(KeyedVectors.load(tmp_path / "plain").vectors, vectors.vectors)
+
+
+def test_some_rows_of_a_table_keep_all_that_is_known(tmp_path: Path) -> None:
+    model_of("full").save(tmp_path / "m")
+    vectors = KeyedVectors.load(tmp_path / "m")
+    rows = np.array([3, 0])
+    table = vectors.table.rows(rows)
+    assert table.words == [vectors.index_to_key[row] for row in rows]
+    assert table.attention is not None
+    assert vectors.attention is not None
+    assert np.array_equal(table.attention(), vectors.attention[rows])

@@ -283,10 +283,10 @@ def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path)
 # ---- what is handed out and kept --------------------------------------------------------------------------
 
 
-def test_wv_is_gensims_class_and_agrees_with_ours() -> None:
+def test_wv_is_our_class_and_agrees_with_gensims() -> None:
     gensim = pytest.importorskip("gensim.models")
     model = train(sentences(), small(epochs=5))
-    theirs, ours = model.wv, model.vectors
+    ours, theirs = model.wv, model.wv.to_gensim()
     assert type(theirs) is gensim.KeyedVectors
     assert type(ours) is KeyedVectors
     assert theirs.index_to_key == ours.index_to_key == model.vocab.words

@@ -300,6 +300,21 @@ def test_spoiling_the_stand_ins_lasts_no_longer_than_the_file(tmp_path):
     assert len(KeyedVectors.load(tmp_path / "good.kv")) == 300
 
 
+@pytest.mark.parametrize("n_words", [0, 1, 300, 70_000])
+def test_index_is_what_gensim_itself_writes(tmp_path, n_words):
+    ours = sample(n_words, 3)
+    ours.save(tmp_path / "ours.kv")
+    theirs = ours.to_gensim()
+    theirs.lifecycle_events = None
+    theirs.save(str(tmp_path / "theirs.kv"), separately=["vectors"])
+    found, expected = (
+        vars(pickle.loads((tmp_path / name).read_bytes())) for name in ("ours.kv", "theirs.kv")
+    )
+    assert np.array_equal(found.pop("expandos")["count"], expected.pop("expandos")["count"])
+    assert found == expected
+    assert list(found) == list(expected)
+
+
 # ---------------------------------------------------------------------- without gensim
 
 WITHOUT = """
@@ -321,13 +336,12 @@ WITHOUT = """
         assert kv.analogy("wörd1", "wörd2", "wörd3")
     kv.save_word2vec_format(f"{folder}/out.txt")
     kv.save(f"{folder}/out.safetensors")
-    for attempt in (kv.to_gensim, lambda: kv.save(f"{folder}/out.kv")):
-        try:
-            attempt()
-        except ImportError as error:
-            assert "pip install gensim" in str(error), error
-        else:
-            raise AssertionError("no ImportError")
+    try:
+        kv.to_gensim()
+    except ImportError as error:
+        assert "pip install gensim" in str(error), error
+    else:
+        raise AssertionError("no ImportError")
     assert "gensim" not in sys.modules
     main(["export", f"{folder}/v.kv", "-o", f"{folder}/out.kv", "--format", "gensim"])
 """
@@ -344,12 +358,9 @@ def test_everything_else_works_where_gensim_cannot_be_imported(tmp_path):
         timeout=100,
         check=False,
     )
-    assert run.returncode == 1, run.stderr
-    assert "Error: gensim's own format" in run.stderr
-    assert "pip install gensim" in run.stderr
-    assert "Traceback" not in run.stderr
+    assert run.returncode == 0, run.stderr
     assert (tmp_path / "out.txt").read_bytes() == (tmp_path / "v.txt").read_bytes()
-    assert not list(tmp_path.glob("out.kv*"))
+    assert (tmp_path / "out.kv").read_bytes() == (tmp_path / "v.kv").read_bytes()
 
 
 def test_loading_and_searching_do_not_import_gensim(tmp_path):

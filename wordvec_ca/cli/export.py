@@ -9,7 +9,7 @@ import click
 from wordvec_ca.cli.options import Choice, part_option, typed_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
-from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
+from wordvec_ca.specs.formats import READABLE, WRITABLE, table_of_formats
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
@@ -131,11 +131,10 @@ def command(
     if part is not None:
         vectors = vectors.part(part)
     if fold_attention is None:
-        fold_attention = format_named(to).averages and vectors.attends
+        fold_attention = vectors.folds_attention(to)
         if vectors.attends and not fold_attention:
-            say("Note: whoever averages these vectors needs --fold-attention")
+            say("Note: to average these vectors, export them with --fold-attention")
     if fold_attention:
-        vectors = vectors.with_attention_folded()
         say("Each vector is multiplied by the attention that its word draws (--fold-attention)")
     reports = None
     if evaluation is not None:
@@ -151,6 +150,7 @@ def command(
         max_words=max_words,
         evaluation=reports,
         overwrite=overwrite,
+        fold_attention=fold_attention,
     )
     say(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})")
     if vectors.ngrams is not None and to not in ("fasttext", "floret"):

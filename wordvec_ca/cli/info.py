@@ -91,6 +91,7 @@ def _show_record(record: dict[str, Any]) -> None:
 
 
 def _installation() -> dict[str, Any]:
+    import importlib.util
     import platform
 
     import numba
@@ -98,7 +99,6 @@ def _installation() -> dict[str, Any]:
 
     from wordvec_ca import __version__, kernels
     from wordvec_ca.machine import usable_cpus
-    from wordvec_ca.vectors import gensim_is_installed
 
     return {
         "cawv": __version__,
@@ -107,7 +107,7 @@ def _installation() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "numba": numba.__version__,
-        "gensim": "installed" if gensim_is_installed() else "not installed: no .kv files are written",
+        "gensim": "installed" if importlib.util.find_spec("gensim") else "not installed",
     }
 
 

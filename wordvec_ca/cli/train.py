@@ -390,14 +390,6 @@ def _summary(model: Any, output: str) -> str:
         lines.append(f"{corpus['split_lines']:,} cuts in lines of more than 10,000 tokens")
     if corpus["cut_tokens"]:
         lines.append(f"{corpus['cut_tokens']:,} cuts in tokens of more than 1,000 bytes")
-    if not (Path(output) / "vectors.kv").exists():
-        from wordvec_ca.vectors import why_no_gensim
-
-        why = why_no_gensim() or "it was not there when the model was saved"
-        lines.append(
-            f"no index for gensim, which cannot be used here ({why}); later: cawv export {output} "
-            "--format gensim"
-        )
     return "\n".join(lines)
 
 

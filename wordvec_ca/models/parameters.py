@@ -42,7 +42,6 @@ from wordvec_ca.vectors import (
     Resamples,
     attention_of_words,
     check_ngrams,
-    gensim_is_installed,
     logits_by_part,
     write_gensim_index,
 )
@@ -261,9 +260,9 @@ class EmbeddingModel:
         return attention_of_words(by_part, self.vocab.counts, self.config.attention_clip, part)
 
     @property
-    def wv(self) -> Any:
-        """The vectors as gensim's ``KeyedVectors``, or, where gensim is not installed, our own."""
-        return self.vectors.to_gensim() if gensim_is_installed() else self.vectors
+    def wv(self) -> KeyedVectors:
+        """The same as ``vectors``, under gensim's name; ``wv.to_gensim()`` gives gensim's own class."""
+        return self.vectors
 
     def full_record(self) -> dict[str, Any]:
         """Return what ``config.json`` holds."""
@@ -315,8 +314,7 @@ class EmbeddingModel:
             if self.subwords is not None:
                 save_npy(folder / "ngrams.npy", self.subwords.rows[:, :d])
                 self.subwords.save_index(folder / "ngrams.tsv")
-            if gensim_is_installed():
-                write_gensim_index(folder, self.vocab.words, self.vocab.counts)
+            write_gensim_index(folder, self.vocab.words, self.vocab.counts)
             if len(self.history):
                 self.history.save(folder / "history.tsv")
             text = json_text(self.full_record(), indent=2) + "\n"

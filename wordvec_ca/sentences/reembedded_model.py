@@ -41,7 +41,7 @@ def save_reembedded(
         If the directory exists and ``overwrite`` is false, or cannot be written.
     """
     from wordvec_ca.files import escape_lines, replacing, save_npy, write_checksums
-    from wordvec_ca.vectors import MODEL_FILES, MODEL_FORMAT, gensim_is_installed, write_gensim_index
+    from wordvec_ca.vectors import MODEL_FILES, MODEL_FORMAT, write_gensim_index
 
     known = getattr(vectors, "counts", None)
     counts = result.counts.counts if known is None else np.asarray(known)
@@ -52,8 +52,7 @@ def save_reembedded(
         words = escape_lines(vectors.index_to_key).split("\n")[:-1]
         lines = "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True))
         (folder / "vocab.tsv").write_bytes(lines.encode("utf-8", "surrogatepass"))
-        if gensim_is_installed():
-            write_gensim_index(folder, vectors.index_to_key, counts)
+        write_gensim_index(folder, vectors.index_to_key, counts)
         record = {
             "format": MODEL_FORMAT,
             "version": __version__,

@@ -18,8 +18,6 @@ from wordvec_ca.vectors.formats.fasttext import write_model as write_fasttext_mo
 from wordvec_ca.vectors.formats.gensim import read_gensim_state
 from wordvec_ca.vectors.formats.gensim_index import (
     add_gensim_index,
-    gensim_is_installed,
-    why_no_gensim,
     write_gensim_index,
     write_gensim_model,
 )
@@ -80,7 +78,6 @@ __all__ = [
     "detect_format",
     "directions",
     "format_of_suffix",
-    "gensim_is_installed",
     "highest",
     "interval",
     "interval_of_difference",
@@ -104,7 +101,6 @@ __all__ = [
     "rotation",
     "row_products",
     "shown_interval",
-    "why_no_gensim",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

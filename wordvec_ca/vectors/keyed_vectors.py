@@ -15,6 +15,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import content_words, html_table
+from wordvec_ca.specs.formats import format_named
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import Key, Lookup
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
@@ -448,19 +449,31 @@ class KeyedVectors(Lookup):
         max_words: int | None = None,
         evaluation: list[dict[str, Any]] | None = None,
         overwrite: bool = True,
+        fold_attention: bool | None = None,
     ) -> int:
         """Write the vectors to a file; see ``wordvec_ca.vectors.write_vectors`` for arguments and errors.
+
+        Parameters
+        ----------
+        fold_attention : bool, optional
+            Write the vectors `with_attention_folded`; by default where `folds_attention` says so.
 
         Returns
         -------
         int
             How many words were written.
         """
-        from wordvec_ca.vectors.formats.registry import write_vectors
+        from wordvec_ca.vectors.formats.registry import format_of_suffix, write_vectors
 
-        table = VectorTable(self.index_to_key, self.vectors, self.counts, self.metadata, self.ngrams)
+        if fold_attention is None:
+            fold_attention = self.folds_attention(format or format_of_suffix(path))
+        if fold_attention:
+            return self.with_attention_folded().save(
+                path, format=format, errors=errors, unwritable=unwritable, dtype=dtype, max_words=max_words,
+                evaluation=evaluation, overwrite=overwrite, fold_attention=False,
+            )  # fmt: skip
         return write_vectors(
-            table,
+            self.table,
             path,
             format=format,
             errors=errors,
@@ -470,6 +483,27 @@ class KeyedVectors(Lookup):
             evaluation=evaluation,
             overwrite=overwrite,
         )
+
+    @property
+    def table(self) -> VectorTable:
+        """Everything that is known of the words, as writers of formats take it."""
+        return VectorTable(
+            words=self.index_to_key,
+            vectors=self.vectors,
+            counts=self.counts,
+            metadata=self.metadata,
+            ngrams=self.ngrams,
+            attention=self._read_attention,
+            resamples=self.resamples,
+        )
+
+    def folds_attention(self, format: str) -> bool:  # noqa: A002 - the word users know
+        """Return whether `save` multiplies vectors by attention: if readers of the format average them.
+
+        Such programs know no weights, and with equal weights the sentence vectors of an attention model lose
+        what the model has learnt about the words' importance.
+        """
+        return self.attends and format_named(format).averages
 
     def with_attention_folded(self) -> KeyedVectors:
         """Return vectors multiplied by the attention of their words, for programs that average them.

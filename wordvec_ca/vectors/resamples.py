@@ -131,6 +131,15 @@ class Resamples:
             raise ValueError(f"there is no resampled model {number}; they go from 0 to {len(self) - 1}")
         return self._vectors.numbers(number)
 
+    def rows(self, index: slice | np.ndarray) -> Resamples:
+        """Return some words of all models."""
+        words = self.attention_words
+        return Resamples(
+            EightBit(self._vectors.codes[:, index], self._vectors.scales[:, index]),
+            None if words is None else EightBit(words.codes[:, index], words.scales[:, index]),
+            self.attention_slots,
+        )
+
     def columns(self, columns: slice) -> Resamples:
         """Return some columns of all models, without attention."""
         return Resamples(EightBit(self._vectors.codes[:, :, columns], self._vectors.scales))

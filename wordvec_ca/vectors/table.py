@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,28 @@ class VectorTable(NamedTuple):
     attention: Callable[..., np.ndarray] | None = None
     first_line: int | None = None
     resamples: Resamples | None = None
+
+    def rows(self, index: slice | np.ndarray) -> VectorTable:
+        """Return some of the words, with all that is known of them.
+
+        Parameters
+        ----------
+        index : slice, or ndarray of shape (k,), int
+            Which rows, in the order of the new table.
+        """
+        words = self.words[index] if isinstance(index, slice) else [self.words[row] for row in index]
+        return self._replace(
+            words=words,
+            vectors=self.vectors[index],
+            counts=None if self.counts is None else self.counts[index],
+            attention=None if self.attention is None else partial(_rows_of, self.attention, index),
+            resamples=None if self.resamples is None else self.resamples.rows(index),
+        )
+
+
+def _rows_of(read: Callable[..., np.ndarray], index: slice | np.ndarray, **options: Any) -> np.ndarray:
+    """Return some rows of what is read only when it is needed."""
+    return read(**options)[index]
 
 
 class GrowingRows:
@@ -144,8 +167,7 @@ def keep_first(table: VectorTable, source: str) -> VectorTable:
         stacklevel=2,
     )
     rows = np.fromiter(seen.values(), dtype=np.int64, count=len(seen))
-    counts = None if table.counts is None else table.counts[rows]
-    return VectorTable(list(seen), table.vectors[rows], counts, table.metadata, table.ngrams)
+    return table.rows(rows)
 
 
 def first_words(table: VectorTable, n_words: int) -> VectorTable:
@@ -158,8 +180,7 @@ def first_words(table: VectorTable, n_words: int) -> VectorTable:
     """
     if n_words < 1:
         raise ValueError(f"max_words is {n_words}; it must be at least 1")
-    counts = None if table.counts is None else table.counts[:n_words]
-    return VectorTable(table.words[:n_words], table.vectors[:n_words], counts, table.metadata, table.ngrams)
+    return table.rows(slice(n_words))
 
 
 def warn_of_nonfinite(words: list[str], vectors: np.ndarray, source: str) -> int:

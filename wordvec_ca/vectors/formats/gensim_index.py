@@ -1,47 +1,30 @@
-"""Hand vectors to gensim: the only module of the core that imports it, and only when called.
+"""Vectors for gensim: the index file that it loads, and its objects.
 
 gensim keeps an object as a pickle (the index) that names the arrays stored beside it. ``vectors.kv`` here
-is such an index made by gensim itself from an object whose matrix has no rows; the rows are already in
-``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors exist once on the disk and are
-never copied in memory, and ``mmap="r"`` works however small the matrix is.
+is such an index for the matrix in ``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors
+exist once on the disk and are never copied in memory, and ``mmap="r"`` works however small the matrix is.
+The index is written without gensim: importing it takes a second, a tenth of a short training run. This is the
+only module of the core that imports gensim, and only for its objects.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import pickle
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import read_checksums, save_npy, sync, withdraw, write_checksums
+from wordvec_ca.files import atomic_file, read_checksums, save_npy, sync, withdraw, write_checksums
 from wordvec_ca.machine import out_of_addresses
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
 
 INDEX = "vectors.kv"
-
-
-def gensim_is_installed() -> bool:
-    """Return whether gensim can be imported."""
-    return why_no_gensim() is None
-
-
-def why_no_gensim() -> str | None:
-    """Return why gensim cannot be imported; None if it can."""
-    if importlib.util.find_spec("gensim") is None:
-        return "it is not installed"
-    try:
-        import gensim.models.keyedvectors  # noqa: F401
-    except Exception as error:  # compiled for another numpy, it raises a ValueError
-        if out_of_addresses(error):
-            return f"there is not enough memory to load it: {error}"
-        return str(error) or type(error).__name__
-    return None
 
 
 def _gensim_class() -> Any:
@@ -111,8 +94,6 @@ def write_gensim_index(
 
     Raises
     ------
-    ImportError
-        gensim is not installed.
     DataError
         The array is missing, damaged or has another number of rows than there are words.
     """
@@ -123,26 +104,51 @@ def write_gensim_index(
     shape = map_array(array).shape
     if shape[0] != len(words):
         raise DataError(f"{array} has {shape[0]} rows, but there are {len(words)} words")
-    kv = to_gensim(words, np.zeros((0, shape[1]), dtype=np.float32), counts)
-    kv.lifecycle_events = None  # else gensim notes time, machine and the temporary path
-    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as temporary:
-        index = Path(temporary) / name
-        kv.save(str(index), separately=["vectors"])  # writes the empty matrix too, to be thrown away
-        sync(index)
-        os.replace(index, folder / name)
-    sync(folder)
+    # atomic, as a reader may have the index of an earlier model open
+    with atomic_file(folder / name) as stream:
+        _pickle_index(stream, words, shape[1], counts)
     return folder / name
 
 
+def _pickle_index(
+    stream: IO[bytes], words: Sequence[str], vector_size: int, counts: np.ndarray | None
+) -> None:
+    """Write what gensim 4 writes for a ``KeyedVectors`` with ``save(path, separately=["vectors"])``."""
+    words = list(words)
+    state = {
+        "vector_size": vector_size,
+        "index_to_key": words,
+        "next_index": len(words),
+        "key_to_index": {word: i for i, word in enumerate(words)},
+        "norms": None,
+        "expandos": {} if counts is None else {"count": np.array(counts, dtype=np.int64)},
+        "mapfile_path": None,
+        "lifecycle_events": None,  # gensim would note time, machine and path here
+        "__numpys": ["vectors"],
+        "__scipys": [],
+        "__ignoreds": [],
+        "__recursive_saveloads": [],
+    }
+    # A pickler imports the class of an object to check its name. The opcodes of an object whose class has not
+    # been imported are written by hand; they use no memo, so that the numbers in the state's own pickle hold.
+    module, name = b"gensim.models.keyedvectors", b"KeyedVectors"
+    head = pickle.PROTO + b"\x04"
+    made = b"".join(pickle.SHORT_BINUNICODE + bytes([len(text)]) + text for text in (module, name))
+    made += pickle.STACK_GLOBAL + pickle.EMPTY_TUPLE + pickle.NEWOBJ
+    pickled = pickle.dumps(state, protocol=4)
+    assert pickled.startswith(head)
+    stream.write(head + made)
+    stream.write(memoryview(pickled)[len(head) : -len(pickle.STOP)])
+    stream.write(pickle.BUILD + pickle.STOP)
+
+
 def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the index of a model directory that was made where gensim was not installed.
+    """Write the index of a model directory that has none, as earlier versions left it without gensim.
 
     Raises
     ------
     DataError
-        The folder is no model directory, or has an index and ``overwrite`` is false.
-    ImportError
-        gensim is not installed.
+        The folder is not a model directory, or has an index and ``overwrite`` is false.
     """
     folder = Path(directory)
     if not is_model_directory(folder):
@@ -161,10 +167,11 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
 
     Raises
     ------
-    ImportError
-        gensim is not installed (nothing is written then).
+    DataError
+        The path is a folder, has a suffix of compressed files, or its folder does not exist.
+    OutputExistsError
+        One of the files exists and ``overwrite`` is false.
     """
-    _gensim_class()
     target = Path(path)
     if target.suffix in {".gz", ".bz2"}:
         raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
@@ -185,7 +192,7 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
 
 
 def _take_places(made: Path, target: Path) -> None:
-    """Move what gensim wrote into a folder: the index that is loaded, and arrays beside it.
+    """Move the files in a folder to their places: the index that is loaded, and arrays beside it.
 
     Without the index the arrays are none, so it goes first and comes last: old and new are never mixed.
     """

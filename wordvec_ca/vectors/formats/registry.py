@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import compression_suffix, open_by_content, signature_of
 from wordvec_ca.specs.formats import (
@@ -334,7 +336,7 @@ def write_vectors(
 
 def _only_writable(table: VectorTable, one: VectorFormat, errors: str) -> VectorTable:
     """Return the table without the words that a format cannot hold, with a warning that counts them."""
-    kept = [row for row, word in enumerate(table.words) if _writable(word, one, errors)]
+    kept = np.array([row for row, word in enumerate(table.words) if _writable(word, one, errors)], np.int64)
     n_left_out = len(table.words) - len(kept)
     if not n_left_out:
         return table
@@ -344,6 +346,4 @@ def _only_writable(table: VectorTable, one: VectorFormat, errors: str) -> Vector
         f"first is {show_word(first)})",
         stacklevel=3,
     )
-    counts = None if table.counts is None else table.counts[kept]
-    words = [table.words[row] for row in kept]
-    return VectorTable(words, table.vectors[kept], counts, table.metadata, table.ngrams)
+    return table.rows(kept)
