@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from wordvec_ca._version import __version__
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from wordvec_ca.sentences.vectorizer import SentenceVectorizer
     from wordvec_ca.vectors.alignment import align
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+# kernels/ and eval/ lie beside wordvec_ca/ in a checkout and inside it in an installation: Python that is
+# started in a checkout finds this folder before the installed package, and would fail later, at an import.
+if importlib.util.find_spec(f"{__name__}.kernels") is None:
+    raise ImportError(
+        f"Python has found wordvec_ca in {__path__[0]}, a checkout that is not installed: start Python in "
+        "another folder to use the installed package, or install the checkout with "
+        "'pip install --editable .'"
+    )
 
 _HOMES = {
     "DataError": "errors",

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import errno
 import json
+import math
 import os
 import re
 import signal
@@ -38,9 +39,9 @@ from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import Vocab, count_corpus, least_count
 from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
-from wordvec_ca.models import ResolvedConfig, TrainConfig
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.runs import resume
-from wordvec_ca.training import MergePlan
+from wordvec_ca.training import MergePlan, Replica
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
 from wordvec_ca.training.merge_plan import beyond_measured, quality
 
@@ -538,6 +539,19 @@ def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     node.take_vocab(Words.of(vocab), text_of(vocab))
     with pytest.raises(UnfitNode, match=r"4 words and their base take .* and 1.0 kB of its memory are free"):
         node.begin(25)
+
+
+def test_a_node_sees_that_attention_has_collapsed() -> None:
+    config = dataclasses.replace(CONFIG, model="cbow-attn", window=3)
+    node = Node(config)
+    vocab = Vocab(["a", "b", "c"], np.array([3, 2, 1]))
+    model = EmbeddingModel(config, vocab)
+    node.replica = Replica(model, 6_000)
+    assert node.collapse_warning(math.nan) is None, "it has no text"
+    node._texts[0] = np.tile(np.array([0, 1, 2, 1, 0, -1], np.int32), 1_000)
+    assert node.collapse_warning(math.nan) is None
+    model.slot_logits[0, 2] = -9.0  # the word before the target
+    assert "attention has collapsed" in str(node.collapse_warning(math.nan))
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -354,6 +355,15 @@ def test_nothing_names_one_machine() -> None:
         if path != Path(__file__) and path != ROOT / ".ci" / "run":  # that one names the folder of the data
             found = private.search(path.read_text("utf-8", "replace"))
             assert not found, f"{path}: {found[0]}"
+
+
+def test_a_checkout_that_is_not_installed_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "wordvec_ca").symlink_to(ROOT / "wordvec_ca")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import wordvec_ca"
+    without_site = [sys.executable, "-S", "-c", code, str(tmp_path)]  # no installation is found
+    done = subprocess.run(without_site, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "pip install --editable ." in done.stderr
+    assert "start Python in another folder" in done.stderr
 
 
 def test_sources_are_found() -> None:

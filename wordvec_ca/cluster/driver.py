@@ -98,6 +98,7 @@ class Driver:
         self.interrupted = False
         self.started = time.time()
         self._valid_at: Member | None = None
+        self._collapsed = False
         self.phase = "starting"
 
     def interrupt(self) -> None:
@@ -270,8 +271,22 @@ class Driver:
             self.state.valid_losses.append(valid_loss)
             self.state.totals.took("held-out", began)
         self._record(before, epoch, ended=True, valid_loss=valid_loss)
+        self._watch_attention(before)
         self.state.totals.before_epoch = dict(self.state.totals.tallies)
         self.state.ledger.next_epoch()
+
+    def _watch_attention(self, before: dict[str, float]) -> None:
+        """Report once that attention has collapsed, as `CollapseWatch` does on one machine."""
+        if not self.config.spec.attends or self._collapsed:
+            return
+        concentration = self.state.totals.mean("concentration", "weighed", before)
+        for member in [m for m in self.members.living if m.version == self.state.version]:
+            found = self.members.results({member: member.actor.collapse_warning.remote(concentration)})
+            if member in found:  # any node will do: all have the same parameters
+                if found[member] is not None:
+                    self.notice(found[member])
+                    self._collapsed = True
+                return
 
     def _held_out_loss(self) -> float:
         """Return the loss on the held-out text, from whichever node lives long enough."""

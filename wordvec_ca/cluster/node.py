@@ -52,6 +52,7 @@ from wordvec_ca.training import (
     Replica,
     TokenRange,
     TrainingDiverged,
+    collapse_warning,
     expected_touches,
     held_out_loss,
     isa_in_use,
@@ -468,6 +469,11 @@ class Node:
         state = read_checkpoint(storage, name, dict, self.replica.base)
         self.back()
         self._made(int(state["version"]))
+
+    def collapse_warning(self, concentration: float) -> str | None:
+        """Return a warning if attention has collapsed, judged on this node's text; None if it has not."""
+        tokens = next((text for text in self._texts.values() if len(text)), None)
+        return None if tokens is None else collapse_warning(self.replica.model, tokens, concentration)
 
     def held_out(self) -> float:
         """Return the loss on the held-out text."""

@@ -112,6 +112,8 @@ def train_on_cluster(
             Option("resamples"),
             " is for one machine: train without a cluster, or leave it out of the options",
         )
+    if warning := config.alpha_warning():
+        warnings.warn(warning, stacklevel=2)
     check_cluster_address(cluster)
     _check_nodes(nodes)
     parse_interval(checkpoint_every)

@@ -8,7 +8,7 @@ from wordvec_ca.training.checkpoint import Checkpoints, State, read_checkpoint, 
 from wordvec_ca.training.checkpoint_interval import DEFAULT_INTERVAL, Interval, parse_interval
 from wordvec_ca.training.checkpoint_schedule import Checkpointing, isa_in_use
 from wordvec_ca.training.chunks import parts
-from wordvec_ca.training.collapse import CollapseWatch
+from wordvec_ca.training.collapse import CollapseWatch, collapse_warning
 from wordvec_ca.training.divergence import LARGEST, TrainingDiverged, sign_of_divergence
 from wordvec_ca.training.held_out import held_out_loss
 from wordvec_ca.training.likelihood import log_likelihoods
@@ -44,6 +44,7 @@ __all__ = [
     "Trainer",
     "TrainingDiverged",
     "beyond_measured",
+    "collapse_warning",
     "expected_touches",
     "held_out_loss",
     "isa_in_use",

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from wordvec_ca.corpus import LiveTokens, TokenStream
-from wordvec_ca.models import Progress, weights_by_place
+from wordvec_ca.models import EmbeddingModel, Progress, weights_by_place
 from wordvec_ca.training.held_out import mean
 from wordvec_ca.training.trainer import Trainer
 
@@ -18,8 +18,8 @@ NEGLECTED = 0.2
 """Attention to the word before or after the target, in equal shares, below which it is said to have
 collapsed. On Wikipedia these two had at least 1 in every setting tried, and no place within 20 words less
 than 0.18, up to a rate of 0.2, one worker; with the exact step at 0.4 a place may die. In the collapse that
-tests/test_languages.py reproduces one of the two has less than 0.1, for good, while what is left is spread so
-widely that its concentration shows nothing."""
+tests/training/test_languages.py reproduces one of the two has less than 0.1, for good, while what is left is
+spread so widely that its concentration shows nothing."""
 
 DEAD = 0.02
 """Attention to a place, in equal shares, below which it is said to have died, if it is also less than a tenth
@@ -50,25 +50,40 @@ class CollapseWatch:
 def _warn_of_collapse(trainer: Trainer) -> bool:
     if not trainer.config.spec.attends or isinstance(trainer.tokens, LiveTokens):
         return False
-    tallies = trainer.totals()
-    concentration = mean(tallies, "concentration", "weighed")
     tokens = trainer.tokens.opening if isinstance(trainer.tokens, TokenStream) else trainer.tokens
-    sign = _sign(trainer, np.asarray(tokens[:PLACE_TOKENS]))
+    warning = collapse_warning(trainer.model, tokens, mean(trainer.totals(), "concentration", "weighed"))
+    if warning is not None:
+        warnings.warn(warning, stacklevel=3)
+    return warning is not None
+
+
+def collapse_warning(model: EmbeddingModel, tokens: np.ndarray, concentration: float) -> str | None:
+    """Return a warning with advice if the attention of a model has collapsed, else None.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        With attention.
+    tokens : ndarray of shape (n,), int32
+        Encoded text; the first ``PLACE_TOKENS`` are used.
+    concentration : float
+        Mean sum of squared attention weights so far in the run, or nan.
+    """
+    sign = _sign(model, np.asarray(tokens[:PLACE_TOKENS]))
     if concentration > CONCENTRATED:
         sign = f"onto single words (mean sum of squared weights {concentration:.2f})"
     if not sign:
-        return False
-    warnings.warn(
-        f"attention has collapsed {sign}: raise attention_warmup (now {trainer.config.attention_warmup:g}) "
-        f"or lower attention_alpha (now {trainer.config.attention_alpha:g})",
-        stacklevel=3,
+        return None
+    config = model.config
+    return (
+        f"attention has collapsed {sign}: raise attention_warmup (now {config.attention_warmup:g}) "
+        f"or lower attention_alpha (now {config.attention_alpha:g})"
     )
-    return True
 
 
-def _sign(trainer: Trainer, tokens: np.ndarray) -> str:
+def _sign(model: EmbeddingModel, tokens: np.ndarray) -> str:
     """Return where attention has gone away from, or nothing."""
-    for part, by_place in weights_by_place(trainer.model, tokens):
+    for part, by_place in weights_by_place(model, tokens):
         of = f" of the part {part.name}" if part.name else ""
         middle = len(by_place) // 2
         before, after = by_place[middle - 1 : middle + 1]
