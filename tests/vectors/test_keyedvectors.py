@@ -1,5 +1,6 @@
 """KeyedVectors against a slow, obvious implementation in float64."""
 
+import io
 import json
 import math
 import warnings
@@ -302,7 +303,7 @@ def test_nn_command(model, capsys):
 
 def test_nn_answers_known_words_and_reports_the_others(model, capsys, monkeypatch):
     class Input:
-        buffer = iter([b"man\n", b"\n", b"Queen\r\n", b"\xff\n"])
+        buffer = io.BytesIO(b"man\n\nQueen\r\n\xff\n")
 
     monkeypatch.setattr("sys.stdin", Input)
     code, out, err = run(["nn", model, "quean", "-", "-n", 1, "--json"], capsys)

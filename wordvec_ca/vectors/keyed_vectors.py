@@ -451,10 +451,12 @@ class KeyedVectors(Lookup):
         overwrite: bool = True,
         fold_attention: bool | None = None,
     ) -> int:
-        """Write the vectors to a file; see ``wordvec_ca.vectors.write_vectors`` for arguments and errors.
+        """Write the vectors to a file; see ``wordvec_ca.vectors.write_vectors`` for errors.
 
         Parameters
         ----------
+        path, format, errors, unwritable, dtype, max_words, evaluation, overwrite
+            As there.
         fold_attention : bool, optional
             Write the vectors `with_attention_folded`; by default where `folds_attention` says so.
 
