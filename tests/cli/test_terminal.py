@@ -162,5 +162,5 @@ def test_the_demo_leaves_no_progress_of_the_map(seen, text) -> None:
     shown = seen("demo", "--max-words", "2000", "--epochs", "1", "-o", "d")
     assert "neighbours of" in shown
     left = plain(shown)
-    assert "words on a map: open" in left
+    assert "words.html" in left
     assert not re.search("neighbours of|t-SNE|neighbours: [0-9]+ %", left)

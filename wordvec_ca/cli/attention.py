@@ -61,7 +61,7 @@ def command(
     with record_writer(json_to, "target") as write:
         write({"target": tokens[place], "context": rows})
     if json_to != "-":
-        show("\n\n".join(_table([w for w in weights if w.part == name], tokens[place]) for name in names))
+        show("\n\n".join(table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names))
     if plot:
         _draw(weights, names, tokens[place], plot)
         say(plot)
@@ -76,7 +76,8 @@ def _place(tokens: list[str], target: str, lowercase: bool) -> int:
     raise click.BadParameter(f"{target!r} is not in the sentence: {' '.join(tokens)}", param_hint="--target")
 
 
-def _table(weights: Any, target: str) -> str:
+def table_of_weights(weights: Any, target: str) -> str:
+    """Return the weights of one part of the vectors as lines with bars."""
     from wordvec_ca.cli.terminal import cell, width
     from wordvec_ca.vectors import shown_interval
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wordvec_ca.cli.output import next_commands, say, show
+from wordvec_ca.cli.output import next_commands, reason, say, show
 from wordvec_ca.cli.paths import OUTPUT
 from wordvec_ca.cli.terminal import status
 from wordvec_ca.specs.models import ModelName
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 COMMAND = "cawv demo"
 """What the record of a model says that the demo made."""
 
-WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
+WORDS = (
+    *("array", "file", "function", "minutes", "string", "vector", "random", "maximum", "directory", "integer"),
+    *("france", "music", "philosophy", "king", "moon", "acid", "war", "language", "river", "october", "god"),
+    *("economy", "ocean", "university", "theory"),
+)
+"""Words of everyday and of programming to look up; the demo shows those that its model is surest of."""
+
+SHOWN = 7
+
+SENTENCE, TARGET = "return the number of items in the list", "items"
 
 
 @click.command(name="demo", short_help="The main job on text that is already here.")
@@ -33,26 +42,28 @@ WORDS = ("array", "file", "function", "matrix", "returns", "seconds")
     help="Model directory; the demo replaces one that it made itself.",
 )
 @click.option("--model", default="cbow-attn", show_default=True, help="Which model.")
-@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True, help="Passes over the text.")
+@click.option("--epochs", type=click.IntRange(1), default=20, show_default=True, help="Passes over the text.")
 @click.option("--max-words", type=click.IntRange(1_000), help="Read no more text than this.  [default: all]")
 @click.option("--overwrite", is_flag=True, help="Replace DIR, although the demo did not make it.")
 def command(output: str, model: ModelName, epochs: int, max_words: int | None, overwrite: bool) -> None:
-    """Train vectors on the documentation of Python and the installed packages, and look at them.
+    """Train vectors on text that every installation has, and look at them.
 
-    The last thing that it writes is a page with a map of the words, which any browser opens.
+    The text is the documentation of Python and the installed packages, and 106 articles of Wikipedia that
+    come with gensim. The last thing that the demo writes is a page with a map of the words, which any
+    browser opens.
     """
     from wordvec_ca.files import check_output
     from wordvec_ca.models import TrainConfig
-    from wordvec_ca.report import explore
     from wordvec_ca.runs import progress_display, train
-    from wordvec_ca.text import docstrings
+    from wordvec_ca.text import articles, docstrings
     from wordvec_ca.vectors import MODEL_FILES
 
-    config = TrainConfig(model=model, window=10, epochs=epochs)
+    config = TrainConfig(model=model, window=10, sample=1e-4, min_count=8, epochs=epochs)
     overwrite = overwrite or _is_of_demo(Path(output))
     check_output(output, overwrite=overwrite, files=MODEL_FILES)
-    say("Reading the documentation of Python and the installed packages ...")
-    text = list(docstrings(max_words=max_words))
+    say("Reading the documentation of Python and the installed packages, and some of Wikipedia ...")
+    share = None if max_words is None else max_words // 2
+    text = [*docstrings(max_words=share), *articles(max_words=share)]
     say(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text")
     with progress_display("bar" if sys.stderr.isatty() else "lines") as (callbacks, _):
         trained = train(
@@ -66,19 +77,53 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
         )
     vectors = trained.vectors
     show(f"\nnearest neighbours among {len(vectors):,} words")
-    for word in WORDS:
-        if word in vectors:
-            found = ", ".join(neighbour for neighbour, _ in vectors.most_similar(word, topn=6))
-            show(f"  {word:<9} {found}")
-    show(f"\n{_evaluation(vectors)}")
+    for word, neighbours in _surest(vectors):
+        show(f"  {word:<10} {', '.join(neighbours)}")
+    attends = _attention(output, vectors)
+    if attends:
+        show(f'\n{attends}')
     show(f"\nmodel directory: {Path(output)}")
+    show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD")))
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
-    page = Path(output) / "words.html"
-    with status() as tell:
-        explore(output, max_megabytes=25, cache=False, tell=tell).save(page, follow_links=False)
-    show(f"words on a map: open {page.absolute().as_uri()} in a browser")
-    show(next_commands(output, "tuple"))
+    show(f"\n{_map(output)}")
+
+
+def _surest(vectors: KeyedVectors) -> list[tuple[str, list[str]]]:
+    """Return the words whose five nearest neighbours have the highest cosines, in the order of the list."""
+    near = {word: vectors.most_similar(word, topn=5) for word in WORDS if word in vectors}
+    mean = {word: sum(cosine for _, cosine in found) for word, found in near.items()}
+    chosen = sorted(near, key=lambda word: -mean[word])[:SHOWN]
+    return [(word, [neighbour for neighbour, _ in near[word]]) for word in near if word in chosen]
+
+
+def _attention(model: str, vectors: KeyedVectors) -> str:
+    """Return what the model looks at in a sentence; empty if it does not attend or knows too few words."""
+    from wordvec_ca.cli.attention import table_of_weights
+    from wordvec_ca.models import attention_weights, read_config
+
+    tokens = SENTENCE.split()
+    if not read_config(Path(model)).spec.attends or not all(word in vectors for word in tokens):
+        return ""
+    shown = table_of_weights(attention_weights(model, tokens, tokens.index(TARGET)), TARGET)
+    return f'attention in "{SENTENCE}": {shown}'
+
+
+def _map(model: str) -> str:
+    """Write the page with the map, and return where it is, or why there is none."""
+    from wordvec_ca.report import UnfaithfulMapError, explore
+
+    page = Path(model) / "words.html"
+    try:
+        with status() as tell:
+            made = explore(model, max_megabytes=25, cache=False, tell=tell)
+    except UnfaithfulMapError as error:
+        return f"no map of words: {reason(error)}"
+    made.save(page, follow_links=False)
+    return (
+        f"a map of the {made.n_words:,} words, for any browser; it keeps {made.kept:.0%} of their 20 nearest "
+        f"neighbours\n  {page.absolute().as_uri()}"
+    )
 
 
 def _is_of_demo(model: Path) -> bool:
@@ -90,18 +135,3 @@ def _is_of_demo(model: Path) -> bool:
         return read_metadata(model).get("command") == COMMAND
     except (DataError, OSError):
         return False
-
-
-def _evaluation(vectors: KeyedVectors) -> str:
-    """Return one line that says how good the vectors are, on word pairs that come with gensim."""
-    from wordvec_ca.eval import plan, run
-
-    jobs, _ = plan(["similarity"])
-    if not jobs:
-        return "evaluation: skipped, for the word pairs come with gensim, which is not installed"
-    report = max(run(vectors, jobs, seed=1), key=lambda report: report.n)
-    name, metric = next(iter(report.metrics.items()))
-    return (
-        f"evaluation: {report.dataset}, {name} {metric.value:.3f} [{metric.low:.3f}, {metric.high:.3f}] "
-        f"on the {report.n} word pairs, {report.coverage:.0%}, that it knows"
-    )

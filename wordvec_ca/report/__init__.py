@@ -4,7 +4,7 @@ Comes in: a model directory, or vectors. Goes out: HTML with the run, the vocabu
 at; and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 
-from wordvec_ca.report.explorer import Explorer, explore, read_classes
+from wordvec_ca.report.explorer import Explorer, UnfaithfulMapError, explore, read_classes
 from wordvec_ca.report.page import render
 from wordvec_ca.report.single_file import json_markup, scripted_page
 from wordvec_ca.report.trajectory_charts import trajectories
@@ -12,6 +12,7 @@ from wordvec_ca.report.wording import visible
 
 __all__ = [
     "Explorer",
+    "UnfaithfulMapError",
     "explore",
     "json_markup",
     "read_classes",

@@ -12,7 +12,7 @@ from wordvec_ca.text.blocks import (
     cut_into_blocks,
     line_pieces,
 )
-from wordvec_ca.text.embedded import docstrings
+from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
 from wordvec_ca.text.markup_library import markup_version
@@ -34,6 +34,7 @@ __all__ = [
     "SegmentingProcesses",
     "TextFiles",
     "TokenLines",
+    "articles",
     "be_patient",
     "check_encoding",
     "check_tokenizer",

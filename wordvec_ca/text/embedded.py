@@ -1,6 +1,6 @@
-"""A corpus that every installation has: the documentation strings of Python and its packages.
+"""Text that every installation has: documentation strings, and the articles that come with gensim.
 
-Real English prose of some two million words, read from the source files without running
+Real English prose of some two million words. Documentation is read from the source files without running
 them. It serves the demonstration and tests that need real text; nothing is downloaded.
 """
 
@@ -10,10 +10,16 @@ import ast
 import importlib.util
 import sysconfig
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+
+from wordvec_ca.text.markup_library import markup_version
 
 PACKAGES = ("numpy", "scipy", "sklearn", "numba", "gensim", "click", "rich", "joblib")
 """Dependencies of this package whose documentation is read, besides Python's own library."""
+
+ARTICLES = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+"""Within gensim: 106 articles of the English Wikipedia, from Anarchism to Anaximander, 450,000 words."""
 
 LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "encodings"])
 """Folders with much code and little prose."""
@@ -51,6 +57,39 @@ def docstrings(
                 seen.add(hash(line))
                 yield line
                 n_words += line.count(" ") + 1
+                if max_words is not None and n_words >= max_words:
+                    return
+
+
+def articles(*, max_words: int | None = None) -> Iterator[str]:
+    """Yield the paragraphs of the articles of Wikipedia that gensim has for its tests; none without gensim.
+
+    Parameters
+    ----------
+    max_words : int, optional
+        Stop after about so many words.
+
+    Yields
+    ------
+    str
+        One paragraph without line ends.
+    """
+    from wordvec_ca.text.reader import TextFiles
+
+    spec = importlib.util.find_spec("gensim")
+    folders = (spec.submodule_search_locations if spec is not None else None) or []
+    dumps = [str(path) for folder in folders if (path := Path(folder) / ARTICLES).is_file()]
+    if not dumps or markup_version() is None:
+        return
+    n_words, rest = 0, b""
+    with closing(TextFiles(dumps[:1]).pieces()) as pieces:
+        for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if line.count(b" ") < 4:
+                    continue
+                yield line.decode("utf-8")
+                n_words += line.count(b" ") + 1
                 if max_words is not None and n_words >= max_words:
                     return
 

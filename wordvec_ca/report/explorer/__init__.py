@@ -5,6 +5,7 @@ notebooks, and a table for other programs.
 """
 
 from wordvec_ca.report.explorer.classes import read_classes
+from wordvec_ca.report.explorer.coordinates import UnfaithfulMapError
 from wordvec_ca.report.explorer.page import Explorer, explore
 
-__all__ = ["Explorer", "explore", "read_classes"]
+__all__ = ["Explorer", "UnfaithfulMapError", "explore", "read_classes"]

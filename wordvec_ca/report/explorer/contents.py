@@ -14,7 +14,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
 from wordvec_ca.models import read_attention, read_config, read_record
-from wordvec_ca.report.explorer.coordinates import Method, WordMap, chosen_method, word_map
+from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithful, chosen_method, word_map
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
@@ -84,6 +84,7 @@ def gather(
         directions = vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True).astype("f4")
         start = maps[0].places if maps else None
         made = word_map(directions, method=used, seed=seed, start=start, cache=place, tell=tell)
+        check_faithful(made, method)
         found_regions, region_of_word = regions(made.places, directions, found, seed)
         maps.append(made)
         spaces.append(directions)

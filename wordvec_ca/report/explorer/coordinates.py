@@ -23,7 +23,14 @@ FEWEST_FOR_TSNE = 50
 EARLY, LATE = 125, 250
 """Iterations with attraction exaggerated, and without; twice as many keep no more neighbours."""
 
+FEWEST_KEPT = 0.03
+"""Share of the nearest words that a map must keep; below it, the map by PCA of a whole vocabulary is noise."""
+
 INSTALL = "pip install 'wordvec-ca[map]'"
+
+class UnfaithfulMapError(ImportError):
+    """The map by PCA keeps next to nothing of the neighbours, and openTSNE is not installed."""
+
 
 _VERSION = 2
 """Of what is cached; raised whenever the same vectors would give another map."""
@@ -62,6 +69,21 @@ def chosen_method(method: Method, n_words: int) -> str:
     if method == "tsne" and not installed:
         raise ImportError(f"a map by t-SNE needs openTSNE: {INSTALL}; or take pca, which needs nothing")
     return "pca" if method == "pca" or not installed or n_words < FEWEST_FOR_TSNE else "tsne"
+
+
+def check_faithful(made: WordMap, method: Method) -> None:
+    """Refuse a map that shows next to nothing of the neighbours, if nobody asked for it by name.
+
+    Raises
+    ------
+    UnfaithfulMapError
+        It is the map by PCA that takes the place of t-SNE, and keeps less than `FEWEST_KEPT`.
+    """
+    if method == "auto" and made.method == "pca" and made.kept < FEWEST_KEPT:
+        raise UnfaithfulMapError(
+            f"the map by PCA keeps only {made.kept:.1%} of the 20 nearest words of a word. For a map by t-SNE, "
+            f"which keeps many more: {INSTALL}; or ask for this one: pca as method"
+        )
 
 
 def word_map(
