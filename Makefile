@@ -10,32 +10,41 @@ SOURCES := wordvec_ca kernels eval scripts tests setup.py
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-# Compiled code and dependencies; remade when the packaging or the compiled sources change.
+# pip without its asides; PYTHONWARNINGS against the boxes of setuptools on editable installations.
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+# Compiled code and what the demo needs; remade when the packaging or the compiled sources change.
 $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h kernels/sgns_*.c)
-	@echo "Installing into $(VENV), with the libraries, and compiling the loops: one to three minutes on two cores."
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	@test -x $(BIN)/python || { echo "Making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@$(PIP) --upgrade pip
+	@echo "Installing numpy, scipy, scikit-learn, numba, gensim, openTSNE, ...; compiling the loops: one to three minutes"
+	@$(PIP) --editable '.[map]'
+	@touch $@
+
+# What the tests and checks need besides; the package itself is there, and is not compiled again.
+$(VENV)/.dev: $(VENV)/.installed
+	@echo "Installing what the tests need"
+	@$(PIP) 'wordvec-ca[dev]'
+	@touch $@
 
 demo: $(VENV)/.installed ## train attention-CBOW on text that every installation has, and look at it on a map
-	$(BIN)/cawv demo
+	@$(BIN)/cawv demo
 
-test: $(VENV)/.installed ## the tests, without the slow ones and those that need PyTorch
+test: $(VENV)/.dev ## the tests, without the slow ones and those that need PyTorch
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/.installed ## the slow tests
+test-slow: $(VENV)/.dev ## the slow tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 BENCH_CORPUS ?= $(CAWV_DATA)/corpora/wiki.30M.txt.xz
-bench: $(VENV)/.installed ## speed beside gensim; half an hour, on a machine that does nothing else
+bench: $(VENV)/.dev ## speed beside gensim; half an hour, on a machine that does nothing else
 	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench --page docs/measurements/bench.md $(BENCH_OPTIONS)
 
 # gensim's tests come with gensim; tests/gensim/redirect.py gives them the drop-in, and says which do not apply.
 # Those that ask the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).
 GENSIM_TESTS ?= $(addprefix gensim.test.test_,word2vec keyedvectors phrases fasttext)
-test-gensim: $(VENV)/.installed ## gensim's own tests, of the drop-in
-	$(BIN)/python -m pip install --quiet testfixtures pot
+test-gensim: $(VENV)/.dev ## gensim's own tests, of the drop-in
+	$(PIP) testfixtures pot
 	mkdir -p build/gensim && cd build/gensim && PYTHONPATH=$(CURDIR)/tests/gensim $(abspath $(BIN))/python -m pytest \
 		-p no:cacheprovider -p redirect -c /dev/null --rootdir=. -q -rfEs --pyargs $(GENSIM_TESTS)
 
@@ -43,7 +52,7 @@ test-gensim: $(VENV)/.installed ## gensim's own tests, of the drop-in
 # runtimes are preloaded, as Python itself is compiled without them; what Python leaves to the end is no leak.
 # Readers of dumps are left out: their processes may take less memory than sanitizers reserve.
 SANITIZED := build/sanitized
-sanitize: $(VENV)/.installed ## the tests of compiled code, with sanitizers
+sanitize: $(VENV)/.dev ## the tests of compiled code, with sanitizers
 	rm -rf $(SANITIZED)/wordvec_ca && mkdir -p $(SANITIZED)
 	cp -rs $(CURDIR)/wordvec_ca $(SANITIZED)/
 	cp -rs $(CURDIR)/eval $(SANITIZED)/wordvec_ca/
@@ -64,32 +73,32 @@ wheels: ## source distribution and Linux wheels into dist/, tried in empty envir
 	$(PYTHON) scripts/platforms/build_wheels.py dist --aarch64 --pythons $(PYTHONS)
 
 # Other people's libraries, which load what we export; and a server of S3.
-$(VENV)/.libraries: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[libraries]'
+$(VENV)/.libraries: $(VENV)/.dev
+	$(PIP) 'wordvec-ca[libraries]'
 	touch $@
 
 test-libraries: $(VENV)/.libraries ## install the libraries that exports are for, and run the tests that load them
 	$(BIN)/python -m pytest -n auto tests/vectors tests/text
 
 # The extra, for what is installed above; the version is named so that the tests run the same one everywhere.
-$(VENV)/.torch: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet 'wordvec-ca[torch]' 'torch==2.13.0' sentence-transformers
+$(VENV)/.torch: $(VENV)/.dev
+	$(PIP) 'wordvec-ca[torch]' 'torch==2.13.0' sentence-transformers
 	touch $@
 
 test-torch: $(VENV)/.torch ## install PyTorch and run the tests that need it
 	$(BIN)/python -m pytest tests/nn tests/eval/test_bilstm_tagging.py tests/vectors/test_exports.py
 
 # The extra with what its tests need: an S3 server of moto's.
-$(VENV)/.cluster: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet 'wordvec-ca[cluster,remote]' 'ray>=2.60' 'moto[server]>=5'
+$(VENV)/.cluster: $(VENV)/.dev
+	$(PIP) 'wordvec-ca[cluster,remote]' 'ray>=2.60' 'moto[server]>=5'
 	touch $@
 
 test-cluster: $(VENV)/.cluster ## install Ray and run the tests that need it, some minutes
 	$(BIN)/python -m pytest tests/cluster
 
 # The documentation site; open build/site/index.html, no server is needed. A broken link or reference fails.
-$(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet 'wordvec-ca[docs]'
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) 'wordvec-ca[docs]'
 	touch $@
 
 docs: $(VENV)/.docs ## build the documentation site into build/site and test it
@@ -98,17 +107,17 @@ docs: $(VENV)/.docs ## build the documentation site into build/site and test it
 
 C_SOURCES := $(filter-out kernels/unicode_tables.h,$(wildcard kernels/*.h kernels/sgns_*.c kernels/ngrams_*.c kernels/classifier_*.c))
 
-lint: $(VENV)/.installed ## style and format, of Python by ruff, of C by clang-format
+lint: $(VENV)/.dev ## style and format, of Python by ruff, of C by clang-format
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
 
-format: $(VENV)/.installed ## write the format that lint checks
+format: $(VENV)/.dev ## write the format that lint checks
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/clang-format -i $(C_SOURCES)
 
 # mypy does not follow the package-dir mapping of kernels/ and eval/: give it a tree of links.
-typecheck: $(VENV)/.installed ## mypy, strict
+typecheck: $(VENV)/.dev ## mypy, strict
 	rm -rf build/mypy && mkdir -p build/mypy
 	cp -rs $(CURDIR)/wordvec_ca build/mypy/
 	cp -rs $(CURDIR)/kernels $(CURDIR)/eval build/mypy/wordvec_ca/

@@ -11,8 +11,10 @@ from wordvec_ca._version import __version__
 if TYPE_CHECKING:
     from wordvec_ca.change.result import changes_of_models
     from wordvec_ca.change.texts import changes
+    from wordvec_ca.corpus.phrases import Phrases
     from wordvec_ca.corpus.vocab import Vocab
     from wordvec_ca.errors import DataError, OutputExistsError
+    from wordvec_ca.models.attention import attention_weights
     from wordvec_ca.models.config import TrainConfig
     from wordvec_ca.models.history import Progress
     from wordvec_ca.models.parameters import EmbeddingModel
@@ -38,6 +40,7 @@ _HOMES = {
     "EmbeddingModel": "models.parameters",
     "KeyedVectors": "vectors.keyed_vectors",
     "OutputExistsError": "errors",
+    "Phrases": "corpus.phrases",
     "Progress": "models.history",
     "SearchIndex": "sentences.index",
     "SentenceVectorizer": "sentences.vectorizer",
@@ -47,6 +50,7 @@ _HOMES = {
     "changes_of_models": "change.result",
     "explore": "report.explorer.page",
     "align": "vectors.alignment",
+    "attention_weights": "models.attention",
     "reembed": "sentences.ca_sem",
     "resume": "runs.run",
     "train": "runs.run",
@@ -57,6 +61,7 @@ __all__ = [
     "EmbeddingModel",
     "KeyedVectors",
     "OutputExistsError",
+    "Phrases",
     "Progress",
     "SearchIndex",
     "SentenceVectorizer",
@@ -64,6 +69,7 @@ __all__ = [
     "Vocab",
     "__version__",
     "align",
+    "attention_weights",
     "changes",
     "changes_of_models",
     "explore",

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 
+import click
 import pytest
 
+from wordvec_ca.cli import COMMANDS, SECTIONS, group
 from wordvec_ca.cli.train import command as train_command
 from wordvec_ca.specs.options import GROUPS, OPTIONS
 
@@ -18,9 +20,25 @@ def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(c
     places = [text.index(f"{title}:") for title in GROUPS]
     assert places == sorted(places)
     for name in ("--output", "--model", "--vector-size", "--window", "--epochs", "--min-count"):
-        assert places[0] < text.index(f"{name}") < places[1], name
+        assert places[0] < text.index(name, places[0]) < places[1], name
     shown = [param.name for param in train_command.params if param.param_type_name == "option"]
     assert shown == list(OPTIONS)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_80_columns_and_breaks_no_word(name, monkeypatch) -> None:
+    def shown(columns: int) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        one = group if not name else group.get_command(click.Context(group), name)
+        context = one.context_class(one, info_name=f"cawv {name}".strip(), **one.context_settings)
+        return one.get_help(context)
+
+    assert max(map(len, shown(80).splitlines())) <= 80
+    assert shown(80).split() == shown(100).split()
+
+
+def test_each_command_is_under_a_heading() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,21 @@ def test_a_bar_keeps_its_share_and_messages_have_their_own_line(seen, text, colu
         assert "Warning" not in line or line.startswith("Warning"), line
 
 
+def test_tables_and_messages_break_no_word(seen, command, text) -> None:
+    Path("other.txt").write_text(text.read_text().replace("w1", "word-with-hyphens_of_many_characters"))
+    for name in ("c.txt", "other.txt"):
+        assert command("train", name, *SMALL, "-q", "-o", f"{name}.model-of-a-long-name").code == 0
+    models = [f"{name}.model-of-a-long-name" for name in ("c.txt", "other.txt")]
+    Path("some-pairs-of-words.tsv").write_text(
+        "".join(f"w{i}\tw{j}\t{i + j}\n" for i in (0, 2, 3, 4, 5, 6) for j in range(i) if j != 1)
+    )
+    for arguments in (("change", *models), ("compare", *models, "--similarity", "some-pairs-of-words.tsv")):
+        whole = set(plain(seen(*arguments, columns=400)).split())
+        shown = plain(seen(*arguments))
+        assert max(map(len, shown.splitlines())) <= 80, shown
+        assert set(shown.split()) - {set_ for set_ in shown.split() if set_.strip("-") == ""} <= whole, shown
+
+
 def test_search_marks_words_and_prompts(seen, command, text) -> None:
     Path("s.txt").write_text("w1 w2 and then " + "some other words " * 30 + "walking\nw3 talking\n")
     assert command("train", text, *SMALL, "-q", "-o", "m").code == 0

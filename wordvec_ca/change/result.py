@@ -13,6 +13,7 @@ import numpy as np
 
 from wordvec_ca.change.statistics import POOL, evenness, moved, ranks
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import data_frame
 from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 
 DECIDABLE = 10
@@ -95,6 +96,11 @@ class Changes:
     undecided: list[tuple[str, tuple[int, ...]]]
     only: list[list[tuple[str, int]]]
     permutations: int
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame of the words that were judged, with the fields of `WordChange`."""
+        names = [field.name for field in dataclasses.fields(WordChange)]
+        return data_frame(names, ([getattr(one, name) for name in names] for one in self.words))
 
     def table(self) -> str:
         """Return a table with tabs between columns: words judged, undecided ones, those of one text only."""

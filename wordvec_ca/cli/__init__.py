@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+from click._textwrap import TextWrapper
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variables
@@ -26,6 +27,9 @@ from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError
 from wordvec_ca.specs.options import spelled_as_flag
+
+# click breaks lines behind hyphens, also those within --attention-warmup, which then cannot be copied
+TextWrapper.wordsep_re = TextWrapper.wordsep_simple_re
 
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
@@ -47,10 +51,19 @@ COMMANDS: dict[str, str] = {
     "explore": "Words on a map, in one page for any browser.",
     "check": "Are the files of a model as they were saved?",
     "info": "About a model, or this installation.",
-    "demo": "Train on the documentation of installed packages, and look at the result.",
+    "demo": "Train on text that is already here, and look at the result.",
     "completion": "Completion of commands and options for bash, zsh or fish.",
 }
 """Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Train": ("demo", "train", "vocab", "phrases", "reembed"),
+    "Look": ("nn", "analogy", "attention", "explore", "report", "change"),
+    "Judge": ("eval", "compare"),
+    "Use": ("export", "index", "embed", "search", "align"),
+    "Files": ("info", "check", "completion"),
+}
+"""The commands under the headings of the help; one that is under none comes last."""
 
 
 class CommandFailure(Exception):
@@ -119,8 +132,11 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        others = set(COMMANDS).difference(*SECTIONS.values())
+        for title, names in {**SECTIONS, **({"Others": sorted(others)} if others else {})}.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{widest}}", COMMANDS[name]) for name in names])
 
 
 @click.group(

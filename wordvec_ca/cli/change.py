@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.terminal import Column, show_styled, table
 
 
 @click.command("change", short_help="Which words have changed between texts?")
@@ -106,16 +108,8 @@ def command(
         with record_writer("-", "word") as write:
             for one in found.words:
                 write(one.to_dict())
-    elif shown and not found.permutations:
-        show(f"{'word':<20} {'distance':>8} {'turnover':>8}  counts        lost / gained")
-        for one in shown:
-            show(f"{one.word:<20} {one.distance:8.3f} {one.turnover:8.2f}  {_rest(one)}")
     elif shown:
-        show(f"{'word':<20} {'change':>7} {'90 %':>14} {'p':>8} {'fdr':>6}  counts        lost / gained")
-        for one in shown:
-            interval = f"{one.low:.2f} to {one.high:.2f}"
-            sure = f"{one.p:8.2g} {one.fdr:6.2f}"
-            show(f"{one.word:<20} {one.change:7.3f} {interval:>14} {sure}  {_rest(one)}")
+        show_styled(_table(shown, permuted=bool(found.permutations)))
     certain = sum(one.fdr <= 0.05 for one in found.words)
     judged = (
         f"{certain:,} of {len(found.words):,} words changed at a false-discovery rate of 5 %"
@@ -130,10 +124,33 @@ def command(
     )
 
 
-def _rest(one: Any) -> str:
-    """Return the counts of a word, and the neighbours that it lost and gained."""
-    near = f"{', '.join(one.lost[:3]) or '-'} / {', '.join(one.gained[:3]) or '-'}"
-    return f"{' '.join(map(str, one.counts)):<12}  {near}"
+def _table(words: Sequence[Any], *, permuted: bool) -> str:
+    """Return the words as a table: change with its interval and p, or only how far a word moved."""
+    if permuted:
+        columns = [
+            Column("change", right=True),
+            Column("90 %", right=True, spare=2),
+            Column("p", right=True, spare=1),
+            Column("fdr", right=True),
+        ]
+    else:
+        columns = [Column("distance", right=True), Column("turnover", right=True)]
+    rows = [
+        (
+            one.word,
+            *(
+                (f"{one.change:.3f}", f"{one.low:.2f} to {one.high:.2f}", f"{one.p:.2g}", f"{one.fdr:.2f}")
+                if permuted
+                else (f"{one.distance:.3f}", f"{one.turnover:.2f}")
+            ),
+            " ".join(map(str, one.counts)),
+            ", ".join(one.lost[:3]) or "-",
+            ", ".join(one.gained[:3]) or "-",
+        )
+        for one in words
+    ]
+    columns = [Column("word"), *columns, Column("counts", spare=3), Column("lost"), Column("gained")]
+    return table(columns, rows)
 
 
 def _are_models(names: tuple[str, ...]) -> bool:

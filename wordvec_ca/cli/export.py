@@ -31,14 +31,16 @@ says what --dtype and --max-words cost.
 @click.command(name="export", short_help="Write vectors in another format.", help=HELP)
 @click.argument("model", type=ExistingPath())
 @click.option("-o", "--output", type=OUTPUT, metavar="OUT", help="File or folder to write.")
-@click.option("-f", "--format", "to", type=Choice(WRITABLE), help="Default: as the suffix of OUT says.")
+@click.option("-f", "--format", "to", type=Choice(WRITABLE), metavar="FORMAT", help="Default: as "
+              "the suffix of OUT says.")  # fmt: skip
 @click.option(
     "--from",
     "source",
     type=Choice(["auto", *READABLE]),
+    metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="Format of MODEL.",
+    help=f"Format of MODEL: {', '.join(READABLE)}.",
 )
 @click.option(
     "--errors",

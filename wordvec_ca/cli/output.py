@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from typing import Any
+import textwrap
+from typing import IO, Any
 
 import click
 
@@ -19,7 +20,7 @@ from wordvec_ca.specs.options import spelled_as_flag
 
 def show(text: object) -> None:
     """Write a result to standard output, and a newline."""
-    click.echo(_harmless(str(text)))
+    click.echo(_between_words(_harmless(str(text)), sys.stdout))
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:
@@ -37,7 +38,7 @@ def next_commands(model: str, word: str = "WORD") -> str:
 
 def say(text: object) -> None:
     """Write a message to standard error, and a newline; that nobody reads it is no failure."""
-    shown = _harmless(str(text))
+    shown = _between_words(_harmless(str(text)), sys.stderr)
     for kind in ("Error:", "Warning:"):
         begin = f"\n{shown}".find(f"\n{kind}")  # behind the usage, if that was wrong
         if begin >= 0:
@@ -56,6 +57,30 @@ def say(text: object) -> None:
 def reason(error: Exception) -> str:
     """Return the message of an exception, with options as they are typed."""
     return error.spelled(spelled_as_flag) if isinstance(error, Message) else str(error)
+
+
+def _between_words(text: str, stream: IO[str]) -> str:
+    """Break lines that are longer than the terminal between words; elsewhere programs read them as they are."""
+    if len(text) < 20:
+        return text
+    from wordvec_ca.cli.terminal import terminal_width
+
+    columns = terminal_width(stream)
+    if columns is None or max(map(len, text.split("\n"))) <= columns:
+        return text
+    return "\n".join(
+        textwrap.fill(
+            line,
+            columns,
+            subsequent_indent=" " * (len(line) - len(line.lstrip(" ")) + 2),
+            break_long_words=False,  # a path can be copied as it is
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        )
+        if len(line) > columns and "\t" not in line
+        else line
+        for line in text.split("\n")
+    )
 
 
 def _harmless(text: str) -> str:

@@ -85,7 +85,10 @@ def _that_fit(text: str, columns: int) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns, broken between words where that is possible."""
+    """Return a text in lines of at most so many columns, broken between words where that is possible.
+
+    A word that is longer than a line is broken behind a slash, hyphen, underscore or dot, if it has one.
+    """
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -96,6 +99,7 @@ def wrapped(text: str, columns: int) -> list[str]:
             lines.append("")
         while width(word) > columns:
             end = max(1, _that_fit(word, columns))
+            end = max((word.rfind(mark, 0, end) + 1 for mark in "/-_."), default=0) or end
             lines[-1:] = [word[:end], ""]
             word = word[end:]
         lines[-1] = word

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 def command(corpus: tuple[str, ...], **options: Any) -> None:
     """Train word vectors on CORPUS and write a model directory.
 
+    \b
+    cawv train wiki.txt --model cbow-attn -o wiki.model
+
     CORPUS is one or more files (plain or .gz .bz2 .xz .zst, recognised by content), directories, patterns, or
     - for standard input: UTF-8, one sentence or paragraph a line; windows never cross a line.
 
     Ctrl-C stops the run and saves what was trained; --resume continues it, also after a crash.
-    """
+    """  # noqa: D301 - click needs the backspace
     from wordvec_ca.cluster import check_cluster_address
     from wordvec_ca.models import ResolvedConfig, TrainConfig
     from wordvec_ca.runs import check_together, continued_config

@@ -16,6 +16,7 @@ from wordvec_ca.files.compression import (
     open_by_content,
 )
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
+from wordvec_ca.files.data_frame import data_frame
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
 from wordvec_ca.files.lines import split_lines, whole_lines
@@ -47,6 +48,7 @@ __all__ = [
     "compression_of",
     "compression_suffix",
     "content_words",
+    "data_frame",
     "escape_lines",
     "file_system",
     "html_table",

@@ -8,12 +8,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import Shade, html_table
+from wordvec_ca.files import Shade, data_frame, html_table
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.directory import read_attention, read_config
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -77,6 +78,14 @@ class WindowAttention(list[ContextWeight]):
                 at += one.offset < 0
             rows += [[part, *words], ["", *weights]]
         return html_table(f"attention of the words around {self.target}", ("",), rows)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with the fields of `ContextWeight` as columns."""
+        return data_frame([field.name for field in dataclasses.fields(ContextWeight)], map(_values, self))
+
+
+def _values(one: ContextWeight) -> tuple[object, ...]:
+    return tuple(getattr(one, field.name) for field in dataclasses.fields(one))
 
 
 def attention_weights(

@@ -103,6 +103,24 @@ class EmbeddingModel:
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
         self.resamples: Resamples | None = None
 
+    def __getitem__(self, word: str) -> np.ndarray:
+        """Say where the vectors are: a model has more than them.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError(f"a model is not a table of vectors: take m.wv[{word!r}], or m.vectors[{word!r}]")
+
+    if not TYPE_CHECKING:  # for type checkers a slip stays an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of what only vectors have that it is in ``wv``."""
+            if not name.startswith("_") and hasattr(KeyedVectors, name):
+                raise AttributeError(f"a model has no {name}, its vectors do: m.wv.{name}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __repr__(self) -> str:
         facts = [f"{len(self.vocab)} words", f"vector_size={self.config.vector_size}"]
         if self.record:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import math
 import os
@@ -20,6 +19,9 @@ from wordvec_ca.specs.quantities import duration
 
 LINE_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
+
+RENEW_EVERY = 0.3
+"""Seconds between two states of a line in a notebook."""
 
 
 def describe(record: Progress, columns: int | None = None) -> str:
@@ -59,7 +61,7 @@ class Lines:
 
 
 class Bar:
-    """A progress bar on a terminal or in a notebook, of the reading and then of the training.
+    """A progress bar on a terminal, of the reading and then of the training.
 
     It appears with the first record, leaves one line per epoch behind, and shows nothing if it is not used.
     """
@@ -111,6 +113,71 @@ class Bar:
             self._display.start()  # the first time it draws what is there; later it does nothing
 
 
+class RenewedLine:
+    """One line that is written anew while a run goes on: of a notebook, only the last state is kept.
+
+    Parameters
+    ----------
+    write : callable
+        Receives each state of the line.
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._last = 0.0
+
+    def reading(self, done: int, total: int | None, tokens: int) -> None:
+        """Show how much of a text has been read; the ``progress`` argument of ``encode_corpus``."""
+        share = f"{min(100.0 * done / total, 100.0):5.1f}%  " if total else ""
+        self._renew(f"{share}Reading {tokens / 1e6:,.1f} M tokens")
+
+    def __call__(self, record: Progress) -> None:
+        """Show how far the training is."""
+        self._renew(describe(record), last=record.fraction >= 1.0)
+
+    def _renew(self, text: str, *, last: bool = False) -> None:
+        if last or time.monotonic() - self._last >= RENEW_EVERY:
+            self._last = time.monotonic()
+            self._write(text)
+
+
+def _cell_output() -> Callable[[str], None]:
+    """Return what writes below the cell of a notebook that runs, each time in the place of the text before."""
+    from IPython.display import display
+
+    handle = None
+
+    def write(text: str) -> None:
+        nonlocal handle
+        if handle is None:
+            handle = display({"text/plain": text}, raw=True, display_id=True)
+        else:
+            handle.update({"text/plain": text}, raw=True)
+
+    return write
+
+
+@contextlib.contextmanager
+def _line_of_command(stream: IO[str]) -> Iterator[Callable[[str], None]]:
+    """Give what writes one line again and again, for a command in a cell: ``!cawv train ...``."""
+    widest = 0
+
+    def write(text: str) -> None:
+        nonlocal widest
+        widest = max(widest, len(text))
+        with contextlib.suppress(OSError):
+            stream.write(f"\r{text:<{widest}}")
+            stream.flush()
+
+    try:
+        yield write
+    finally:
+        if widest:
+            with contextlib.suppress(OSError):
+                stream.write("\n")
+                stream.flush()
+
+
 Reading: TypeAlias = "Callable[[int, int | None, int], None]"
 
 
@@ -120,10 +187,17 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
 
     Parameters
     ----------
-    style : {"bar", "lines", "none"}
-        Lines do not show the reading.
+    style : {"bar", "lines", "notebook", "none"}
+        Lines do not show the reading; "notebook" is one line below the cell that runs.
     """
-    if style == "bar":
+    if style == "notebook":
+        line = RenewedLine(_cell_output())
+        yield [line], line.reading
+    elif style == "bar" and "JPY_PARENT_PID" in os.environ:  # a command in a cell: no cursor moves there
+        with _line_of_command(sys.stderr) as write:
+            line = RenewedLine(write)
+            yield [line], line.reading
+    elif style == "bar":
         with Bar() as bar:
             yield [bar], bar.reading
     else:
@@ -139,8 +213,8 @@ def show_progress(displays: Iterable[Callback], **state: Any) -> None:
 
 def style_for_python(elsewhere: str = "none") -> str:
     """Return how ``train`` shows progress on a terminal, in a notebook or elsewhere."""
-    if "ipykernel" in sys.modules:  # without widgets a bar cannot move in a notebook
-        return "bar" if importlib.util.find_spec("ipywidgets") else "lines"
+    if "ipykernel" in sys.modules:
+        return "notebook"
     return "bar" if sys.stderr is not None and sys.stderr.isatty() else elsewhere
 
 

@@ -114,7 +114,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="gensim",
-        content='for gensim\'s KeyedVectors.load(OUT, mmap="r")',
+        content="gensim's KeyedVectors.load(OUT)",
         suffixes=(".kv",),
         read="gensim.read_gensim",
         write="gensim_index.write_gensim",
@@ -134,7 +134,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="fasttext",
-        content="fastText's .bin, with vectors for words never seen",
+        content="fastText's .bin, with vectors of n-grams",
         suffixes=(".fasttext",),
         magic=b"\xba\x16\x4f\x2f",
         read="fasttext_table.read_fasttext",
@@ -157,7 +157,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="sentence-transformers",
-        content="folder for SentenceTransformer(OUT)",
+        content="for SentenceTransformer(OUT)",
         folder=True,
         read="static_embedding.read_static_folder",
         write="static_embedding.write_static_folder",
@@ -170,7 +170,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="model2vec",
-        content="folder for StaticModel.from_pretrained(OUT)",
+        content="for StaticModel.from_pretrained(OUT)",
         folder=True,
         read="static_embedding.read_static_folder",
         write="static_embedding.write_static_folder",
@@ -183,7 +183,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="huggingface",
-        content="folder for the Hugging Face Hub, with all that is known",
+        content="folder for the Hugging Face Hub",
         folder=True,
         read="hugging_face.read_hugging_face",
         write="hugging_face.write_hugging_face",
@@ -194,7 +194,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="spacy",
-        content="folder for spacy.load(OUT)",
+        content="for spacy.load(OUT)",
         folder=True,
         read=None,
         write="spacy_pipeline.write_spacy",
@@ -203,7 +203,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="floret",
-        content="n-grams for spacy init vectors --mode floret",
+        content="for spacy init vectors --mode floret",
         suffixes=(".floret",),
         read=None,
         write="floret.write_floret",
@@ -237,4 +237,4 @@ def table_of_formats() -> str:
     """Return the formats that can be written, a line each, for help."""
     rows = [("format", "suffix", "content")]
     rows += [(one.name, " ".join(one.suffixes), one.content) for one in FORMATS if one.write]
-    return "\n".join(f"{name:<23}{suffixes:<17}{content}".rstrip() for name, suffixes, content in rows)
+    return "\n".join(f"{name:<22}{suffixes:<16}{content}".rstrip() for name, suffixes, content in rows)

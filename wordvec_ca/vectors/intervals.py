@@ -9,11 +9,11 @@ less noise, and noise makes cosines smaller; and neighbours are those words that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from wordvec_ca.files import html_table
+from wordvec_ca.files import data_frame, html_table
 from wordvec_ca.vectors.resamples import Resamples
 
 LEVEL = 0.9
@@ -44,6 +44,11 @@ class Neighbour(NamedTuple):
     high: float = np.nan
     agreement: int = 0
 
+    def __repr__(self) -> str:
+        """Leave out interval and agreement where they are not known."""
+        sure = f", low={self.low!r}, high={self.high!r}, agreement={self.agreement}"
+        return f"Neighbour(word={self.word!r}, score={self.score!r}{'' if np.isnan(self.low) else sure})"
+
 
 class Neighbours(list[Neighbour]):
     """A table of neighbours, the nearest first.
@@ -66,6 +71,11 @@ class Neighbours(list[Neighbour]):
         """Return the table that a notebook shows."""
         names = ("word", "score", "interval", "agreement") if self.models else ("word", "score")
         return html_table(f"{len(self)} neighbours", names, self._rows())
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: word, score and, of resampled models, low, high and agreement."""
+        names = Neighbour._fields if self.models else Neighbour._fields[:2]
+        return data_frame(names, (one[: len(names)] for one in self))
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [(one.word, f"{one.score:.3f}", *self._sureness(one)) for one in self]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from wordvec_ca.files import Bar, html_table
+from wordvec_ca.files import Bar, data_frame, html_table
 from wordvec_ca.vectors.table import row_blocks, show_word
 
 
@@ -51,6 +52,10 @@ class ScoredWords(list[tuple[str, float]]):
             for rank, (word, score) in enumerate(self, start=1)
         ]
         return html_table("", ("", "word", "score"), rows)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with the columns word and score."""
+        return data_frame(("word", "score"), self)
 
 
 class Directions:

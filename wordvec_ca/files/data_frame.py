@@ -1,0 +1,28 @@
+"""Tables as pandas data frames; pandas is loaded when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def data_frame(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Any:
+    """Return a ``pandas.DataFrame``.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+    rows : iterable of sequences
+        A value for each column.
+
+    Raises
+    ------
+    ImportError
+        pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas: pip install pandas") from error
+    return pandas.DataFrame([list(row) for row in rows], columns=list(names))
