@@ -61,7 +61,11 @@ def command(
     with record_writer(json_to, "target") as write:
         write({"target": tokens[place], "context": rows})
     if json_to != "-":
-        show("\n\n".join(table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names))
+        show(
+            "\n\n".join(
+                table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names
+            )
+        )
     if plot:
         _draw(weights, names, tokens[place], plot)
         say(plot)

@@ -1,4 +1,4 @@
-"""``cawv demo``: the main job on text that every installation has."""
+"""``cawv demo``: the main job on text that every installation has, and what a person sees of it first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ COMMAND = "cawv demo"
 """What the record of a model says that the demo made."""
 
 WORDS = (
-    *("array", "file", "function", "minutes", "string", "vector", "random", "maximum", "directory", "integer"),
+    *(
+        "array",
+        "file",
+        "function",
+        "minutes",
+        "string",
+        "vector",
+        "random",
+        "maximum",
+        "directory",
+        "integer",
+    ),
     *("france", "music", "philosophy", "king", "moon", "acid", "war", "language", "river", "october", "god"),
     *("economy", "ocean", "university", "theory"),
 )
@@ -81,7 +92,7 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
         show(f"  {word:<10} {', '.join(neighbours)}")
     attends = _attention(output, vectors)
     if attends:
-        show(f'\n{attends}')
+        show(f"\n{attends}")
     show(f"\nmodel directory: {Path(output)}")
     show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD")))
     if trained.record["interrupted"]:
@@ -106,7 +117,7 @@ def _attention(model: str, vectors: KeyedVectors) -> str:
     if not read_config(Path(model)).spec.attends or not all(word in vectors for word in tokens):
         return ""
     shown = table_of_weights(attention_weights(model, tokens, tokens.index(TARGET)), TARGET)
-    return f'attention in "{SENTENCE}": {shown}'
+    return f'"{SENTENCE}"\n{shown}'
 
 
 def _map(model: str) -> str:

@@ -28,6 +28,7 @@ FEWEST_KEPT = 0.03
 
 INSTALL = "pip install 'wordvec-ca[map]'"
 
+
 class UnfaithfulMapError(ImportError):
     """The map by PCA keeps next to nothing of the neighbours, and openTSNE is not installed."""
 
