@@ -60,7 +60,7 @@ def reason(error: Exception) -> str:
 
 
 def _between_words(text: str, stream: IO[str]) -> str:
-    """Break lines that are longer than the terminal between words; elsewhere programs read them as they are."""
+    """Break lines that are longer than the terminal between words; elsewhere programs read them."""
     if len(text) < 20:
         return text
     from wordvec_ca.cli.terminal import terminal_width

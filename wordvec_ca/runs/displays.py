@@ -142,7 +142,7 @@ class RenewedLine:
 
 
 def _cell_output() -> Callable[[str], None]:
-    """Return what writes below the cell of a notebook that runs, each time in the place of the text before."""
+    """Return what writes below the cell that runs, each text in the place of the one before."""
     from IPython.display import display
 
     handle = None

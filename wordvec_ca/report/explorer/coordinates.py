@@ -24,7 +24,7 @@ EARLY, LATE = 125, 250
 """Iterations with attraction exaggerated, and without; twice as many keep no more neighbours."""
 
 FEWEST_KEPT = 0.03
-"""Share of the nearest words that a map must keep; below it, the map by PCA of a whole vocabulary is noise."""
+"""Share of the nearest words that a map must keep; below it a map shows noise."""
 
 INSTALL = "pip install 'wordvec-ca[map]'"
 
@@ -82,8 +82,8 @@ def check_faithful(made: WordMap, method: Method) -> None:
     """
     if method == "auto" and made.method == "pca" and made.kept < FEWEST_KEPT:
         raise UnfaithfulMapError(
-            f"the map by PCA keeps only {made.kept:.1%} of the 20 nearest words of a word. For a map by t-SNE, "
-            f"which keeps many more: {INSTALL}; or ask for this one: pca as method"
+            f"the map by PCA keeps only {made.kept:.1%} of the 20 nearest words of a word. For a map by "
+            f"t-SNE, which keeps many more: {INSTALL}; or ask for this one: pca as method"
         )
 
 
