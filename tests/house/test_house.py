@@ -27,7 +27,7 @@ DRAWING = {
     "cluster": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "runs"},
     "sentences": {"files", "text", "vectors"},
     "report": {"files", "vectors", "models"},
-    "change": {"corpus", "vectors", "models", "training", "report"},
+    "change": {"corpus", "files", "vectors", "models", "training", "report"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
     "fasttext": {"kernels", "corpus", "vectors", "models", "training", "runs"},
