@@ -16,7 +16,7 @@ from wordvec_ca.files.compression import (
     open_by_content,
 )
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
-from wordvec_ca.files.data_frame import data_frame
+from wordvec_ca.files.data_frames import data_frame
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
 from wordvec_ca.files.lines import split_lines, whole_lines
