@@ -7,7 +7,7 @@ two words and more in a row have one too (Joulin et al. 2016). N-grams are told 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,15 @@ class Dictionary:
         self.entries = TokenTypes(words)
         if len(self.entries) != len(words):
             raise DataError(f"the dictionary of {len(words)} entries holds a word twice: it is damaged")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process without the table, which is made of the words again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_numbers"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state from `__getstate__`."""
+        self.__dict__.update(state)
+        self._numbers = TokenTypes(self.words)
 
     @property
     def n_labels(self) -> int:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import Paths
+
+NO_COUNT = 10**15
+"""What fastText takes for the count of a node that is not there yet."""
 
 
 def label_tree(counts: np.ndarray) -> np.ndarray:
@@ -24,9 +28,16 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (2, 2 * n_labels - 1), int32
         The left and the right child of each node, -1 for labels, which come first; the root is the last.
+
+    Raises
+    ------
+    DataError
+        The counts are none that labels can have: fastText would follow their tree for ever.
     """
     n = len(counts)
-    weights = [*np.asarray(counts).tolist(), *[10**15] * (n - 1)]
+    if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):
+        raise DataError(f"counts of labels go from 0 to {NO_COUNT:,} in all: the model is damaged")
+    weights = [*np.asarray(counts).tolist(), *[NO_COUNT] * (n - 1)]
     children = np.full((2, max(0, 2 * n - 1)), -1, np.int32)
     leaf, inner = n - 1, n
     for node in range(n, 2 * n - 1):

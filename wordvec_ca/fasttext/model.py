@@ -11,6 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.label_tree import label_tree
+from wordvec_ca.files import in_memory
 from wordvec_ca.kernels import LOSSES, LineModel, RowMatrix, TextLines, isa, predict_labels
 from wordvec_ca.vectors import (
     FastTextModel,
@@ -25,6 +26,10 @@ SUPERVISED = 3
 
 SCORES_AT_ONCE = 4_000_000
 """Numbers that the labels of a block of lines may take."""
+
+
+DERIVED = {"rows", "_output_rows"}
+"""What is made when it is first needed."""
 
 
 class Found(NamedTuple):
@@ -72,6 +77,11 @@ class Model:
     ) -> None:
         self.dictionary, self.inputs, self.outputs = dictionary, inputs, outputs
         self.n_tokens, self.version = n_tokens, version
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content of mapped files, without what the loops need."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
+        return {**kept, "inputs": in_memory(self.inputs), "outputs": in_memory(self.outputs)}
 
     @property
     def options(self) -> FastTextOptions:
@@ -188,7 +198,13 @@ class Model:
             places=found.places,
             pruned=found.places is not None,
         )
-        return cls(dictionary, found.inputs, found.outputs, found.n_tokens, found.version or 12)
+        made = cls(dictionary, found.inputs, found.outputs, found.n_tokens, found.version or 12)
+        if made.supervised:
+            try:
+                made.tree  # noqa: B018 - a damaged one is an error now, not when a line is predicted
+            except DataError as error:
+                raise DataError(f"{os.fspath(path)}: {error}") from error
+        return made
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.bin`` or ``.ftz`` that fastText reads."""

@@ -11,9 +11,10 @@ import numpy as np
 from wordvec_ca.fasttext.dictionary import END_OF_LINE, Dictionary
 from wordvec_ca.fasttext.labelled_text import encoded
 from wordvec_ca.fasttext.model import Model
+from wordvec_ca.fasttext.settings import LARGEST, whole_number
 from wordvec_ca.fasttext.training import Text, fit
 from wordvec_ca.kernels import aligned_zeros, padded
-from wordvec_ca.vectors import QuantisedRows
+from wordvec_ca.vectors import MOST_PLACES, QuantisedRows
 
 CENTROIDS = 256
 MOST_POINTS = 1 << 16
@@ -35,14 +36,18 @@ def quantised_model(model: Model, options: dict[str, Any]) -> Model:
     Raises
     ------
     ValueError
-        The model is no classifier, or is quantised.
+        The model is no classifier, is quantised, or has too many buckets; an option is out of its range.
     """
     if not model.supervised:
         raise ValueError("For now we only support quantization of supervised models")
     if model.quantised:
         raise ValueError("the model is quantised already")
-    if options["dsub"] < 1:
-        raise ValueError(f"dsub is {options['dsub']}; it must be at least 1")
+    for name, least in (("dsub", 1), ("cutoff", 0)):
+        options[name] = whole_number(name, options[name], least, LARGEST)
+    if model.options.bucket > MOST_PLACES:
+        raise ValueError(
+            f"the model has {model.options.bucket} buckets; a quantised one can have {MOST_PLACES} at most"
+        )
     dictionary, inputs, outputs = model.dictionary, model.inputs, np.asarray(model.outputs)
     n_rows = model.all_inputs().shape[0]
     if 0 < options["cutoff"] < n_rows or (dictionary.places is not None and not dictionary.pruned):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import os
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import SPECS
-from wordvec_ca.vectors import FastTextOptions
+from wordvec_ca.vectors import LONGEST_NGRAM, MOST_DIMENSIONS, FastTextOptions
 
 UNSUPERVISED: dict[str, Any] = {
     "model": next(spec.name for spec in SPECS if spec.fasttext_number == 2),
@@ -63,16 +64,31 @@ SYNONYMS = {
     "pretrained_vectors": "pretrainedVectors",
 }
 
-_LEAST = {
-    "dim": 1,
-    "epoch": 0,
-    "minCount": 0,
-    "minCountLabel": 0,
-    "minn": 0,
-    "maxn": 0,
-    "neg": 0,
-    "wordNgrams": 1,
+LARGEST = 2**31 - 1
+"""Whole numbers of a model's file have 32 bits."""
+
+_WHOLE = {
+    "dim": (1, MOST_DIMENSIONS),
+    "ws": (0, LARGEST),
+    "epoch": (0, LARGEST),
+    "minCount": (0, LARGEST),
+    "minCountLabel": (0, LARGEST),
+    "minn": (0, LONGEST_NGRAM),
+    "maxn": (0, LONGEST_NGRAM),
+    "neg": (0, LARGEST),
+    "wordNgrams": (1, LARGEST),
+    "bucket": (0, LARGEST),
+    "thread": (0, 10_000),
+    "lrUpdateRate": (0, LARGEST),
+    "verbose": (-LARGEST, LARGEST),
+    "seed": (0, LARGEST),
+    "autotunePredictions": (-1, LARGEST),
+    "autotuneDuration": (0, LARGEST),
 }
+"""The least and the largest value of options that are whole numbers: what the file of a model can hold."""
+
+_FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
+"""The same of other numbers."""
 
 
 def settings(
@@ -120,13 +136,38 @@ def _check(every: dict[str, Any]) -> None:
         raise ValueError(f"loss is {every['loss']!r}; it must be one of {', '.join(LOSSES)}")
     if not isinstance(every["input"], str | os.PathLike):
         raise TypeError(f"input is a {type(every['input']).__name__}; it must be the path of a file of lines")
-    for name, usual in SUPERVISED.items():
-        value = every.get(name, usual)
-        if isinstance(usual, int | float) and not isinstance(value, int | float | np.number):
+    for name, limits in _WHOLE.items():
+        if name in every:
+            every[name] = whole_number(name, every[name], *limits)
+    for name, (least, most) in _FRACTIONS.items():
+        value = every[name]
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise TypeError(f"{name} is {value!r}; it must be a number")
-    for name, least in _LEAST.items():
-        if every[name] < least:
-            raise ValueError(f"{name} is {every[name]}; it must be at least {least}")
+        if not least <= value <= most:
+            raise ValueError(f"{name} is {value}; it must be from {least:g} to {most:g}")
+        every[name] = float(value)
+    for name in ("label", "pretrainedVectors"):
+        if not isinstance(every[name], str | os.PathLike):
+            raise TypeError(f"{name} is {every[name]!r}; it must be a string")
     grams = every["wordNgrams"] > 1 or every["maxn"] > 0
     if grams and every["bucket"] < 1:
         raise ValueError(f"bucket is {every['bucket']}; n-grams need at least 1")
+
+
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
+    """Return an option as an integer.
+
+    Raises
+    ------
+    TypeError
+        It is no whole number.
+    ValueError
+        It is out of its range.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}; it must be from {least} to {most}")
+    return number

@@ -11,7 +11,7 @@ from wordvec_ca.vectors.attention import attention_of_words, logits_by_part, mea
 from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.dot_products import row_products
 from wordvec_ca.vectors.formats.binary import read_binary
-from wordvec_ca.vectors.formats.fasttext import FastTextModel
+from wordvec_ca.vectors.formats.fasttext import LONGEST_NGRAM, MOST_DIMENSIONS, MOST_PLACES, FastTextModel
 from wordvec_ca.vectors.formats.fasttext import Options as FastTextOptions
 from wordvec_ca.vectors.formats.fasttext import read_model as read_fasttext_model
 from wordvec_ca.vectors.formats.fasttext import write_model as write_fasttext_model
@@ -49,9 +49,12 @@ from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
+    "LONGEST_NGRAM",
     "MANY_VECTORS",
     "MODEL_FILES",
     "MODEL_FORMAT",
+    "MOST_DIMENSIONS",
+    "MOST_PLACES",
     "ApproximateNeighbours",
     "CutOffError",
     "Directions",

@@ -58,6 +58,8 @@ class FastTextKeyedVectors(KeyedVectors):
     ) -> None:
         super().__init__(vector_size, count=count, dtype=dtype)
         self.min_n, self.max_n, self.bucket = int(min_n), int(max_n), int(bucket)
+        if not 0 <= self.bucket < 2**31:
+            raise ValueError(f"bucket is {bucket}; it must be from 0 to {2**31 - 1}")
         self.vectors_vocab: np.ndarray = np.zeros((count, self.vector_size), dtype)
         self.vectors_ngrams: np.ndarray = np.zeros((0, self.vector_size), dtype)
         self.vectors_vocab_lockf = np.ones(1, np.float32)
@@ -206,7 +208,7 @@ class FastTextKeyedVectors(KeyedVectors):
         ngrams = np.zeros((0, size), np.float32) if ngrams is None else ngrams
         places = state.pop("hash2index", None)
         if isinstance(places, dict) and len(ngrams) != bucket:
-            rows = random_vectors((bucket, size), seed=1)
+            rows = _rows_of_all_buckets(bucket, size, len(ngrams))
             rows[list(places)] = ngrams[list(places.values())]
             ngrams = rows
         if ngrams.shape != (bucket, size):
@@ -225,3 +227,38 @@ class FastTextKeyedVectors(KeyedVectors):
             )
         derived = {"buckets_word", "num_ngram_vectors", "vectors_vocab_norm", "vectors_ngrams_norm"}
         return {name: value for name, value in state.items() if name not in derived}
+
+
+USUAL_BUCKETS = 2_000_000
+"""As many as models have that are not told otherwise."""
+
+BUCKETS_OF_A_ROW = 1_000
+"""More buckets than this for each row in use, and than usual, have no model."""
+
+MOST_RANDOM_BYTES = 1 << 28
+"""Of rows that are not in use; more of them are zeros, which take no memory until they are changed."""
+
+
+def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:
+    """Return rows for buckets of which the file has only those in use.
+
+    Parameters
+    ----------
+    bucket, size : int
+        Rows, and numbers of each.
+    n_rows : int
+        How many the file has.
+
+    Raises
+    ------
+    DataError
+        The file cannot be of a model with so many buckets.
+    """
+    if not 0 <= bucket <= max(USUAL_BUCKETS, BUCKETS_OF_A_ROW * n_rows):
+        raise DataError(
+            f"the file has {n_rows:,} rows of n-grams for {bucket:,} buckets: the bucket count does not fit "
+            "the file, which is damaged"
+        )
+    if 4 * bucket * size > MOST_RANDOM_BYTES and 2 * n_rows < bucket:
+        return np.zeros((bucket, size), np.float32)
+    return random_vectors((bucket, size), seed=1)

@@ -54,10 +54,11 @@ _CODEBOOK = struct.Struct("<4i")
 _PAIR = np.dtype([("bucket", "<i4"), ("row", "<i4")])
 _BLOCK = 1 << 20
 _LONGEST_WORD = 1 << 16
-_MOST_DIMENSIONS = 1 << 16
-_LONGEST_NGRAM = 1_000
+MOST_DIMENSIONS = 1 << 16
+LONGEST_NGRAM = 1_000
 _WIDEST_WINDOW = 1_000
-_MOST_BUCKETS = 1 << 26
+LARGEST_OPTION = 2**31 - 1
+MOST_PLACES = 1 << 26
 """Of a pruned model: there is a place in memory for each."""
 
 
@@ -221,7 +222,7 @@ def read_model(
         magic, version = data.unpack(_HEADER, "the header")
         if magic == MAGIC and version in (11, 12):
             options = Options(*data.unpack(_OPTIONS, "the options"))
-        elif 1 <= magic <= _MOST_DIMENSIONS and 1 <= version <= _WIDEST_WINDOW:
+        elif 1 <= magic <= MOST_DIMENSIONS and 1 <= version <= _WIDEST_WINDOW:
             options, version = Options(magic, version, *data.unpack(_OLD_OPTIONS, "the options")), 0
         else:
             raise DataError(
@@ -255,11 +256,11 @@ def read_model(
 def _check_header(name: str, o: Options, n: int, n_words: int, n_labels: int) -> None:
     """Raise a DataError for sizes that no model has."""
     if (
-        not 1 <= o.dim <= _MOST_DIMENSIONS
+        not 1 <= o.dim <= MOST_DIMENSIONS
         or min(n, n_words, n_labels, o.bucket) < 0
         or n != n_words + n_labels
         or o.model not in (CBOW, SKIPGRAM, SUPERVISED)
-        or not (o.minn <= _LONGEST_NGRAM and o.maxn <= _LONGEST_NGRAM)
+        or not (o.minn <= LONGEST_NGRAM and o.maxn <= LONGEST_NGRAM)
     ):
         raise DataError(
             f"{name}: the header is damaged: {o}, {n} entries, {n_words} words, {n_labels} labels"
@@ -284,9 +285,9 @@ def _read_entries(data: _Bytes, n: int) -> tuple[list[bytes], np.ndarray, np.nda
 
 def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
     """Return the rows of the buckets that a pruned model has kept."""
-    if n > bucket or bucket > _MOST_BUCKETS:
+    if n > bucket or bucket > MOST_PLACES:
         raise DataError(
-            f"{name}: {n} of {bucket} buckets are said to be left; there can be {_MOST_BUCKETS} in all, and "
+            f"{name}: {n} of {bucket} buckets are said to be left; there can be {MOST_PLACES} in all, and "
             "no more left than there are"
         )
     pairs = np.frombuffer(data.take(n * _PAIR.itemsize, "the list of its buckets"), _PAIR)
@@ -399,8 +400,12 @@ def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite
                 f"fastText cannot hold the word {word!r}: a zero ends a word there; use safetensors or gensim"
             )
     n_labels = int((model.types == 1).sum())
+    try:
+        head = _HEADER.pack(MAGIC, model.version or VERSION) + _OPTIONS.pack(*model.options)
+    except struct.error as error:
+        raise DataError(f"a file of fastText cannot hold {model.options}: {error}") from error
     with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:
-        stream.write(_HEADER.pack(MAGIC, model.version or VERSION) + _OPTIONS.pack(*model.options))
+        stream.write(head)
         n = len(model.words)
         kept = np.empty(0, np.int64) if model.places is None else np.flatnonzero(model.places >= 0)
         n_pruned = -1 if model.places is None else len(kept)

@@ -12,6 +12,7 @@ from wordvec_ca.specs.models import SPECS
 from wordvec_ca.vectors.formats.fasttext import (
     CBOW,
     HIERARCHICAL_SOFTMAX,
+    LARGEST_OPTION,
     SKIPGRAM,
     FastTextModel,
     Options,
@@ -144,7 +145,9 @@ def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(config, dict):
         return {}
     names = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "negative": "neg"}
-    found = {names[name]: config[name] for name in names if isinstance(config.get(name), int)}
+    found = {
+        names[name]: min(config[name], LARGEST_OPTION) for name in names if isinstance(config.get(name), int)
+    }
     pairwise = any(spec.name == config.get("model") and spec.pairwise for spec in SPECS)
     found["model"] = SKIPGRAM if pairwise else CBOW
     if config.get("hs") and not config.get("negative"):
