@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import html_table, map_npy, replacing, save_npy, write_npy_stream
+from wordvec_ca.files import html_table, in_memory, map_npy, replacing, save_npy, write_npy_stream
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.sentences.word_vectors import WordVectors
@@ -96,6 +96,13 @@ class SearchIndex:
         fits = lists and table and len(self._offsets) == len(self.vectors) + 1 and self._offsets[-1] == size
         if not fits or not ((self._blank >= 0) & (self._blank < len(self.vectors))).all():
             raise DataError(f"{directory} is damaged: its files do not fit together; build the index again")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content of mapped files."""
+        return {
+            name: in_memory(value) if isinstance(value, np.ndarray) else value
+            for name, value in self.__dict__.items()
+        }
 
     def __len__(self) -> int:
         """Return the number of sentences."""

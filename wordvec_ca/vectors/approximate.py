@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import replacing
+from wordvec_ca.files import in_memory, replacing
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.vectors.neighbours import highest, lengths, unit
 from wordvec_ca.vectors.table import row_blocks
@@ -85,6 +85,25 @@ class ApproximateNeighbours:
     def __len__(self) -> int:
         """Return the number of rows that can be found: those with a direction."""
         return len(self._graph)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with the content of the files."""
+        return {
+            "vectors": in_memory(self.vectors),
+            "words": self.words,
+            "graph": bytes(self._graph.save()),
+            "expansion": self._graph.expansion_search,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state from `__getstate__`."""
+        self.vectors, self.words = state["vectors"], state["words"]
+        self._graph = _library().Index.restore(state["graph"])
+        self._graph.expansion_search = state["expansion"]
+
+    def __copy__(self) -> Self:
+        """Return an index that shares the graph."""
+        return type(self)(self.vectors, self._graph, self.words)
 
     @classmethod
     def build(
