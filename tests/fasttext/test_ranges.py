@@ -137,7 +137,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 def answers(model: Any) -> list[Any]:
     found = [model.get_word_vector("one").tolist(), model.get_words(), "one" in model, model.get_dimension()]
-    if model.f.supervised:
+    if model.labels != model.words:
         found += [model.predict(["one two", "six"], k=2), model.labels]
     return [repr(one) for one in found]
 

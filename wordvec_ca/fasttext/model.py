@@ -28,7 +28,7 @@ SCORES_AT_ONCE = 4_000_000
 """Numbers that the labels of a block of lines may take."""
 
 
-DERIVED = {"rows", "_output_rows"}
+DERIVED = {"rows", "_output_rows", "line"}
 """What is made when it is first needed."""
 
 

@@ -167,7 +167,10 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
-    if not least <= number <= most:
-        raise ValueError(f"{name} is {number}; it must be from {least} to {most}")
+        kind = "a whole number" if isinstance(value, float | np.number) else "a number"
+        raise TypeError(f"{name} is {value!r}; it must be {kind}") from None
+    if number < least:
+        raise ValueError(f"{name} is {number}; it must be at least {least}")
+    if number > most:
+        raise ValueError(f"{name} is {number}; it must be at most {most}")
     return number
