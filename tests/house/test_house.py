@@ -30,7 +30,7 @@ DRAWING = {
     "change": {"corpus", "files", "vectors", "models", "training", "report"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
-    "fasttext": {"kernels", "corpus", "vectors", "models", "training", "runs"},
+    "fasttext": {"files", "kernels", "corpus", "vectors", "models", "training", "runs"},
     "eval": {"files", "vectors", "sentences"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""

@@ -74,12 +74,12 @@ class Dictionary:
 
     def __getstate__(self) -> dict[str, Any]:
         """Go to another process without the table, which is made of the words again."""
-        return {name: value for name, value in self.__dict__.items() if name != "_numbers"}
+        return {name: value for name, value in self.__dict__.items() if name != "entries"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state from `__getstate__`."""
         self.__dict__.update(state)
-        self._numbers = TokenTypes(self.words)
+        self.entries = TokenTypes(self.words)
 
     @property
     def n_labels(self) -> int:
