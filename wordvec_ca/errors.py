@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from wordvec_ca.showable import showable
+
 
 class Option(NamedTuple):
     """An option, or an option with a value, in a message.
@@ -39,8 +41,9 @@ class Message:
         return self.spelled(str)
 
     def spelled(self, spell: Callable[[Option], str]) -> str:
-        """Return the message, with its options as ``spell`` writes them."""
-        return "".join(spell(piece) if isinstance(piece, Option) else str(piece) for piece in self.args)
+        """Return the message, with its options as ``spell`` writes them, and without secrets of URLs."""
+        pieces = (spell(piece) if isinstance(piece, Option) else str(piece) for piece in self.args)
+        return showable("".join(pieces))
 
 
 class OptionError(Message, ValueError):

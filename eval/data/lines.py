@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import open_by_content, whole_lines
+from wordvec_ca.files import check_readable_again, open_by_content, whole_lines
 
 LONGEST = 10_000_000
 """Bytes; a longer line is no line of an evaluation set."""
@@ -24,6 +24,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     DataError
         There is no such file, it is empty, or a line is not UTF-8, has a NUL byte or is longer than 10 MB.
     """
+    check_readable_again(path)
     if not Path(path).is_file():
         what = "is a folder" if Path(path).is_dir() else "does not exist"
         raise DataError(f"{path}: {what}; give the path of a text file (plain, .gz, .bz2, .xz or .zst)")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import shutil
+import subprocess
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,44 @@ def test_outputs_are_compressed_as_their_names_say(command) -> None:
     outcome = command("nn", "m", "new", "--json=x.jsonl.gz")
     assert outcome.code == 2
     assert "appended" in outcome.err
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Callable[[str, str], str]]:
+    """Return a function that makes a pipe of a name, into which somebody writes a text once."""
+    writers: list[subprocess.Popen[bytes]] = []
+
+    def make(name: str, text: str) -> str:
+        os.mkfifo(tmp_path / name)
+        (tmp_path / f"{name}.text").write_text(text)
+        writers.append(subprocess.Popen(f"exec cat {name}.text > {name}", shell=True, cwd=tmp_path))
+        return name
+
+    yield make
+    for writer in writers:
+        writer.kill()
+        writer.wait()
+
+
+TEXT = "the cat sat on the mat\n" * 50
+SMALL = ("--min-count", 1, "--size", 4, "--epochs", 2, "--workers", 1)
+
+
+def test_a_pipe_is_read_once_as_standard_input_is(command, pipe) -> None:
+    assert command("train", pipe("a", TEXT), *SMALL, "-q", "-o", "m").code == 0
+    assert "corpus =" not in Path("m/run.toml").read_text()
+    assert command("vocab", pipe("b", TEXT), "-o", "v.tsv").code == 0
+    assert "the\t100" in Path("v.tsv").read_text()
+    for given in (
+        ("train", pipe("c", TEXT), *SMALL, "--no-cache", "-o", "n"),
+        ("phrases", pipe("d", TEXT), "-o", "p.tsv"),
+        ("train", "m/vocab.tsv", *SMALL, "--phrases", pipe("e", "the cat\n"), "-o", "n"),
+        ("train", "m/vocab.tsv", *SMALL, "--read-vocab", pipe("f", "the\t9\n"), "-o", "n"),
+        ("nn", pipe("g", "the 1 2\ncat 2 1\n"), "the"),
+        ("search", "m", pipe("h", TEXT), "cat"),
+        ("embed", "m", pipe("i", TEXT), "-o", "e.npy"),
+        ("change", pipe("j", TEXT), "m/vocab.tsv"),
+    ):
+        done = command(*given)
+        assert done.code in (1, 2), done.err
+        assert re.search("once|twice", done.err), done.err

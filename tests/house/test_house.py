@@ -35,7 +35,7 @@ DRAWING = {
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
 
-GROUND = {"_version", "errors", "machine", "specs"}
+GROUND = {"_version", "errors", "machine", "showable", "specs"}
 """What everything may import; modules of ``specs`` one by one. They import each other at most."""
 
 ONLY_HERE = {

@@ -26,6 +26,7 @@ from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variable
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError
+from wordvec_ca.showable import showable
 from wordvec_ca.specs.options import spelled_as_flag
 
 # click breaks lines behind hyphens, also those within --attention-warmup, which then cannot be copied
@@ -213,7 +214,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
 
         shown = io.StringIO()
         error.show(shown)
-        say(_on_their_lines(shown.getvalue().rstrip("\n") + settings_in(error), arguments))
+        message = shown.getvalue().rstrip("\n") + settings_in(error)
+        say(_on_their_lines(showable(message, arguments), arguments))
         sys.exit(error.exit_code)
     except SystemExit:
         raise
@@ -227,7 +229,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
             raise error from error.__cause__
         from wordvec_ca.errors import OutputExistsError
 
-        say(_on_their_lines(f"Error: {describe_error(error)}", arguments))
+        message = showable(f"Error: {describe_error(error)}", arguments)
+        say(_on_their_lines(message, arguments))
         sys.exit(2 if isinstance(error, OutputExistsError) else 1)
 
 

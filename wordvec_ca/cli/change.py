@@ -72,13 +72,13 @@ def command(
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
     from wordvec_ca.change import changes_page
-    from wordvec_ca.files import atomic_file
+    from wordvec_ca.files import atomic_file, is_read_once
     from wordvec_ca.report import trajectories
 
     if len(texts) < 2:
         raise click.UsageError("give two texts or more: change is from one text to another")
-    if "-" in texts:
-        raise click.UsageError("a text is read twice: give files, not standard input")
+    if any(map(is_read_once, texts)):
+        raise click.UsageError("a text is read twice: give files, not standard input or pipes")
     if _are_models(texts):
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:

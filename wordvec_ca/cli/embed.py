@@ -48,12 +48,14 @@ def command(
     from it are four bytes a token. A line without a known word is a row of zeros. Of several files those that
     cannot be read are named at the end, with exit code 1; the others are written.
     """
-    from wordvec_ca.files import check_output, write_npy_stream
+    from wordvec_ca.files import check_output, is_read_once, write_npy_stream
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
     from wordvec_ca.vectors import KeyedVectors
 
-    if "-" in sentences and not (fit or load_fit):
-        raise click.UsageError("standard input can be read only once: give --fit or --load-fit with it")
+    if any(map(is_read_once, sentences)) and not (fit or load_fit):
+        raise click.UsageError(
+            "standard input and pipes can be read only once: give --fit or --load-fit with them"
+        )
     if fit and load_fit:
         raise click.UsageError("--fit and --load-fit exclude each other")
     if save_fit:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.output import reason, say
+from wordvec_ca.showable import showable_name
 
 
 class Inputs:
@@ -32,7 +33,8 @@ class Inputs:
                 results.append(use(name))
             except (DataError, OSError) as error:
                 why = reason(error)
-                self.not_run.append(why if name in why else f"{name!r}: {why}")
+                shown = showable_name(name)
+                self.not_run.append(why if shown in why else f"{shown!r}: {why}")
         return results
 
     def check_some(self, results: list[Any]) -> None:
@@ -48,6 +50,7 @@ class Inputs:
         Each file is read to its end, for only then is it known whether it can be read; a single one is left
         to the command. The options are those of `wordvec_ca.text.TextFiles`.
         """
+        from wordvec_ca.files import is_read_once
         from wordvec_ca.text import TextFiles, find_files
 
         files = [file for found in self.each(names, lambda name: find_files([name])) for file in found]
@@ -55,7 +58,7 @@ class Inputs:
             return files
 
         def read(file: str) -> str:
-            if file != "-":
+            if not is_read_once(file):
                 for _ in TextFiles([file], **options).pieces():
                     pass
             return file

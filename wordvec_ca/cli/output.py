@@ -15,6 +15,7 @@ from typing import IO, Any
 import click
 
 from wordvec_ca.errors import Message
+from wordvec_ca.showable import showable
 from wordvec_ca.specs.options import spelled_as_flag
 
 
@@ -38,7 +39,7 @@ def next_commands(model: str, word: str = "WORD") -> str:
 
 def say(text: object) -> None:
     """Write a message to standard error, and a newline; that nobody reads it is no failure."""
-    shown = _between_words(_harmless(str(text)), sys.stderr)
+    shown = _between_words(_harmless(showable(str(text))), sys.stderr)
     for kind in ("Error:", "Warning:"):
         begin = f"\n{shown}".find(f"\n{kind}")  # behind the usage, if that was wrong
         if begin >= 0:

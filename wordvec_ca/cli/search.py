@@ -69,10 +69,11 @@ def command(
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.errors import DataError
-    from wordvec_ca.files import terminal_text
+    from wordvec_ca.files import check_readable_again, terminal_text
     from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
     from wordvec_ca.vectors import KeyedVectors
 
+    check_readable_again(corpus)
     place = Path(index or f"{os.path.normpath(corpus)}.cawv-index")
     source = {
         "corpus": _state(corpus),

@@ -18,6 +18,7 @@ import click
 
 from wordvec_ca.cli.options import nearest, option
 from wordvec_ca.cli.paths import INPUT
+from wordvec_ca.showable import showable_name, showable_record
 from wordvec_ca.specs.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -108,9 +109,12 @@ def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[s
     """
     from wordvec_ca.files import absolute_name
 
-    settings: dict[str, Any] = {} if "-" in corpus else {"corpus": [absolute_name(name) for name in corpus]}
+    names = [absolute_name(name) for name in corpus]
+    settings: dict[str, Any] = {} if "-" in names else {"corpus": names}
     settings |= config.typed(also=OPTIONS if "continue_from" in given else given)
     for name, value in click.get_current_context().params.items():
         if name in given and OPTIONS[name].kept and value != "-" and name not in config.__dataclass_fields__:
             settings[name] = absolute_name(value) if OPTIONS[name].names_file else value
-    return {name.replace("_", "-"): value for name, value in settings.items()}
+            if settings[name] == "-":
+                del settings[name]
+    return showable_record({name.replace("_", "-"): value for name, value in settings.items()}, showable_name)

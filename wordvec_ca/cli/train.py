@@ -19,6 +19,7 @@ from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import given_settings
 from wordvec_ca.cli.train_options import train_options
 from wordvec_ca.errors import Option
+from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.options import OPTIONS, RunOptions, spelled_as_flag
 from wordvec_ca.specs.quantities import counted
 
@@ -154,7 +155,8 @@ def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> 
 
 
 def _command_line() -> str:
-    return shlex.join(["cawv", *click.get_current_context().find_root().obj["arguments"]])
+    arguments = click.get_current_context().find_root().obj["arguments"]
+    return shlex.join(["cawv", *map(showable_name, arguments)])
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
@@ -403,7 +405,9 @@ def records_report(records: dict[str, int]) -> list[str]:
 
 def default_output(corpus: tuple[str, ...], model: str) -> str:
     """Return the model directory's name when none is given: wiki.en.txt.xz becomes wiki.en.cbow."""
-    name = "stdin" if corpus[0] == "-" else Path(corpus[0]).absolute().name
+    from wordvec_ca.files import is_read_once
+
+    name = "stdin" if is_read_once(corpus[0]) else Path(showable_name(corpus[0])).absolute().name
     for suffix in (".gz", ".bz2", ".xz", ".zst", ".txt", ".xml"):
         name = name.removesuffix(suffix)
     name = "".join(c for c in name if c not in "*?[]") or "corpus"

@@ -82,10 +82,14 @@ class ClusterRequest(Request):
         record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
         return cls(**record)
 
+    def sources(self) -> list[str]:
+        """Return the names of the texts, and where checkpoints go."""
+        return [*self.files, *self.valid, self.storage]
+
     def write(self) -> None:
         """Write the record to the storage and beside the output, so that either finds the run again."""
         for storage in self.places():
-            storage.write(REQUEST_FILE, self.as_file())
+            self.write_file(storage)
 
     def places(self) -> list[Storage]:
         """Return where the run leaves something: where its checkpoints go, and beside its output."""

@@ -20,6 +20,7 @@ from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
 from wordvec_ca.files import Storage, absolute_name, check_output
 from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.runs import run_folder
+from wordvec_ca.showable import showable_name
 from wordvec_ca.text import find_files
 from wordvec_ca.training import Checkpoints, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
@@ -242,9 +243,9 @@ def _leave(request: ClusterRequest) -> None:
     storage = Storage(request.storage)
     try:
         if Checkpoints(storage).names() or "counted.json" in storage.names():
+            shown = showable_name(storage.place)
             warnings.warn(
-                f"what was done is kept in {storage.place!r}: cawv train --resume {storage.place} "
-                "continues it",
+                f"what was done is kept in {shown!r}: cawv train --resume {shown} continues it",
                 stacklevel=3,
             )
         else:

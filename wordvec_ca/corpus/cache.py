@@ -31,7 +31,15 @@ from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_url, save_json, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
-from wordvec_ca.text import TextFiles, is_segmenter, markup_version, segmenter_version, url_identity
+from wordvec_ca.showable import has_secrets, showable_name
+from wordvec_ca.text import (
+    TextFiles,
+    find_files,
+    is_segmenter,
+    markup_version,
+    segmenter_version,
+    url_identity,
+)
 
 CACHE_FORMAT = 3
 """Raised whenever an old cache would hold other ids than a new one."""
@@ -100,13 +108,15 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
         return f"the cache in {directory} is damaged: {error}"
 
 
-def reopen(directory: Path) -> tuple[Encoding, str | None] | str:
+def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
     """Return a whole cache and, if its corpus is not as it was, what has changed; or why there is none.
 
     Parameters
     ----------
     directory : Path
         The cache.
+    corpus : Corpus, optional
+        As in ``reopen_corpus``.
 
     Returns
     -------
@@ -117,18 +127,21 @@ def reopen(directory: Path) -> tuple[Encoding, str | None] | str:
         if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
             return f"the cache in {directory} was made by another version or machine"
         found = _whole(directory, record)
-        return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or []))
+        return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or [], corpus))
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no cache in {directory}"
     except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
         return f"the cache in {directory} is damaged: {error}"
 
 
-def _change(files: list[dict[str, Any]]) -> str | None:
+def _change(files: list[dict[str, Any]], corpus: Any) -> str | None:
+    whole: dict[str, str] | None = None
     for file in files:
         if _is_remote(file["path"]):
             try:
-                if _identity(file["path"]) != file:
+                whole = _whole_names(corpus) if whole is None else whole
+                now = _identity(whole.get(file["path"], file["path"]))
+                if any(now[name] != file[name] for name in ("path", "size", "mark")):
                     return f"{file['path']!r} has changed"
             except DataError as error:
                 warnings.warn(f"{error}; its text is used as it was read before", stacklevel=2)
@@ -138,6 +151,13 @@ def _change(files: list[dict[str, Any]]) -> str | None:
         if _identity(file["path"]) != file:
             return f"{file['path']!r} has changed"
     return None
+
+
+def _whole_names(corpus: Any) -> dict[str, str]:
+    """Return the whole names of the files of a corpus by those that a cache has, if any has secrets."""
+    given = corpus if isinstance(corpus, list | tuple) else [corpus]
+    names = [name for name in given if isinstance(name, str) and has_secrets([name])]
+    return {showable_name(file): file for file in find_files(names)} if names else {}
 
 
 def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:

@@ -165,13 +165,17 @@ def encode_corpus(
     return EncodedCorpus(tokens, *made, directory=directory if keep else None, reused=False, reason=reason)
 
 
-def reopen_corpus(cache_dir: str | os.PathLike[str]) -> tuple[EncodedCorpus, str | None] | None:
+def reopen_corpus(
+    cache_dir: str | os.PathLike[str], corpus: Corpus | None = None
+) -> tuple[EncodedCorpus, str | None] | None:
     """Open what `encode_corpus` kept, without the text.
 
     Parameters
     ----------
     cache_dir : path
         As in `encode_corpus`.
+    corpus : Corpus, optional
+        The corpus, if it was given as files: for the URLs among them that the cache does not hold whole.
 
     Returns
     -------
@@ -180,7 +184,7 @@ def reopen_corpus(cache_dir: str | os.PathLike[str]) -> tuple[EncodedCorpus, str
         cache.
     """
     directory = Path(cache_dir)
-    found = cache.reopen(directory)
+    found = cache.reopen(directory, corpus)
     if isinstance(found, str):
         return None
     encoding, change = found

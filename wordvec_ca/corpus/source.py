@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import is_read_once
 from wordvec_ca.text import (
     ReadText,
     TextFiles,
@@ -112,8 +113,9 @@ class Source:
     ) -> None:
         """Raise a DataError if a corpus can be read only once."""
         given = corpus if isinstance(corpus, list | tuple) else [corpus]
-        if any(isinstance(name, str) and name == "-" for name in given):
-            what = "standard input (-)"
+        once = [name for name in given if isinstance(name, str | os.PathLike) and is_read_once(name)]
+        if once:
+            what = "standard input (-)" if once[0] == "-" else f"{os.fspath(once[0])!r} is a pipe: it"
         elif is_stream(corpus) or isinstance(corpus, Iterator):
             what = f"a {type(corpus).__name__}"
         else:

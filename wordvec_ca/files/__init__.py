@@ -23,6 +23,7 @@ from wordvec_ca.files.lines import split_lines, whole_lines
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
+from wordvec_ca.files.pipes import check_readable_again, is_read_once
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
 from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
@@ -43,6 +44,7 @@ __all__ = [
     "changed_files",
     "check_file",
     "check_output",
+    "check_readable_again",
     "clear_leftovers",
     "compress_by_suffix",
     "compression_of",
@@ -54,6 +56,7 @@ __all__ = [
     "html_table",
     "html_text",
     "in_memory",
+    "is_read_once",
     "is_url",
     "json_text",
     "map_npy",

@@ -17,7 +17,7 @@ from wordvec_ca.errors import DataError, Option, OutputExistsError
 
 @contextmanager
 def atomic_file(
-    path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True
+    path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True, private: bool = False
 ) -> Iterator[BinaryIO]:
     """Open a new file for writing bytes; it takes the name ``path`` only when the block ends well.
 
@@ -35,6 +35,8 @@ def atomic_file(
     follow_links : bool
         Whether a symbolic link of that name is followed; else the file takes its place. Follow the links of
         a user who names a file, but not those in a folder that others may have made.
+    private : bool
+        Whether only the owner may read the file.
 
     Yields
     ------
@@ -70,7 +72,7 @@ def atomic_file(
     _clear_leftovers(target.parent, prefix)
     temporary = target.parent / f"{prefix}{secrets.token_hex(4)}.tmp"
     try:
-        with open(temporary, "xb") as stream:
+        with open(temporary, "xb", opener=_for_the_owner if private else None) as stream:
             take_lock(stream.fileno())
             yield stream
         sync(temporary)
@@ -85,6 +87,10 @@ def atomic_file(
         temporary.unlink(missing_ok=True)
         raise
     sync(target.parent)
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def original_name(name: str) -> str:

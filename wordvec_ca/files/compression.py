@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files.pipes import check_readable_again
 from wordvec_ca.files.signatures import SIGNATURES, signature_of
 
 _SUFFIXES = {one.compression for one in SIGNATURES if one.compression}
@@ -17,6 +18,7 @@ _SUFFIXES = {one.compression for one in SIGNATURES if one.compression}
 
 def compression_of(path: str | os.PathLike[str]) -> str | None:
     """Return 'gz', 'bz2', 'xz' or 'zst' as the first bytes of the file say, or None for a plain file."""
+    check_readable_again(path)
     with open(path, "rb") as stream:
         head = stream.read(8)
     signature = signature_of(head)
@@ -30,7 +32,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     DataError
-        While reading: the compressed data end too early or are damaged.
+        It is a pipe or, while reading, the compressed data end too early or are damaged.
     """
     kind = compression_of(path)
     if kind is None:

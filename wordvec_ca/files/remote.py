@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files.pipes import is_read_once
+from wordvec_ca.showable import has_secrets, showable
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
 
@@ -44,9 +46,11 @@ def is_url(path: str) -> bool:
 
 
 def absolute_name(name: str) -> str:
-    """Return the absolute name of a file; ``-`` and URLs as they are."""
+    """Return the absolute name of a file; URLs as they are, and ``-`` for whatever is read once."""
     remote = is_url(name) and not os.path.exists(name)
-    return name if name == "-" or remote else os.path.abspath(name)
+    if is_read_once(name):
+        return "-"
+    return name if remote else os.path.abspath(name)
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -68,9 +72,10 @@ def file_system(url: str) -> tuple[Any, str]:
     except ImportError as error:  # the message names the package
         raise DataError(f"cannot open {url!r}: {error}; pip install it") from error
     except ValueError as error:
+        why = showable(str(error), [url])
         raise DataError(
-            f"cannot open {url!r}: {error}; give a file of this machine, or a URL such as s3://bucket/key"
-        ) from error
+            f"cannot open {url!r}: {why}; give a file of this machine, or a URL such as s3://bucket/key"
+        ) from (None if has_secrets([url]) else error)
     return system, path
 
 
@@ -105,9 +110,8 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
                     _failing[me] = first
                 if now - warned_at > WARN_EVERY:
                     lasts = f" for {now - first:.0f} s" if warned_at else ""
-                    warnings.warn(
-                        f"{place!r} does not answer{lasts} ({error}); it is tried again", stacklevel=3
-                    )
+                    message = f"{place!r} does not answer{lasts} ({error}); it is tried again"
+                    warnings.warn(showable(message, [place]), stacklevel=3)
                     warned_at = now
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

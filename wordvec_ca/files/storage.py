@@ -16,6 +16,7 @@ from typing import IO, TypeVar
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
 from wordvec_ca.files.remote import file_system, is_url, may_pass, patiently
+from wordvec_ca.showable import has_secrets, showable
 
 T = TypeVar("T")
 
@@ -44,7 +45,13 @@ class Storage:
         """Return the path or URL of a file in it."""
         return f"{self.place}/{name}"
 
-    def write(self, name: str, content: bytes | memoryview | Callable[[IO[bytes]], object]) -> None:
+    def write(
+        self,
+        name: str,
+        content: bytes | memoryview | Callable[[IO[bytes]], object],
+        *,
+        private: bool = False,
+    ) -> None:
         """Write a file; it appears whole, and on the disk, or not at all.
 
         Parameters
@@ -53,6 +60,8 @@ class Storage:
             Of the file.
         content : bytes or callable
             Its bytes, or what writes them to a stream: called again if the storage fails meanwhile.
+        private : bool, default False
+            Whether only the owner may read the file, where the storage knows owners.
 
         Raises
         ------
@@ -61,14 +70,14 @@ class Storage:
         """
         put = content if callable(content) else lambda file: file.write(content)
         try:
-            self._attempt("write", name, lambda: self._write(name, put))
+            self._attempt("write", name, lambda: self._write(name, put, private))
         except ABSENT as error:
             raise DataError(f"cannot write {self.path(name)!r}: {error.strerror or error}") from error
 
-    def _write(self, name: str, put: Callable[[IO[bytes]], object]) -> None:
+    def _write(self, name: str, put: Callable[[IO[bytes]], object], private: bool) -> None:
         if not self.is_remote:
             os.makedirs(self.place, exist_ok=True)
-            with atomic_file(self.path(name), follow_links=False) as stream:
+            with atomic_file(self.path(name), follow_links=False, private=private) as stream:
                 put(stream)
             return
         system, path = file_system(self.path(name))
@@ -175,4 +184,6 @@ class Storage:
             if not (isinstance(error, OSError) or may_pass(error)):  # of the action, not of the storage
                 raise
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-            raise DataError(f"cannot {verb} {place!r}: {reason}") from error
+            raise DataError(f"cannot {verb} {place!r}: {showable(reason, [place])}") from (
+                None if has_secrets([place]) else error
+            )

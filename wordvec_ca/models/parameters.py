@@ -33,6 +33,7 @@ from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
+from wordvec_ca.showable import showable_name, showable_record
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import (
     MODEL_FILES,
@@ -335,10 +336,12 @@ class EmbeddingModel:
             write_gensim_index(folder, self.vocab.words, self.vocab.counts)
             if len(self.history):
                 self.history.save(folder / "history.tsv")
-            text = json_text(self.full_record(), indent=2) + "\n"
+            text = json_text(showable_record(self.full_record()), indent=2) + "\n"
             (folder / "config.json").write_text(text, encoding="utf-8")
             if settings := self.record.get("settings"):
-                (folder / "run.toml").write_text(settings_file(settings), encoding="utf-8")
+                (folder / "run.toml").write_text(
+                    settings_file(showable_record(settings, showable_name)), encoding="utf-8"
+                )
             write_checksums(folder)
 
     @classmethod

@@ -16,6 +16,7 @@ from wordvec_ca.corpus import Corpus, EncodedCorpus, Vocab
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, absolute_name
 from wordvec_ca.models import ResolvedConfig, read_record
+from wordvec_ca.showable import has_secrets, showable, showable_name, showable_record
 from wordvec_ca.training import DEFAULT_INTERVAL, parse_interval
 
 REQUEST_FILE = "run.json"
@@ -57,6 +58,18 @@ class Request:
             raise OptionError(
                 Option("alpha"), " is 0, with which nothing is learnt: give more, or leave it out"
             )
+        if self.command is not None:
+            object.__setattr__(self, "command", showable(self.command))
+        if self.settings is not None:
+            object.__setattr__(self, "settings", showable_record(dict(self.settings), showable_name))
+
+    def sources(self) -> list[str]:
+        """Return the names of what the run reads."""
+        return []
+
+    def write_file(self, storage: Storage, name: str = REQUEST_FILE) -> None:
+        """Write the request where `request_in` reads it; for the owner alone if a name has secrets in it."""
+        storage.write(name, self.as_file(), private=has_secrets(self.sources()))
 
     def as_record(self) -> dict[str, Any]:
         """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
@@ -172,7 +185,12 @@ class RunRequest(Request):
         settings["valid"] = next(iter(absolute_names(self.valid) or []), None)
         settings["continue_from"] = _absolute(self.continue_from)
         settings["init_vectors"] = _absolute(self.init_vectors)
-        return {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+        found = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+        return showable_record(found, showable_name)
+
+    def sources(self) -> list[str]:
+        """Return the names of the texts."""
+        return [*(absolute_names(self.corpus) or []), *(absolute_names(self.valid) or [])]
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], output: Path) -> RunRequest:

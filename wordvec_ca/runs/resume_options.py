@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wordvec_ca._version import __version__
@@ -14,6 +14,7 @@ from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.runs.request import absolute_names
 from wordvec_ca.runs.run_directory import UnfinishedRun
 from wordvec_ca.runs.texts import NAMES
+from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.options import OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import State
@@ -63,7 +64,7 @@ def check_texts(
     """Raise a DataError if texts or words are given once more that are not those of the run."""
     for which, given, begun in (("text", corpus, run.request.corpus), ("valid", valid, run.request.valid)):
         names = absolute_names(given)
-        if names is not None and names != begun:
+        if names is not None and _without_secrets(names) != _without_secrets(begun):
             raise DataError(
                 f"the {NAMES[which]} was {_listed(begun)} when the run began and is {_listed(names)} "
                 "now: that would be another run. Leave it out, or start a new run"
@@ -121,6 +122,11 @@ def check_state(
             "it will not be the same bit for bit",
             stacklevel=3,
         )
+
+
+def _without_secrets(names: Sequence[str] | None) -> list[str] | None:
+    """Return names to compare: a URL may be signed anew."""
+    return None if names is None else list(map(showable_name, names))
 
 
 def _listed(names: Any) -> str:

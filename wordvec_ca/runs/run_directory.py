@@ -86,7 +86,7 @@ class UnfinishedRun:
                 raise DataError(
                     f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
                 ) from error
-            Storage(folder).write(REQUEST_FILE, request.as_file())
+            request.write_file(Storage(folder))
             undo.pop_all()
         return cls(target, request, lock)
 

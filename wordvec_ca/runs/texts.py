@@ -18,6 +18,7 @@ from wordvec_ca.corpus import (
     stream_corpus,
 )
 from wordvec_ca.errors import DataError, Option
+from wordvec_ca.files import is_read_once
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.runs.request import RunRequest
 from wordvec_ca.runs.run_directory import UnfinishedRun, shown
@@ -101,15 +102,15 @@ class Texts:
         self, which: str, corpus: Corpus | None, vocab: Vocab | None, expected: str | None
     ) -> EncodedCorpus:
         """Encode a text, or open it as it was encoded when the run began."""
-        encoded = self._reopened(which, expected) or self._read(which, corpus, vocab, expected)
+        encoded = self._reopened(which, corpus, expected) or self._read(which, corpus, vocab, expected)
         return self._opened.enter_context(encoded)
 
-    def _reopened(self, which: str, expected: str | None) -> EncodedCorpus | None:
+    def _reopened(self, which: str, corpus: Corpus | None, expected: str | None) -> EncodedCorpus | None:
         """Open what the run has encoded before, if it is there."""
         run = self._run
         if run is None or not run.begun_before or self._request.no_cache:
             return None
-        found = reopen_corpus(run.text_folder(which))
+        found = reopen_corpus(run.text_folder(which), corpus)
         if found is None:
             return None
         encoded, change = found
@@ -129,7 +130,7 @@ class Texts:
     ) -> EncodedCorpus:
         """Read a text and encode it."""
         again = self._run is not None and self._run.begun_before
-        if corpus is None or (again and isinstance(corpus, list) and "-" in corpus):
+        if corpus is None or (again and isinstance(corpus, list) and any(map(is_read_once, corpus))):
             raise DataError(self._begin_again(which))
         options = self._config.text_options()
         progress = self._progress if which == "text" else None

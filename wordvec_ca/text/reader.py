@@ -22,6 +22,7 @@ from typing import IO, Any, Protocol
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import bzip2_pieces, is_url, signature_of
 from wordvec_ca.kernels import count_strange
+from wordvec_ca.showable import showable_name
 from wordvec_ca.text.blocks import ReadText
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix
 from wordvec_ca.text.encodings import (
@@ -299,8 +300,8 @@ class TextFiles:
 
 def _name(file: str | IO[bytes] | ReadText) -> str:
     if isinstance(file, str):
-        return "standard input" if file == "-" else repr(file)
-    return f"stream {getattr(file, 'name', None) or type(file).__name__!r}"
+        return "standard input" if file == "-" else repr(showable_name(file))
+    return f"stream {showable_name(str(getattr(file, 'name', None) or type(file).__name__))}"
 
 
 def _compression(head: bytes) -> tuple[str, Callable[[], _Decompressor] | None]:

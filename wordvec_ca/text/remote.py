@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import file_system, patiently
+from wordvec_ca.showable import has_secrets, showable, showable_name
 
 _BLOCK = 4 << 20
 
@@ -37,6 +39,9 @@ _MARKS = (
     "updated",
     "modified",
 )
+_OF_CONTENT = _MARKS[:5]
+"""Those that tell two contents apart, whatever the query of a URL."""
+
 T = TypeVar("T")
 
 
@@ -62,7 +67,7 @@ def expand_url(url: str) -> list[str]:
 
     found = _patiently(look, url, FIRST_PATIENCE)
     if not found:
-        raise DataError(f"there is no file {url!r}; check the URL, and a pattern's * and [")
+        raise DataError(f"there is no file {showable_name(url)!r}; check the URL, and a pattern's * and [")
     if found == [path]:
         return [url]
     return [system.unstrip_protocol(file) for file in found]
@@ -84,7 +89,11 @@ def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
     information = _information(url, patience)
     headers = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
     mark = next((f"{name} {headers[name]}" for name in _MARKS if headers.get(name) is not None), None)
-    return {"path": url, "size": information.get("size"), "mark": mark}
+    identity = {"path": showable_name(url), "size": information.get("size"), "mark": mark}
+    query = url.partition("?")[2]
+    if query and (mark is None or mark.split()[0] not in _OF_CONTENT):  # two queries may be two texts
+        identity["query"] = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
+    return identity
 
 
 def _information(url: str, patience: float | None = None) -> dict[str, Any]:
@@ -202,12 +211,17 @@ def _patiently(action: Callable[[], T], url: str, patience: float | None = None)
         return patiently(action, url, PATIENCE if patience is None else patience)
     except DataError:
         raise
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file {url!r}; check the URL") from error
-    except PermissionError as error:
-        raise DataError(
-            f"cannot read {url!r}: permission denied ({error}); give credentials as for other programs "
-            "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...)"
-        ) from error
     except Exception as error:  # each file system has errors of its own
-        raise DataError(f"cannot read {url!r}: {type(error).__name__}: {error}") from error
+        name, why = showable_name(url), showable(f"{type(error).__name__}: {error}", [url])
+        if isinstance(error, FileNotFoundError):
+            message = f"there is no file {name!r}; check the URL"
+        elif isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
+            message = (
+                f"cannot read {name!r}: permission denied ({why}); give credentials as for other programs "
+                "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...), or the whole URL: its user, "
+                "password and query are recorded nowhere"
+            )
+        else:
+            message = f"cannot read {name!r}: {why}"
+        # a traceback shows the cause, whose message has the whole URL
+        raise DataError(message) from (None if has_secrets([url]) else error)

@@ -12,7 +12,8 @@ from itertools import chain
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import is_url, nearest_name
+from wordvec_ca.files import is_read_once, is_url, nearest_name
+from wordvec_ca.showable import showable_name
 from wordvec_ca.text.blocks import ReadText
 from wordvec_ca.text.left_out import is_ours, without_foreign
 from wordvec_ca.text.remote import expand_url
@@ -44,14 +45,16 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     given = [os.fspath(path) for path in paths]
     if not given:
         raise DataError("no corpus: give one or more files, directories or patterns, or - for standard input")
-    if given.count("-") > 1:
-        raise ValueError("standard input (-) can be read only once")
+    once = [path for path in given if is_read_once(path)]
+    if len(set(once)) < len(once):
+        raise ValueError("standard input (-) and pipes can be read only once")
     files = [file for path in given for file in _expand(path)]
     seen: set[str] = set()
     for file in files:
         if (whole := file if is_url(file) else os.path.realpath(file)) in seen:
             warnings.warn(
-                f"{file!r} is given twice: it is read twice, and its words count twice", stacklevel=2
+                f"{showable_name(file)!r} is given twice: it is read twice, and its words count twice",
+                stacklevel=2,
             )
             break
         seen.add(whole)

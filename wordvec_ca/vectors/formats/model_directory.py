@@ -35,6 +35,7 @@ from wordvec_ca.files import (
     read_whole_folder,
     read_words,
 )
+from wordvec_ca.showable import showable_record
 from wordvec_ca.specs.models import logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
@@ -274,7 +275,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
             f"{str(path)!r}: format {version!r} is newer than the format {MODEL_FORMAT} that this program "
             f"({__version__}) knows; update it, or export the vectors with the version that wrote it"
         )
-    return record
+    return showable_record(record)  # earlier versions recorded URLs whole
 
 
 def map_array(path: Path) -> np.ndarray:

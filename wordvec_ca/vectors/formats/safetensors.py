@@ -27,6 +27,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, escape_lines, unescape_lines
+from wordvec_ca.showable import showable_record
 from wordvec_ca.vectors.formats.precision import KINDS, check_dtype, scaled, scales, stored_rows
 from wordvec_ca.vectors.table import VectorTable, row_blocks
 
@@ -78,7 +79,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> VectorTable:
     if isinstance(record, dict) and "config" in record:
         try:
             loaded = json.loads(record["config"])
-            metadata = loaded if isinstance(loaded, dict) else {}
+            metadata = showable_record(loaded) if isinstance(loaded, dict) else {}
         except (TypeError, ValueError) as error:
             raise DataError(f"{path}: the metadata entry 'config' is not JSON: {error}") from error
     return VectorTable(words, vectors, None if counts is None else counts.astype(np.int64), metadata)
@@ -265,7 +266,7 @@ def write_safetensors(
         counts = np.ascontiguousarray(table.counts, dtype="<i8")
         tensors.insert(0, Tensor("counts", "I64", counts.shape, [counts.tobytes()]))
     record = {"format": "wordvec_ca", "words": "utf-8 lines, escapes \\\\ \\t \\n \\r"}
-    config = json.dumps(table.metadata, default=str)
+    config = json.dumps(showable_record(table.metadata), default=str)
     if table.metadata and len(config) <= _LARGEST_RECORD:
         record["config"] = config
     write_tensors(tensors, path, record, overwrite=overwrite)
