@@ -141,9 +141,13 @@ def test_from_python(url: str, tmp_path: Path) -> None:
 def test_an_unfinished_run_alone_keeps_the_whole_name(url: str, tmp_path: Path) -> None:
     from wordvec_ca import resume
 
-    stop = [lambda progress: True]
+    def fail(progress: Any) -> None:
+        if list((tmp_path / "m.run").glob("*.checkpoint")):
+            raise RuntimeError("enough")
+
     config = TrainConfig(min_count=1, vector_size=8, epochs=50, workers=1)
-    train([url], config, output=tmp_path / "m", callbacks=stop, checkpoint_every="1000")
+    with pytest.raises(RuntimeError, match="enough"):
+        train([url], config, output=tmp_path / "m", callbacks=[fail], checkpoint_every="1k")
     record = tmp_path / "m.run" / "run.json"
     assert PASSWORD in record.read_text()
     assert stat.S_IMODE(record.stat().st_mode) == 0o600

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 from small_runs import Killed, same, sentences
 
-from wordvec_ca.errors import OutputExistsError
+from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -181,3 +185,70 @@ def test_what_cannot_be_resampled_is_refused(tmp_path: Path, corpus: Path) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         train(corpus, small(epochs=1, resamples=2), no_cache=True)
+
+
+def test_a_full_disk_while_the_mean_is_made_loses_nothing(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(corpus, small(), output=tmp_path / "whole")
+    reserve = os.posix_fallocate
+    calls = []
+
+    def full(descriptor: int, offset: int, size: int) -> None:
+        calls.append(size)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        reserve(descriptor, offset, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match=r"cannot reserve .* No space left on device; make room"):
+        train(corpus, small(), output=tmp_path / "m")
+    again = resume(tmp_path / "m")
+    assert len(calls) > 6
+    assert same(again, whole)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "m", "whole"]
+
+
+@pytest.mark.parametrize("name", ["mean-x", "resamples/mean"])
+def test_what_a_killed_run_left_of_its_mean_is_not_in_the_way(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def killed(self: ResampledModels, *_: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(ResampledModels, "_mean", killed)
+    with pytest.raises(Killed):
+        train(corpus, small(), output=tmp_path / "m")
+    monkeypatch.undo()
+    left = tmp_path / "m.run" / name
+    left.mkdir(parents=True)
+    (left / "heads").write_bytes(bytes(1000))
+    if name == "mean-x":
+        train(corpus, small(seed=2), output=tmp_path / "m", overwrite=True)
+    else:
+        resume(tmp_path / "m")
+    assert not (tmp_path / "m.run").exists()
+
+
+def test_a_limit_of_file_sizes_is_an_error_not_a_signal(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
+        "from wordvec_ca.files import scratch_array\n"
+        "scratch_array(sys.argv[1], 'f4', (1 << 20,))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "x")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "cannot reserve 4 MB" in done.stderr
+
+
+def test_the_room_for_models_of_resampled_text_is_counted_before_the_run() -> None:
+    from wordvec_ca.models import ResolvedConfig, saved_bytes
+    from wordvec_ca.models.sizes import resampling_bytes
+
+    one = ResolvedConfig.of(small(resamples=None, model="cbow-attn"))
+    several = ResolvedConfig.of(small(resamples=10, model="cbow-attn"))
+    assert resampling_bytes(one, 1000) == 0
+    assert saved_bytes(several, 1000) - saved_bytes(one, 1000) == 10 * 1000 * (12 + 4 + 6 + 4)
+    assert resampling_bytes(several, 1000) > 10 * 4 * 1000 * 2 * 12

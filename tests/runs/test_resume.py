@@ -301,7 +301,8 @@ def test_unfinished_run_is_not_dropped_unasked(tmp_path: Path, corpus: Path) -> 
     (tmp_path / "m").mkdir()  # a model that was saved when the run was interrupted hides no run
     with pytest.raises(DataError, match=r"unfinished run"):
         train(corpus, small(), output=tmp_path / "m")
-    train(corpus, small(), output=tmp_path / "m", overwrite=True)
+    with pytest.warns(UserWarning, match=r"unfinished run in .*m\.run', \d+\.\d% done, is dropped"):
+        train(corpus, small(), output=tmp_path / "m", overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "m"]
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "thesis.tex").touch()

@@ -146,6 +146,7 @@ JOBS = (
         _model,
         before=(OVER,),
     ),
+    Job("resampled models", (*TRAIN, "--workers", "1", "--resamples", "2"), ("out",), _model),
     Job(
         "counting on disk",
         ("vocab", "{given}/text.txt", "-o", "out", "--count-memory", "1", "--overwrite", "--quiet"),

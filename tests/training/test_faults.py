@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -106,6 +107,17 @@ def test_ctrl_c_once_saves_and_twice_stops_at_once(here: Path, times: int) -> No
     assert "cawv train --resume model continues it" in err
     if times == 1:
         assert EmbeddingModel.load("model").record["interrupted"] is True
+        for given in (["info", "model"], ["nn", "model", "w1"]):
+            told = cawv(*given)
+            assert told.returncode == 0
+            assert re.search(
+                r"run of 'model' was interrupted after \d.*--resume model continues it", told.stderr
+            )
+        again = cawv("train", "c.txt", *QUICK)
+        assert again.returncode == 2
+        assert re.search(
+            r"unfinished run, [\d.]+% done: cawv train --resume model continues it", again.stderr
+        )
     before = {path.name for path in here.glob("model.run/*.checkpoint")}
     process = started("train", "--resume", "model.run")
     wait_for(lambda: {path.name for path in here.glob("model.run/*.checkpoint")} - before, process)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
@@ -33,14 +34,14 @@ def command(model: str, target: str, output: str, left_out: float, overwrite: bo
     Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET then
     mean something. How well they fit is said on stderr.
     """
-    from wordvec_ca.vectors import KeyedVectors, align, format_of_suffix
+    from wordvec_ca.vectors import align, format_of_suffix
 
     try:
         to = format_of_suffix(output)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    vectors = KeyedVectors.load(model)
-    aligned, fit = align(vectors, KeyedVectors.load(target), left_out=left_out)
+    vectors = load_vectors(model)
+    aligned, fit = align(vectors, load_vectors(target), left_out=left_out)
     aligned.save(output, format=to, overwrite=overwrite)
     say(f"Wrote {len(aligned):,} vectors to {output} ({to}): {fit}")
     if vectors.ngrams is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, part_option
 from wordvec_ca.cli.paths import ExistingPath
 
@@ -52,9 +53,9 @@ def command(
     from wordvec_ca.cli.neighbour_table import look_up, neighbour_records, neighbour_table, unknown_word
     from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import KeyedVectors, analogies
+    from wordvec_ca.vectors import analogies
 
-    vectors = KeyedVectors.load(model)
+    vectors = load_vectors(model)
     if part is not None:
         vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}

@@ -14,6 +14,7 @@ from wordvec_ca.cli.evaluation_options import (
     files_of,
 )
 from wordvec_ca.cli.json_output import NAMES, record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
@@ -100,7 +101,7 @@ def command(
             **{"seed": seed, "workers": workers, "progress": tell, "method": method},
             "runs": runs,
         }
-        vectors = KeyedVectors.load(path)
+        vectors = load_vectors(path)
         for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
             tell("")
             if not quiet:

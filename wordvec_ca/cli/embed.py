@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
@@ -50,7 +51,6 @@ def command(
     """
     from wordvec_ca.files import check_output, is_read_once, write_npy_stream
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
-    from wordvec_ca.vectors import KeyedVectors
 
     if any(map(is_read_once, sentences)) and not (fit or load_fit):
         raise click.UsageError(
@@ -60,7 +60,7 @@ def command(
         raise click.UsageError("--fit and --load-fit exclude each other")
     if save_fit:
         check_output(save_fit, overwrite=True, files=FIT_FILES)
-    vectors = KeyedVectors.load(model)
+    vectors = load_vectors(model)
     inputs = Inputs()
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)

@@ -13,6 +13,7 @@ from wordvec_ca.cli.evaluation_options import (
     files_of,
 )
 from wordvec_ca.cli.json_output import record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import part_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
@@ -76,13 +77,12 @@ def command(
         summary_lines,
     )
     from wordvec_ca.sentences import WordCounts
-    from wordvec_ca.vectors import KeyedVectors
 
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
     with record_writer(json_to, "model", array=True) as write, status(quiet) as tell:
-        vectors = KeyedVectors.load(model)
+        vectors = load_vectors(model)
         if part is not None:
             vectors = vectors.part(part)
         if counts is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, part_option, typed_options
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
@@ -102,7 +103,7 @@ def command(
     overwrite: bool,
 ) -> None:
     """Read MODEL and write OUT."""
-    from wordvec_ca.vectors import KeyedVectors, format_of_suffix, precision_loss
+    from wordvec_ca.vectors import format_of_suffix, precision_loss
 
     if output is None:
         if to != "gensim":
@@ -121,7 +122,7 @@ def command(
         to = to or format_of_suffix(output)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    vectors = KeyedVectors.load(
+    vectors = load_vectors(
         model, format=source, errors=errors, duplicates="first" if keep_first else "refuse"
     )
     if resample is not None:

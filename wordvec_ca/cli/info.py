@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import show_styled, styled
@@ -112,9 +113,8 @@ def _installation() -> dict[str, Any]:
 
 
 def _model(path: str) -> dict[str, Any]:
-    from wordvec_ca.vectors import KeyedVectors
 
-    vectors = KeyedVectors.load(path)
+    vectors = load_vectors(path)
     summary = {"words": len(vectors), "dimensions": vectors.vector_size}
     return {**summary, **vectors.metadata}
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import say
 
 if TYPE_CHECKING:
@@ -21,12 +22,11 @@ def rows_of(model: str) -> np.ndarray:
     """Return the vectors of a model, or of the sentences of a search index."""
     from wordvec_ca.files import map_npy
     from wordvec_ca.sentences import read_index_record
-    from wordvec_ca.vectors import KeyedVectors
 
     if (Path(model) / "offsets.npy").is_file():
         read_index_record(model)
         return map_npy(Path(model) / "vectors.npy")
-    return KeyedVectors.load(model).vectors
+    return load_vectors(model).vectors
 
 
 def opened(

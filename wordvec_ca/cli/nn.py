@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import part_option
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import INPUT, ExistingPath
@@ -56,12 +57,12 @@ def command(
     )
     from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import KeyedVectors, Neighbour, Neighbours
+    from wordvec_ca.vectors import Neighbour, Neighbours
 
     approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
         raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
-    vectors = KeyedVectors.load(model)
+    vectors = load_vectors(model)
     if part is not None:
         vectors = vectors.part(part)
     indexer = opened(model, vectors.vectors, vectors.index_to_key, index) if approximate else None

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.inputs import Inputs
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, threads_option, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
@@ -92,7 +93,7 @@ def command(
         save_reembedded,
         with_rows_for,
     )
-    from wordvec_ca.vectors import MODEL_FILES, KeyedVectors
+    from wordvec_ca.vectors import MODEL_FILES
 
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
@@ -102,7 +103,7 @@ def command(
         OUTPUT_FILE.check(output, (), overwrite=overwrite)
     else:
         check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
-    vectors = KeyedVectors.load(model)
+    vectors = load_vectors(model)
     counted = [path for path in sentences if path.endswith(".npz")]
     texts = [path for path in sentences if not path.endswith(".npz")]
     inputs = Inputs()

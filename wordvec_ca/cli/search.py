@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
@@ -71,7 +72,6 @@ def command(
     from wordvec_ca.errors import DataError
     from wordvec_ca.files import check_readable_again, terminal_text
     from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
-    from wordvec_ca.vectors import KeyedVectors
 
     check_readable_again(corpus)
     place = Path(index or f"{os.path.normpath(corpus)}.cawv-index")
@@ -83,7 +83,7 @@ def command(
         | ({"field": list(field) if isinstance(field, tuple) else field} if field else {})
         | ({"encoding": encoding} if encoding else {}),
     }
-    vectors = KeyedVectors.load(model)
+    vectors = load_vectors(model)
     found = None
     if place.exists() and not rebuild:
         if read_index_record(place).get("source") == source:
@@ -138,10 +138,10 @@ def command(
 class _Told:
     """Sentences that can be read several times, and say how many have been read."""
 
-    def __init__(self, sentences: Iterable[str], tell: Any, what: str) -> None:
+    def __init__(self, sentences: Iterable[str | list[str]], tell: Any, what: str) -> None:
         self._sentences, self._tell, self._what = sentences, tell, what
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str | list[str]]:
         for number, sentence in enumerate(self._sentences):
             if number % 10_000 == 0:
                 self._tell(f"{self._what}: {number:,} sentences")

@@ -123,12 +123,10 @@ def _flag(name: str) -> str:
 
 
 def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.files import check_output
-    from wordvec_ca.runs import train
-    from wordvec_ca.vectors import MODEL_FILES
+    from wordvec_ca.runs import check_run_output, train
 
     output = run.output or default_output(corpus, config.model)
-    check_output(output, overwrite=run.overwrite, files=MODEL_FILES)
+    check_run_output(output, overwrite=run.overwrite)
     _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)

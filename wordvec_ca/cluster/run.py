@@ -118,7 +118,11 @@ def train_on_cluster(
     check_cluster_address(cluster)
     _check_nodes(nodes)
     parse_interval(checkpoint_every)
-    check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    try:
+        check_output(output, overwrite=overwrite, files=MODEL_FILES)
+    except OutputExistsError:
+        _check_no_unfinished_run(Storage(checkpoint_dir or os.fspath(run_folder(os.path.abspath(output)))))
+        raise
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
     if "-" in files:
@@ -254,16 +258,24 @@ def _leave(request: ClusterRequest) -> None:
         pass
 
 
+def _check_no_unfinished_run(storage: Storage) -> None:
+    """Raise an OutputExistsError that says how to continue if there are checkpoints."""
+    if Checkpoints(storage).names():
+        place = showable_name(storage.place)
+        raise OutputExistsError(
+            f"{place!r} holds an unfinished run: cawv train --resume {place} continues it; ",
+            Option("overwrite", True),
+            " drops it and starts anew",
+        )
+
+
 def _clear_old_run(request: ClusterRequest) -> None:
     """Clear the storage of an earlier run, unless that would lose work."""
     places = request.places()
     for storage in places:
-        if Checkpoints(storage).names() and not request.overwrite:
-            raise OutputExistsError(
-                f"{storage.place!r} holds an unfinished run: cawv train --resume {storage.place} continues "
-                "it; ",
-                Option("overwrite", True),
-                " drops it and starts anew",
-            )
+        if not request.overwrite:
+            _check_no_unfinished_run(storage)
+        elif Checkpoints(storage).names():
+            warnings.warn(f"the unfinished run in {showable_name(storage.place)!r} is dropped", stacklevel=3)
     for storage in places:
         clear(storage)

@@ -25,6 +25,7 @@ from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, 
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.pipes import check_readable_again, is_read_once
 from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
+from wordvec_ca.files.scratch import scratch_array
 from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
@@ -73,6 +74,7 @@ __all__ = [
     "replacing",
     "save_json",
     "save_npy",
+    "scratch_array",
     "seconds_away",
     "signature_of",
     "split_lines",

@@ -37,13 +37,18 @@ ROWS_PER_WORD = 3
 """Rows of words and n-grams for each word, about, where there are ``subwords``; in English 2.4."""
 
 
-def check_room(directory: str | os.PathLike[str], config: ResolvedConfig, n_words: int) -> None:
-    """Raise a DataError if the disk has no room for a model: before training, not after."""
-    needed = saved_bytes(config, n_words)
+def check_room(
+    directory: str | os.PathLike[str], config: ResolvedConfig, n_words: int, present: int = 0
+) -> None:
+    """Raise a DataError if the disk has no room for a model: before training, not after.
+
+    Of models of resampled text ``present`` bytes are there already.
+    """
+    needed = saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
     free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
     if needed > free:
         raise DataError(
-            f"no room for the model {os.fspath(directory)!r}: it takes about {needed / 1e6:,.0f} MB and "
+            f"no room for the model {os.fspath(directory)!r}: the run takes about {needed / 1e6:,.0f} MB and "
             f"{free / 1e6:,.0f} MB are free there; make room or choose another ",
             Option("output"),
         )
@@ -99,7 +104,26 @@ def n_parameters(config: ResolvedConfig, n_words: int) -> int:
 def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
     """Return about how many bytes the model directory takes."""
     composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
-    return 4 * n_parameters(config, n_words) + 60 * n_words + composed  # a word and its count stand twice
+    rounded = (config.resamples or 0) * _rounded_bytes(config, n_words)
+    return 4 * n_parameters(config, n_words) + 60 * n_words + composed + rounded  # words are there twice
+
+
+def _rounded_bytes(config: ResolvedConfig, n_words: int) -> int:
+    """Return the bytes of a model of resampled text with 8 bits a number."""
+    columns = logits_of(config)[1] if config.spec.attends else 0
+    return n_words * (config.vector_size + 4 + (columns + 4 if columns else 0))
+
+
+def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
+    """Return about how many bytes models of resampled text take while there is a run; 0 for one model.
+
+    Each has a checkpoint; their mean needs a sum of all, and all of them with 8 bits a number.
+    """
+    if config.resamples is None:
+        return 0
+    one = sum(4 * rows * columns for rows, columns in parameter_shapes(config, n_words).values())
+    one *= ROWS_PER_WORD if config.subwords else 1
+    return one + config.resamples * (one + _rounded_bytes(config, n_words))
 
 
 def logits_of(config: ResolvedConfig) -> tuple[int, int]:

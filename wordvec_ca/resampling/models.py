@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import EncodedCorpus
-from wordvec_ca.files import Storage
+from wordvec_ca.files import Storage, scratch_array
 from wordvec_ca.kernels import STATS, padded
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import (
@@ -258,8 +258,13 @@ class ResampledModels:
             trainer = self._last = Trainer(EmbeddingModel(config, self._encoded.vocab), self._encoded.tokens)
         model = trainer.model
         if len(finished) > 1:
-            with tempfile.TemporaryDirectory(prefix="mean-", dir=self._folder) as place:
-                self._mean(model, finished, Path(place))
+            place = folder_of_model(self._folder, 0).with_name("mean")
+            shutil.rmtree(place, ignore_errors=True)  # of a process that was killed here
+            place.mkdir(parents=True)
+            try:
+                self._mean(model, finished, place)
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
         model.config = self.config
         model.record = self._record(trainer, started)
         model.history = self.history
@@ -269,7 +274,7 @@ class ResampledModels:
         """Read all models, one after the other, into this one; leave their mean in it, and them beside it."""
         d, n_words = self.config.vector_size, len(model.vocab)
         rows = [part.columns for part in self.config.rings()]
-        heads = np.memmap(place / "heads", np.float32, "w+", shape=(len(finished), min(FITTED, n_words), d))
+        heads = scratch_array(place / "heads", np.float32, (len(finished), min(FITTED, n_words), d))
         for number, head in zip(finished, heads, strict=True):
             self._checkpoints(number).load(model)
             for columns in rows:
@@ -280,8 +285,7 @@ class ResampledModels:
                 turn[columns, columns] = found
         del heads, head
         sums = {
-            name: np.memmap(place / name, np.float32, "w+", shape=array.shape)
-            for name, array in model.learnt.items()
+            name: scratch_array(place / name, np.float32, array.shape) for name, array in model.learnt.items()
         }
         turned = {*model.of_output, "inputs"}
         attends = self.config.spec.attends

@@ -9,7 +9,7 @@ from wordvec_ca.runs.estimate import describe, measured_speed, plan
 from wordvec_ca.runs.interrupts import ended_by_signals
 from wordvec_ca.runs.request import REQUEST_FILE, Request, request_in
 from wordvec_ca.runs.run import resume, train
-from wordvec_ca.runs.run_directory import files_of_run, run_folder
+from wordvec_ca.runs.run_directory import check_run_output, files_of_run, run_folder
 from wordvec_ca.runs.warm_start import check_together, continued_config
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "JsonLog",
     "Lines",
     "Request",
+    "check_run_output",
     "check_together",
     "continued_config",
     "describe",

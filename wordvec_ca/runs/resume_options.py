@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from wordvec_ca._version import __version__
@@ -124,7 +124,7 @@ def check_state(
         )
 
 
-def _without_secrets(names: Sequence[str] | None) -> list[str] | None:
+def _without_secrets(names: Any) -> list[str] | None:
     """Return names to compare: a URL may be signed anew."""
     return None if names is None else list(map(showable_name, names))
 

@@ -413,7 +413,8 @@ def _resampled(
     """Train models of resampled text, and save and return their mean."""
     check_memory(config, len(encoded.vocab))
     if request.output is not None:
-        check_room(request.output, config, len(encoded.vocab))
+        present = 0 if run is None else run.resampled_bytes()
+        check_room(request.output, config, len(encoded.vocab), present)
     place = () if run is None else (run.folder, run.checkpoints.interval, run.request.run)
     with ResampledModels(config, encoded, held_out, *place) as models, ended_by_signals(models):
         models.train(session.callbacks)

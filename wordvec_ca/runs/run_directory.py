@@ -155,6 +155,10 @@ class UnfinishedRun:
         found = [Checkpoints(Storage(place)).newest_state() for place in folders or [self.folder]]
         return [state for state in found if state is not None]
 
+    def resampled_bytes(self) -> int:
+        """Return the bytes that models of resampled text take there."""
+        return sum(path.stat().st_size for path in self.folder.glob("resamples/*/*.checkpoint"))
+
     def remove(self) -> None:
         """Remove the folder, the encoded texts that are not kept, and scraps of an interrupted save."""
         self.finished = True
@@ -268,14 +272,10 @@ def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None
 
 def check_no_unfinished_run(target: Path) -> None:
     """Raise an OutputExistsError that says how to continue if there is an unfinished run of a model."""
-    folder, done = run_folder(target), ""
+    folder = run_folder(target)
     if not _checkpoints_in(folder):
         return
-    with contextlib.suppress(DataError):
-        run = UnfinishedRun(target, _read_request(folder, target), None)
-        if states := run.newest_states():
-            share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
-            done = f", {share:.1%} done"
+    done = _done(target)
     raise OutputExistsError(
         f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues it; ",
         Option("overwrite", True),
@@ -283,24 +283,37 @@ def check_no_unfinished_run(target: Path) -> None:
     )
 
 
+def _done(target: Path) -> str:
+    """Return how much of an unfinished run is done, for a message; empty if no checkpoint can be read."""
+    with contextlib.suppress(DataError):
+        run = UnfinishedRun(target, _read_request(run_folder(target), target), None)
+        if states := run.newest_states():
+            share = sum(state.fraction for state in states) / (run.request.config.resamples or 1)
+            return f", {share:.1%} done"
+    return ""
+
+
 def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
     """Clear the folder of an earlier run, unless that would lose work."""
-    others = sorted(
-        path.name
-        for path in folder.iterdir()
-        if path.name not in OURS and not path.name.endswith((".checkpoint", ".tmp"))
-    )
+    others = sorted(path.name for path in folder.iterdir() if path.name not in OURS and not _is_scrap(path))
     if others:
         raise DataError(
             f"{str(folder)!r} holds {others[0]!r}, which is not part of a run: it is not overwritten"
         )
     if not overwrite:
         check_no_unfinished_run(target)
+    elif _checkpoints_in(folder):
+        warnings.warn(f"the unfinished run in {str(folder)!r}{_done(target)}, is dropped", stacklevel=4)
     with contextlib.suppress(DataError):
         UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()
     for path in folder.iterdir():
         if path.name != "lock":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _is_scrap(path: Path) -> bool:
+    """Return whether a run wrote a file: a checkpoint, or what it left when it was killed."""
+    return path.name.endswith((".checkpoint", ".tmp")) or path.name.startswith("mean-")  # of earlier versions
 
 
 def _remove(folder: Path) -> None:
@@ -311,8 +324,8 @@ def _remove(folder: Path) -> None:
     for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
         if path.name in ("text", "valid", "resamples"):
             shutil.rmtree(path, ignore_errors=True)
-        elif path.name in OURS or path.name.endswith((".checkpoint", ".tmp")):
-            path.unlink(missing_ok=True)
+        elif path.name in OURS or _is_scrap(path):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
 

@@ -27,6 +27,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import html_table, in_memory, map_npy, replacing, save_npy, write_npy_stream
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
+from wordvec_ca.sentences.tokens import Sentence
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.vectors import ApproximateNeighbours, highest, row_products
@@ -120,7 +121,7 @@ class SearchIndex:
     @classmethod
     def build(
         cls,
-        sentences: Iterable[str],
+        sentences: Iterable[Sentence],
         vectorizer: SentenceVectorizer,
         directory: str | Path,
         *,
@@ -131,7 +132,7 @@ class SearchIndex:
 
         Parameters
         ----------
-        sentences : iterable of str
+        sentences : iterable of str or list of str
             The collection; also the texts that are shown.
         vectorizer : SentenceVectorizer
             Fitted, for instance on the same sentences.
@@ -275,7 +276,7 @@ def read_index_record(directory: str | Path) -> dict[str, Any]:
 
 
 def _write(
-    sentences: Iterable[str], vectorizer: SentenceVectorizer, directory: Path, dtype: str
+    sentences: Iterable[Sentence], vectorizer: SentenceVectorizer, directory: Path, dtype: str
 ) -> dict[str, Any]:
     """Write all files except ``config.json``, and return the content of that file."""
     offsets: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
@@ -284,10 +285,11 @@ def _write(
 
     with open(directory / "text.bin", "wb") as file:
 
-        def kept() -> Iterator[str]:
+        def kept() -> Iterator[Sentence]:
             lengths: list[int] = []
             for sentence in sentences:
-                encoded = sentence.encode("utf-8", "replace")
+                text = sentence if isinstance(sentence, str) else " ".join(sentence)
+                encoded = text.encode("utf-8", "replace")
                 file.write(encoded)
                 lengths.append(len(encoded))
                 if len(lengths) == BLOCK_ROWS:

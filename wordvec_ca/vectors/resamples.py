@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import in_memory, map_npy, save_npy
+from wordvec_ca.files import in_memory, map_npy, save_npy, scratch_array
 
 CODES, SCALES = "resamples.npy", "resamples_scales.npy"
 ATTENTION_CODES, ATTENTION_SCALES = "resamples_attention_words.npy", "resamples_attention_words_scales.npy"
@@ -57,8 +57,8 @@ class EightBit(NamedTuple):
         if path is None or 0 in shape:
             return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
         return cls(
-            np.memmap(path.with_suffix(".codes"), np.int8, "w+", shape=shape),
-            np.memmap(path.with_suffix(".scales"), np.float32, "w+", shape=of_scales),
+            scratch_array(path.with_suffix(".codes"), np.int8, shape),
+            scratch_array(path.with_suffix(".scales"), np.float32, of_scales),
         )
 
     def put(self, model: int, start: int, rows: np.ndarray) -> None:

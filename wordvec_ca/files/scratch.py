@@ -1,0 +1,56 @@
+"""Arrays in files of their own while they are worked on, with space that the disk has promised.
+
+A memory map of a sparse file gets its space page by page. On a full disk that ends the process with SIGBUS,
+without a message. So the space is reserved before the file is mapped.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from wordvec_ca.errors import DataError
+
+
+def scratch_array(
+    path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]
+) -> NDArray[np.generic]:
+    """Return zeros that are memory-mapped from a new file, all of which is on the disk already.
+
+    Parameters
+    ----------
+    path : path
+        Replaced if it is there.
+    dtype : dtype
+    shape : sequence of int
+        None of them is 0.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or may not hold a file of this size.
+    """
+    size = np.dtype(dtype).itemsize * math.prod(shape)
+    try:
+        with open(path, "wb+") as file:
+            _reserve(file.fileno(), size)
+            return np.memmap(file, dtype, "r+", shape=tuple(shape))
+    except OSError as error:
+        raise DataError(
+            f"cannot reserve {size / 1e6:,.0f} MB for {os.fspath(path)!r}: {error.strerror or error}; "
+            "make room there"
+        ) from error
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    block = bytes(1 << 20)
+    for start in range(0, size, len(block)):
+        os.write(descriptor, block[: size - start])
+    os.lseek(descriptor, 0, os.SEEK_SET)
