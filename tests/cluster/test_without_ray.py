@@ -586,3 +586,44 @@ def test_nodes_merge_less_often_where_merging_takes_long() -> None:
     assert merges(2, 35_000_000, merges=150) == 150
     assert [merges(n, 35_000_000, model="cbow-attn") for n in (2, 4, 8)] == [25, 600, 600]
     assert [merges(n, 35_000_000, model="cbow") for n in (2, 4, 8)] == [25, 200, 200]
+
+
+def test_a_driver_whose_own_node_is_gone_says_so_at_once() -> None:
+    nodes = [
+        {"NodeID": name, "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 1}}
+        for name in ("here", "there")
+    ]
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing,
+        remote=lambda **options: lambda thing: thing,
+        nodes=lambda: nodes,
+        kill=lambda actor, **options: None,
+        get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "here"),
+    )
+    members = Members(ray, CONFIG, 0, directory=None, notice=lambda text: None)
+    members.all.append(Member(1, "there", "node 1", None, 1, fit=True))
+    members.assemble()
+    nodes[0]["Alive"] = False
+    for asks in (members.look, lambda: members.ask(now=True)):
+        with pytest.raises(DataError, match=r"Ray has died on this machine.*can be resumed"):
+            asks()
+
+
+def test_processes_that_start_again_are_given_less_time_than_the_first() -> None:
+    ray = SimpleNamespace(
+        method=lambda **options: lambda thing: thing, remote=lambda **options: lambda thing: thing
+    )
+    members = Members(ray, CONFIG, 1, directory=None, notice=lambda text: None)
+    assert members._patience_at_start() == 300
+    members._slowest_start = 5.0
+    assert members._patience_at_start() == 60
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_process_that_is_ended_leaves_a_message(ended: bool) -> None:
+    end = "import os; os._exit(1)" if ended else "pass"
+    module = "wordvec_ca.cluster.watcher"
+    code = f"from {module} import reported_if_ended\nwith reported_if_ended('resume it'):\n    {end}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == ended
+    assert done.stderr == ("resume it\n" if ended else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca import EmbeddingModel, TrainConfig, train
+from wordvec_ca import EmbeddingModel, TrainConfig, resume, train
 from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
+from wordvec_ca.models.paths import joined_paths, tree_paths, word_paths
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.training import log_likelihoods
 
@@ -91,12 +93,15 @@ def test_files_and_training_further(tmp_path: Path) -> None:
     assert not (tmp_path / "m" / "outputs.npy").exists()
     loaded = EmbeddingModel.load(tmp_path / "m")
     assert all(np.array_equal(a, b) for a, b in zip(loaded.shared, first.shared, strict=True))
-    # the same words and counts: the nodes go on; others: they stand for other words, and begin at 0
+    # the nodes go on, also with other counts: the tree stays
     again = train(sentences(), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")
     np.testing.assert_allclose(again.nodes, first.nodes, atol=1e-5)
     other = train(sentences(seed=2), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")
+    assert not np.array_equal(other.vocab.counts, first.vocab.counts)
     assert other.nodes is not None
-    assert np.abs(other.nodes).max() < 1e-5
+    np.testing.assert_allclose(other.nodes, first.nodes, atol=1e-5)
+    before = dict(zip(first.vocab.words, codes(first.paths), strict=True))
+    assert dict(zip(other.vocab.words, codes(other.paths), strict=True)) == before
 
 
 def test_the_sum_of_context_words() -> None:
@@ -133,3 +138,88 @@ def test_options_that_do_not_go_together(
         assert (stop.value.code or 0) == code
         assert said in capsys.readouterr().err
     assert {path.name for path in Path("c.cbow").iterdir()} >= {"nodes.npy", "config.json"}
+
+
+def codes(paths: Any) -> list[str]:
+    """Return the branches to each word, as text."""
+    return ["".join(map(str, part.astype(int))) for part in np.split(paths.labels, paths.ends[1:-1])]
+
+
+@pytest.mark.parametrize("n_new", [1, 2, 50])
+def test_words_join_a_tree_and_leave_it_as_it_is(n_new: int) -> None:
+    rng = np.random.default_rng(1)
+    counts = np.sort(rng.zipf(1.5, 100).clip(max=10**6))[::-1]
+    new_counts = np.sort(rng.zipf(1.5, n_new).clip(max=1000))[::-1]
+    old = word_paths(counts)
+    paths, places = joined_paths(old, counts, new_counts)
+    found, before = codes(paths), codes(old)
+    prefix = found[0].removesuffix(before[0])
+    assert found[:100] == [prefix + code for code in before]  # the subtree of the old words
+    assert len(set(found)) == 100 + n_new
+    assert not [a for a in found for b in found if a != b and b.startswith(a)]  # a prefix code
+    assert abs(sum(2.0 ** -len(code) for code in found) - 1) < 1e-9  # and a complete one
+    for word in (0, 50, 99):  # each old node has its new number
+        old_nodes = old.nodes[old.ends[word] : old.ends[word + 1]]
+        new_nodes = paths.nodes[paths.ends[word] + len(prefix) : paths.ends[word + 1]]
+        assert np.array_equal(places[old_nodes], new_nodes)
+    assert sorted(set(paths.nodes.tolist())) == list(range(99 + n_new))
+    assert (paths.nodes[paths.ends[:-1]] == 0).all()
+    mixed = rng.permutation(100 + n_new)
+    tree = np.stack(
+        [np.concatenate([counts, new_counts]), np.repeat([0, 1], [100, n_new]), np.arange(100 + n_new)]
+    )
+    assert codes(tree_paths(tree[:, mixed])) == [found[word] for word in mixed]
+
+
+def test_a_model_that_is_trained_further_keeps_its_tree(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+
+    def lines(words: int, first: int = 0) -> list[list[str]]:
+        starts = rng.integers(first, first + words, 600)
+        return [[f"w{(start + i) % (first + words)}" for i in range(8)] for start in starts.tolist()]
+
+    text = lines(40)
+    config = TrainConfig(vector_size=12, epochs=8, hs=True, negative=0, workers=1, min_count=1, sample=0)
+    first = train(text, config, output=tmp_path / "a")
+    more = dataclasses.replace(config, epochs=1)
+    further = train(
+        [*text, *lines(5, 40)], more, output=tmp_path / "b", continue_from=tmp_path / "a", valid=text
+    )
+    change = further.record["changes"][0]
+    assert (change["nodes_kept"], change["nodes_new"]) == (39, len(further.vocab) - 40)
+    anew = train(text, more, valid=text)
+    losses = [one.record["valid_loss_by_epoch"][-1] for one in (further, anew)]
+    assert losses[0] < losses[1] - 0.1  # the nodes above the old tree have to learn, and nothing else
+    loaded = EmbeddingModel.load(tmp_path / "b")
+    assert np.array_equal(loaded.tree, further.tree)
+    assert codes(loaded.paths) == codes(further.paths)
+    third = train(lines(60), more, continue_from=tmp_path / "b")  # and a third group of words
+    assert sorted(set(third.tree[1].tolist())) == [0, 1, 2]
+    before = dict(zip(first.vocab.words, codes(first.paths), strict=True))
+    now = dict(zip(third.vocab.words, codes(third.paths), strict=True))
+    assert all(now[word].endswith(code) for word, code in before.items())
+
+
+def test_a_continued_tree_is_there_when_the_run_is_resumed(tmp_path: Path) -> None:
+    text = [["a", "b", "c"], ["b", "c", "d"]] * 200
+    config = TrainConfig(vector_size=8, epochs=2, hs=True, workers=1, min_count=1)
+    train(text, config, output=tmp_path / "a")
+    more = [*text, *[["x", "y", "a"]] * 50]
+    whole = train(more, config, output=tmp_path / "whole", continue_from=tmp_path / "a")
+
+    def killed(progress: Any) -> None:
+        if list((tmp_path / "b.run").glob("*.checkpoint")):
+            raise KeyError("killed")
+
+    with pytest.raises(KeyError, match="killed"):
+        train(
+            *(more, config),
+            output=tmp_path / "b",
+            continue_from=tmp_path / "a",
+            callbacks=[killed],
+            checkpoint_every="1k",
+        )
+    resumed = resume(tmp_path / "b")
+    assert np.array_equal(resumed.tree, whole.tree)
+    assert np.array_equal(resumed.nodes, whole.nodes)
+    assert np.array_equal(resumed.inputs, whole.inputs)

@@ -383,6 +383,10 @@ def _summary(model: Any, output: str) -> str:
             lines.append(
                 f"{change['words_kept']:,} words began as in {origin}, {change['words_new']:,} are new"
             )
+        if "nodes_kept" in change:
+            lines.append(
+                f"its tree was kept: {change['nodes_kept']:,} nodes, and {change['nodes_new']:,} new"
+            )
     if corpus["repaired_utf8"]:
         lines.append(
             f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "

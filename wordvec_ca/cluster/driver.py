@@ -28,17 +28,27 @@ from wordvec_ca.cluster.round_checkpoints import Beside, Checkpointing
 from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shard_placement import ShardPlacement
+from wordvec_ca.cluster.watcher import reported_if_ended
 from wordvec_ca.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Progress
 from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
+from wordvec_ca.showable import showable_name
 from wordvec_ca.training import Checkpoints, beyond_measured, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20
 """Bytes of the model that the driver fetches at a time, to write them to its disk."""
+
+
+def _ended(place: str) -> str:
+    """Return what is said if Ray, or the system, ends the driver."""
+    return (
+        "Error: the driver was ended, most likely by Ray, whose processes on this machine have died; what "
+        f"the last checkpoint holds is kept: cawv train --resume {place} continues the run from there"
+    )
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,7 @@ class Driver:
         if (warning := beyond_measured(self.config, request.nodes)) is not None:
             self.notice(warning)
         with ExitStack() as stack:
+            stack.enter_context(reported_if_ended(_ended(showable_name(self.storage.place))))
             ray = stack.enter_context(connected(request.cluster, request.nodes, request.config.workers))
             if not resumed:
                 request.write()
@@ -224,6 +235,7 @@ class Driver:
             self.checkpoints,
             self.words.words.n_words,
         )
+        self.rounds.stopping = self._stopping
         self.rounds.before_merge = self.checkpointing.settle
         self.rounds.before_going_back = self.checkpointing.forget
         state.start_clock()

@@ -188,6 +188,8 @@ class Members:
         self._actor = actor_class(ray)
         self._asked: dict[Member, tuple[Any, float]] = {}
         self._next_look = 0.0
+        self._slowest_start = 0.0
+        self._here: str | None = None  # Ray's name of the driver's own node
         self.on_status: Callable[[], None] = lambda: None
 
     @property
@@ -209,6 +211,7 @@ class Members:
             There is none.
         """
         limit = time.monotonic() + self.patience
+        self._here = self.ray.get_runtime_context().get_node_id()
         while True:
             self.look()
             late = time.monotonic() > limit
@@ -224,7 +227,14 @@ class Members:
             self.notice(f"{len(self.living)} of {self.wanted} nodes are there; the others may come later")
 
     def look(self) -> None:
-        """Mark members dead whose node is gone, start one on each new node, and take up those that fit."""
+        """Mark members dead whose node is gone, start one on each new node, and take up those that fit.
+
+        Raises
+        ------
+        DataError
+            The node of this process is gone.
+        """
+        self._check_own_node()
         nodes = {
             node["NodeID"]: node
             for node in self.ray.nodes()
@@ -241,6 +251,21 @@ class Members:
             if name not in taken and self._died_early(name) < TRIES:
                 self._start_actor(node)
 
+    def _check_own_node(self) -> None:
+        """Raise a DataError if Ray has died where the driver is: no call would come to an end any more."""
+        if self._here is not None and any(
+            node["NodeID"] == self._here and not node["Alive"] for node in self.ray.nodes()
+        ):
+            raise DataError(
+                "Ray has died on this machine (its raylet has ended), so that no node can be reached; what "
+                "the last checkpoint holds is kept: the run can be resumed from there"
+            )
+
+    def _patience_at_start(self) -> float:
+        """Return for how long a process may start: less once some have, which tells how long that takes."""
+        known = 4 * self._slowest_start
+        return max(self.patience, known or PATIENCE_AT_START)
+
     def _examine(self) -> None:
         """Take up those who have answered that they fit, and leave out those who do not."""
         for member in [member for member in self.present if not member.fit]:
@@ -254,7 +279,7 @@ class Members:
                     self._examined.pop(member)
                 continue
             if not self.ray.wait([ref], timeout=0)[0]:
-                if time.time() - since > max(self.patience, PATIENCE_AT_START):
+                if time.time() - since > self._patience_at_start():
                     self.mark_dead(member, "it has not answered since it was started")
                 continue
             answer = self._answer(member, ref)
@@ -266,6 +291,7 @@ class Members:
                 self.leave_out(member, why)
             else:
                 member.fit = True
+                self._slowest_start = max(self._slowest_start, time.time() - since)
                 self._compare(member, answer[0].get("isa"))
 
     def _wait_for_storage(self, member: Member, away: str) -> None:
@@ -464,6 +490,7 @@ class Members:
                 self.mark_dead(member, f"it has not answered for {self.patience:.0f} s")
         if now or time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
+            self._check_own_node()
             for member in self.living:
                 if member not in self._asked:
                     self._asked[member] = member.actor.status.remote(), time.monotonic()
@@ -481,5 +508,4 @@ class Members:
         if refs:
             self.ray.wait(refs, num_returns=len(refs), timeout=TIDYING)
         for member in living:
-            member.alive = False
-            self.ray.kill(member.actor, no_restart=True)
+            self._end(member)

@@ -122,6 +122,7 @@ class Rounds:
         self.loop: dict[str, Any] = {}
         self.before_merge: Callable[[], None] = lambda: None
         self.before_going_back: Callable[[], None] = lambda: None
+        self.stopping: Callable[[], bool] = lambda: False
         self._begun: dict[Member, Any] = {}
         self._shapes: dict[str, tuple[int, int]] = {}
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
@@ -149,6 +150,11 @@ class Rounds:
                 return ready
             if not self.members.present:
                 self._wait_for_nodes()
+            if self.stopping() and not self.members.living:
+                raise DataError(
+                    "the run ends while all nodes are lost: nothing could be saved; what the last checkpoint "
+                    "holds is kept: the run can be resumed from there"
+                )
             self.members.ask()
             time.sleep(0.05)
 
@@ -158,7 +164,7 @@ class Rounds:
         while not self.members.present:
             self.members.look()
             self.members.ask()
-            if time.monotonic() > limit:
+            if time.monotonic() > limit or self.stopping():
                 raise DataError(
                     "all nodes are lost, and no other has come; what the last checkpoint holds is kept: "
                     "the run can be resumed from there"

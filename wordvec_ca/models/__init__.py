@@ -12,7 +12,7 @@ from wordvec_ca.models.attention import (
     weights_by_word,
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
-from wordvec_ca.models.directory import read_attention, read_config, read_record
+from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -61,6 +61,7 @@ __all__ = [
     "read_attention",
     "read_config",
     "read_record",
+    "read_tree",
     "saved_bytes",
     "weights_by_place",
     "weights_by_word",

@@ -69,6 +69,26 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     return words, read_array(folder / "attention_slots.npy", (slots,))
 
 
+def read_tree(path: Path, n_words: int) -> np.ndarray:
+    """Return a tree that words have joined; see `wordvec_ca.models.paths.tree_paths`.
+
+    Raises
+    ------
+    DataError
+        It is damaged, or of another number of words.
+    """
+    tree = np.array(map_npy(path))
+    whole = tree.shape == (3, n_words) and tree.dtype == np.int64 and tree.min() >= 0
+    if whole:
+        order = np.argsort(tree[2], kind="stable")
+        groups = tree[1][order]
+        whole = np.array_equal(tree[2][order], np.arange(n_words)) and groups[0] == 0
+        whole = whole and bool(np.isin(np.diff(groups), (0, 1)).all())
+    if not whole:
+        raise DataError(f"{str(path)!r} is not the tree of {n_words} words: it is damaged")
+    return tree
+
+
 def read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     """Memory-map an .npy and check its shape and type."""
     try:

@@ -27,9 +27,9 @@ from wordvec_ca.files import (
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
-from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record
+from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.history import History
-from wordvec_ca.models.paths import word_paths
+from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths, word_paths
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
@@ -79,7 +79,9 @@ class EmbeddingModel:
     slot_logits : ndarray of shape (1, padded(2 * window)), float32
         Attention logits s by place. With parts, both have the places of each part in turn.
     nodes : ndarray of shape (n_words, parts * width), float32, or None
-        With ``hs``, the inner nodes of the Huffman tree: the root first, the last row is not used.
+        With ``hs``, the inner nodes of the tree: the root first, the last row is not used.
+    tree : ndarray of shape (3, n_words), int64, or None
+        With ``hs``, a tree that words have joined (see `tree_paths`); None for the Huffman tree of counts.
     subwords : Subwords or None
         The rows of n-grams of which ``inputs`` are made, if the configuration has ``subwords``.
     resamples : Resamples or None
@@ -103,6 +105,7 @@ class EmbeddingModel:
         self.nodes = aligned_zeros(shapes["nodes"]) if self.config.hs else None
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
         self.resamples: Resamples | None = None
+        self.tree: np.ndarray | None = None
 
     def __getitem__(self, word: str) -> np.ndarray:
         """Say where the vectors are: a model has more than them.
@@ -161,8 +164,39 @@ class EmbeddingModel:
 
     @cached_property
     def paths(self) -> Paths | None:
-        """With ``hs``, the way from the root of the Huffman tree to each word."""
-        return word_paths(self.vocab.counts) if self.config.hs else None
+        """With ``hs``, the way from the root of the tree to each word."""
+        if not self.config.hs:
+            return None
+        return word_paths(self.vocab.counts) if self.tree is None else tree_paths(self.tree)
+
+    def join(self, former: EmbeddingModel) -> int:
+        """Take over the tree of a model all of whose words are here; return how many nodes it has.
+
+        Its nodes keep what they have learnt; the words that it does not have join the tree.
+        """
+        assert self.nodes is not None
+        assert former.nodes is not None
+        n_old = len(former.vocab)
+        old = former.tree
+        if old is None:
+            old = np.stack([former.vocab.counts, np.zeros(n_old, np.int64), np.arange(n_old)])
+        rows = np.array([former.vocab.index.get(word, -1) for word in self.vocab.words])
+        new = rows < 0
+        tree = np.where(new, 0, old[:, rows]).astype(np.int64)
+        order = np.argsort(old[2])
+        places = np.arange(n_old - 1)
+        if n_new := int(new.sum()):
+            tree[:, new] = [
+                self.vocab.counts[new],
+                np.full(n_new, old[1].max() + 1),
+                n_old + np.arange(n_new),
+            ]
+            paths = ordered_paths(old[0][order], old[1][order])
+            _, places = joined_paths(paths, old[0][order], self.vocab.counts[new])
+        self.tree = None if self.vocab == former.vocab and former.tree is None else tree
+        self.__dict__.pop("paths", None)
+        self.nodes[places] = former.nodes[: n_old - 1]
+        return len(places)
 
     @property
     def learnt(self) -> dict[str, np.ndarray]:
@@ -328,6 +362,8 @@ class EmbeddingModel:
                     save_npy(folder / "attention_words.npy", self.word_logits[:, :columns])
                 save_npy(folder / "attention_slots.npy", self.slot_logits[0, :slots])
             self.vocab.save(folder / "vocab.tsv")
+            if self.tree is not None:
+                save_npy(folder / "tree.npy", self.tree)
             if self.resamples is not None:
                 self.resamples.save(folder)
             if self.subwords is not None:
@@ -379,6 +415,8 @@ class EmbeddingModel:
             rows[:, :d] = read_array(folder / "ngrams.npy", (len(rows), d))
         for array, stored in zip(model.of_output.values(), of_output, strict=True):
             array.reshape(n, -1, padded(d))[:, :, :d] = stored.reshape(n, bands * widths, d)
+        if config.hs and (folder / "tree.npy").exists():
+            model.tree = read_tree(folder / "tree.npy", n)
         if attention is not None:
             words, slots = attention
             if len(words) != n:

@@ -1,4 +1,8 @@
-"""The Huffman tree of hierarchical softmax."""
+"""The tree of hierarchical softmax: Huffman's, or that of a model which other words have joined.
+
+A tree whose words are trained further must stay as it is, for its nodes have learnt which words are below
+them. So new words do not change it: the old tree becomes one leaf of a Huffman tree of the new words.
+"""
 
 from __future__ import annotations
 
@@ -26,3 +30,71 @@ def word_paths(counts: np.ndarray) -> Paths:
     from wordvec_ca.kernels import huffman_paths
 
     return huffman_paths(counts)
+
+
+def tree_paths(tree: np.ndarray) -> Paths:
+    """Return the way from the root to each word of a tree that words have joined.
+
+    Parameters
+    ----------
+    tree : ndarray of shape (3, n_words), int64
+        For each word its count when it joined the tree, with which group of words, from 0 on, and its place
+        among all: a vocabulary is sorted anew when counts grow, a tree is not.
+    """
+    from wordvec_ca.kernels import Paths
+
+    counts, groups, places = tree
+    order = np.argsort(places)
+    paths = ordered_paths(counts[order], groups[order])
+    lengths = np.diff(paths.ends)[places]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    chosen = np.repeat(paths.ends[places] - ends[:-1], lengths) + np.arange(ends[-1])
+    return Paths(ends, paths.nodes[chosen], paths.labels[chosen])
+
+
+def ordered_paths(counts: np.ndarray, groups: np.ndarray) -> Paths:
+    """Return the paths of words that are in the order in which they joined a tree."""
+    last = int(groups[-1])
+    if last == 0:
+        return word_paths(counts)
+    n_old = int(np.searchsorted(groups, last))
+    return joined_paths(ordered_paths(counts[:n_old], groups[:n_old]), counts[:n_old], counts[n_old:])[0]
+
+
+def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> tuple[Paths, np.ndarray]:
+    """Return the paths of a tree after words have joined it, and the new number of each old node.
+
+    Parameters
+    ----------
+    old : Paths
+        Of the words that are there.
+    old_counts, new_counts : ndarray of shape (n_words,), integer
+        Of these, and of the words that join, which come after them.
+
+    Returns
+    -------
+    paths : Paths
+        Again the more often words below a node occur, the lower is its number.
+    places : ndarray of shape (n_old_words - 1,), int64
+    """
+    from wordvec_ca.kernels import Paths
+
+    n_new, n_old = len(new_counts), len(old_counts)
+    top = word_paths(np.concatenate([[old_counts.sum()], new_counts]))
+    prefix = int(top.ends[1])
+    lengths = np.concatenate([np.diff(old.ends) + prefix, np.diff(top.ends)[1:]])
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    nodes, labels = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.float32)
+    before = (ends[:n_old, None] + np.arange(prefix)).ravel()  # where paths lead to the old root
+    within = np.ones(ends[n_old], bool)
+    within[before] = False
+    within = np.flatnonzero(within)
+    for array, of_top, of_old in ((nodes, top.nodes, old.nodes + n_new), (labels, top.labels, old.labels)):
+        array[before] = np.tile(of_top[:prefix], n_old)
+        array[within] = of_old
+        array[ends[n_old] :] = of_top[prefix:]
+    times = np.repeat(np.concatenate([old_counts, new_counts]), lengths)
+    order = np.argsort(-np.bincount(nodes, weights=times, minlength=n_new + n_old - 1), kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return Paths(ends, rank[nodes].astype(np.int32), labels), rank[n_new:]

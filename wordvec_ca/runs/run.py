@@ -174,6 +174,8 @@ def train(
         if request.config.resamples is not None:
             return _resampled(request, request.config, session, run, encoded, held_out)
         model, origin = _initialised(request, request.config, encoded.vocab, first)
+        if run is not None:
+            run.keep_tree(model.tree)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         checkpoint = (
             None
@@ -273,9 +275,11 @@ def resume(
             return _resampled(request, config, session, run, encoded, held_out)
         if former is None:
             model, origin = _initialised(request, config, encoded.vocab)
+            run.keep_tree(model.tree)
         else:
             check_memory(config, len(encoded.vocab))
             model, origin = EmbeddingModel(config, encoded.vocab), []
+            model.tree = run.tree(len(encoded.vocab))
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         checkpoint = Checkpointing(run.checkpoints, run.request.run, encoded, held_out, former, origin)

@@ -4,6 +4,7 @@
 
     run.json             what was asked for; written before anything else
     vocab.tsv            the vocabulary that was given, if one was
+    tree.npy             the tree of a model that is trained further, if it has one
     text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
     000001.checkpoint    see `wordvec_ca.training.checkpoint`
     resamples/001/       checkpoints of the first model, if there are several of resampled text
@@ -22,15 +23,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import Storage, check_output, clear_leftovers, take_lock
+from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, take_lock
+from wordvec_ca.models import read_tree
 from wordvec_ca.resampling import folder_of_model
 from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, request_in
 from wordvec_ca.training import Checkpoints, Interval, State, TrainingDiverged, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
 
-OURS = {REQUEST_FILE, "vocab.tsv", "text", "valid", "resamples", "lock"}
+TREE = "tree.npy"
+"""The tree of a model that is trained further, see `wordvec_ca.models.EmbeddingModel`."""
+
+OURS = {REQUEST_FILE, TREE, "vocab.tsv", "text", "valid", "resamples", "lock"}
 
 
 class UnfinishedRun:
@@ -195,6 +202,16 @@ class UnfinishedRun:
         vocab = Vocab.load(self.folder / "vocab.tsv")
         vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
         return vocab
+
+    def keep_tree(self, tree: np.ndarray | None) -> None:
+        """Keep the tree of a model that is trained further, for when the run is resumed."""
+        if tree is not None:
+            save_npy(self.folder / TREE, tree)
+
+    def tree(self, n_words: int) -> np.ndarray | None:
+        """Return the tree that was kept, if one was."""
+        path = self.folder / TREE
+        return read_tree(path, n_words) if path.exists() else None
 
     def may_overwrite(self) -> bool:
         """Return whether a model in the output's place may be replaced, as an earlier part of this run."""

@@ -130,7 +130,8 @@ class Texts:
     ) -> EncodedCorpus:
         """Read a text and encode it."""
         again = self._run is not None and self._run.begun_before
-        if corpus is None or (again and isinstance(corpus, list) and any(map(is_read_once, corpus))):
+        names = corpus if again and isinstance(corpus, list) else []
+        if corpus is None or any(isinstance(name, str) and is_read_once(name) for name in names):
             raise DataError(self._begin_again(which))
         options = self._config.text_options()
         progress = self._progress if which == "text" else None

@@ -220,8 +220,12 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
             array[here] = from_array[there]
     if model.config.spec.attends:
         model.slot_logits[:] = former.slot_logits
-    if model.nodes is not None and former.nodes is not None and _same_tree(model, former):
-        model.nodes[:] = former.nodes
+    tree: dict[str, int] = {}
+    if model.nodes is not None and former.nodes is not None:
+        if len(here) < len(former.vocab):
+            raise DataError(f"the words of {os.fspath(directory)!r} have changed since they were read")
+        kept = model.join(former)
+        tree = {"nodes_kept": kept, "nodes_new": len(model.vocab) - 1 - kept}
     if model.subwords is not None and former.subwords is not None:
         index, known = model.subwords.index, former.subwords.index
         ngrams, rows = index.shared_with(known)
@@ -233,12 +237,8 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
         "continued_from": os.path.abspath(directory),
         "words_kept": len(here),
         "words_new": len(model.vocab) - len(here),
+        **tree,
     }
-
-
-def _same_tree(model: EmbeddingModel, former: EmbeddingModel) -> bool:
-    """Return whether the nodes of two Huffman trees stand for the same words; else they are learnt anew."""
-    return model.vocab.words == former.vocab.words and np.array_equal(model.vocab.counts, former.vocab.counts)
 
 
 def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:

@@ -54,7 +54,7 @@ MODEL_FORMAT = 1
 
 MODEL_FILES = {
     *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
-    *("outputs.npy", "nodes.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
+    *("outputs.npy", "nodes.npy", "tree.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
     *("ngrams.tsv", "ngrams.npy", "run.toml", "report.html", "words.html", CHECKSUMS),
     *RESAMPLE_FILES,
 }
