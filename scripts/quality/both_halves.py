@@ -1,0 +1,381 @@
+"""Which vectors a model should publish: of its input rows W, its output rows O, or both.
+
+    python scripts/quality/both_halves.py wiki.30M.txt --data "$CAWV_DATA" --log both.jsonl --minutes 60
+
+trains every cell (words, dimensions, model, seed) once, makes its vectors in every form, judges them, and
+writes docs/measurements/both-halves.md. What is in --log is not run again, so the command can be stopped and
+given again; --report only writes the page. The rule of the choice is in RULE, written before any figure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from study import Page, Runs, Setting, lines_of, parser, say, values
+
+from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
+from wordvec_ca.eval import plan, pos_induction, read_tagged
+from wordvec_ca.eval.tasks import tagging
+from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.training import train
+from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
+
+TITLE = "Both halves"
+
+RULE = """
+The rule, written before any figure below: a form is **level** in a family if, in the mean over CBOW,
+skip-gram and attention and over the seeds (10 M words, 100 dimensions), it is not below W by more than .005. The
+default must be level in every family. Of those that are, with as many numbers as W, the one with the highest
+mean over the families is taken; a simpler one (in the order input, output, both, both with norms) is taken
+instead if it is within .003 of that. The families of the choice: similarity (ws353-sim, rg65, mturk287,
+yp130), analogies (Google's, 3CosAdd), categories (ap, purity), tagging (WSJ sample, linear probe), induction
+(WSJ sample, V-measure, mean of 3 restarts, one seed), sentiment (SST, SUBJ) and sentences (STS 2012 and 2013,
+SIF). Held out until the choice was made, and judged only in the forms named in their table: ws353-rel,
+verb143, essli-2008, MR, TREC, STS 2014 and induction on UD EWT test.
+"""
+
+MODELS: dict[str, dict[str, Any]] = {
+    "cbow": {"model": "cbow"},
+    "skipgram": {"model": "skipgram"},
+    "cbow-attn": {"model": "cbow-attn"},
+    "ssg": {"model": "ssg"},
+    "cwindow": {"model": "cwindow"},
+    "cbow-attn, parts": {"model": "cbow-attn", "parts": "near:2,far"},
+    "cbow, n-grams": {"model": "cbow", "subwords": True},
+}
+USUAL = ("cbow", "skipgram", "cbow-attn")
+
+LINES = {1: 15_608, 3: 46_800, 10: 156_003, 30: None}
+"""Million words -> lines of the text."""
+
+
+# ---- the forms ----------------------------------------------------------------------------------------
+
+
+def components(rows: np.ndarray, size: int) -> np.ndarray:
+    """Return the first principal components of rows, fitted on the most frequent words."""
+    fitted = rows[:FITTED].astype(np.float64)
+    mean = fitted.mean(axis=0)
+    vectors = np.linalg.eigh(np.cov(fitted, rowvar=False))[1][:, ::-1][:, :size]
+    return ((rows - mean) @ vectors).astype(np.float32)
+
+
+def centred(rows: np.ndarray) -> np.ndarray:
+    """Return rows less the mean of the most frequent words."""
+    return rows - rows[:FITTED].mean(axis=0)
+
+
+def scaled(rows: np.ndarray) -> np.ndarray:
+    """Return centred rows of mean length one: norms are kept."""
+    rows = centred(rows)
+    return rows / np.linalg.norm(rows[:FITTED], axis=1).mean()
+
+
+def with_norms(vectors: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Return vectors multiplied by the lengths of input rows."""
+    return vectors * np.linalg.norm(inputs, axis=1, keepdims=True)
+
+
+def of_library(form: str) -> Callable[[Halves], np.ndarray]:
+    """Return what makes a form that ``cawv train --vectors`` has."""
+    return lambda halves: FittedForm(form, halves).matrix(halves)
+
+
+def of_both(weight: float) -> Callable[[Halves], np.ndarray]:
+    """Return principal components with another weight of the output rows."""
+    return lambda h: components(
+        np.hstack([unit(h.inputs), weight * unit(h.outputs.mean(axis=1))]), h.inputs.shape[1]
+    )
+
+
+def bands_beside(halves: Halves) -> np.ndarray:
+    """Return components of W and the output rows of all places, each at unit length."""
+    bands = [unit(halves.outputs[:, b]) for b in range(halves.outputs.shape[1])]
+    weight = 2 / np.sqrt(len(bands))
+    return components(
+        np.hstack([unit(halves.inputs), *(weight * band for band in bands)]), halves.inputs.shape[1]
+    )
+
+
+def next_bands(halves: Halves) -> Halves:
+    """Return W and the output rows of the two places beside the word."""
+    middle = halves.outputs.shape[1] // 2
+    return Halves(halves.inputs, halves.outputs[:, middle - 1 : middle + 1])
+
+
+FORMS: dict[str, Callable[[Halves], np.ndarray]] = {
+    "input": of_library("input"),
+    "output": of_library("output"),
+    "both": of_library("both"),
+    "beside": of_library("beside"),
+    "sum": of_library("sum"),
+    "output as it is": lambda h: h.outputs.mean(axis=1),
+    "input, components": lambda h: components(unit(h.inputs), h.inputs.shape[1]),
+    "both, weight 1": of_both(1.0),
+    "both, centred before": lambda h: components(
+        np.hstack([unit(centred(h.inputs)), 2 * unit(centred(h.outputs.mean(axis=1)))]), h.inputs.shape[1]
+    ),
+    "both, norms": lambda h: components(
+        np.hstack([scaled(h.inputs), 2 * scaled(h.outputs.mean(axis=1))]), h.inputs.shape[1]
+    ),
+    "both, norms of W": lambda h: with_norms(of_library("both")(h), h.inputs),
+    "both, half": lambda h: of_library("both")(h)[:, : h.inputs.shape[1] // 2],
+    "both, all places": bands_beside,
+    "output, next places": lambda h: of_library("output")(next_bands(h)),
+    "both, next places": lambda h: of_library("both")(next_bands(h)),
+}
+OF_PLACES = ("both, all places", "output, next places", "both, next places")
+FINALISTS = ("input", "output", "both", "both, norms", "beside")
+
+
+# ---- cells --------------------------------------------------------------------------------------------
+
+
+def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
+    """Yield what is trained, the forms that are judged, and whether tagging and induction are."""
+    first = [form for form in FORMS if form not in OF_PLACES and form != "output as it is"]
+    for seed, model in itertools.product((1, 2, 3), USUAL):
+        yield cell(3, 100, model, seed), [*first, "output as it is"] if seed == 1 else first, False
+    for seed, model in itertools.product((1, 2, 3), USUAL):
+        yield cell(10, 100, model, seed), FINALISTS, seed == 1
+    for model in ("ssg", "cwindow"):
+        yield cell(3, 100, model, 1), ["input", "output", "both", *OF_PLACES], True
+    yield cell(3, 100, "cbow-attn, parts", 1), ["input", "output", "both"], True
+    for model in USUAL[::2]:
+        yield cell(10, 50, model, 1), FINALISTS, False
+        yield cell(10, 300, model, 1), FINALISTS, False
+    yield cell(30, 100, "cbow-attn", 1), FINALISTS, True
+    yield cell(30, 100, "cbow", 1), FINALISTS, False
+
+
+def cell(words: int, size: int, model: str, seed: int) -> Setting:
+    """Return what tells one training from the others."""
+    return {"words": words, "size": size, "model": model, "seed": seed}
+
+
+class Judge:
+    """Judges vectors on the sets of the choice, or on those held out.
+
+    Parameters
+    ----------
+    data : Path
+        The folder of evaluation sets.
+    """
+
+    def __init__(self, data: Path) -> None:
+        names = ["similarity", "analogy", "categorization", "sentiment", "sts"]
+        self.jobs = {(job.task, job.dataset): job for job in plan(names, folder=data)[0]}
+        self.data = data
+
+    def value(self, vectors: KeyedVectors, task: str, dataset: str) -> float:
+        """Return the headline of one set."""
+        from wordvec_ca.eval import run
+
+        return float(next(iter(run(vectors, [self.jobs[task, dataset]], workers=1))).value)
+
+    def mean_of(self, vectors: KeyedVectors, task: str, *datasets: str) -> float:
+        """Return the mean over some sets of a task."""
+        return statistics.mean(self.value(vectors, task, dataset) for dataset in datasets)
+
+    def sentences(self, vectors: KeyedVectors, *datasets: str) -> dict[str, float]:
+        """Return Pearson's r of sentence pairs, for SIF and for plain means."""
+        readouts = {
+            "SIF": {"method": "sif", "attention": False},
+            "mean": {"method": "mean", "attention": False},
+        }
+        reports = [
+            judge_sentences(vectors, self.jobs["sts", name].data.read(), readouts=readouts)
+            for name in datasets
+        ]
+        found = [{name: metric.value for name, metric in report.metrics.items()} for report in reports]
+        return {name: statistics.mean(one[name] for one in found) for name in found[0]}
+
+    def induction(self, vectors: KeyedVectors, name: str, column: int) -> float:
+        """Return the mean V-measure of three restarts."""
+        corpus = read_tagged(self.data / "pos" / name, tag_column=column)
+        induced = pos_induction.evaluate(vectors, corpus, restarts=3, workers=1)
+        return statistics.mean(one["v_measure"] for one in induced.details["restarts"])
+
+    def of_choice(self, vectors: KeyedVectors, syntax: bool) -> dict[str, float]:
+        """Return the families of the choice."""
+        sentences = self.sentences(vectors, "sts2012", "sts2013")
+        found = {
+            "similarity": self.mean_of(vectors, "similarity", "ws353_sim", "rg65", "mturk287", "yp130"),
+            "analogies": self.value(vectors, "analogy", "questions-words"),
+            "categories": self.value(vectors, "categorization", "ap"),
+            "sentiment": self.mean_of(vectors, "sentiment", "sst-binary", "subj"),
+            "sentences": sentences["SIF"],
+            "sentences, mean": sentences["mean"],
+        }
+        if syntax:
+            corpus = tagging.divided(read_tagged(self.data / "pos" / "wsj_sample.tsv", tag_column=2))
+            found["tagging"] = tagging.evaluate(vectors, corpus, sizes=()).value
+            found["induction"] = self.induction(vectors, "wsj_sample.tsv", 2)
+        return found
+
+    def held_out(self, vectors: KeyedVectors, syntax: bool) -> dict[str, float]:
+        """Return what the choice did not see."""
+        found = {
+            "ws353-rel": self.value(vectors, "similarity", "ws353_rel"),
+            "verb143": self.value(vectors, "similarity", "verb143"),
+            "essli-2008": self.value(vectors, "categorization", "essli-2008"),
+            "MR": self.value(vectors, "sentiment", "mr"),
+            "TREC": self.value(vectors, "sentiment", "trec"),
+            "STS 2014": self.sentences(vectors, "sts2014")["SIF"],
+        }
+        return {**found, "V, EWT test": self.induction(vectors, "ud_ewt.test.tsv", 3)} if syntax else found
+
+
+class Study:
+    """Trains cells, each once, and judges their forms.
+
+    Parameters
+    ----------
+    corpus : Path
+    folder : Path
+        Where models go.
+    judge : Judge
+    runs : Runs
+    """
+
+    def __init__(self, corpus: Path, folder: Path, judge: Judge, runs: Runs) -> None:
+        self.corpus, self.folder, self.judge, self.runs = corpus, folder, judge, runs
+        self._texts: dict[int, EncodedCorpus] = {}
+
+    def text(self, words: int) -> EncodedCorpus:
+        """Return the first words of the text, encoded."""
+        if words not in self._texts:
+            self._texts.clear()
+            self._texts[words] = encode_corpus(
+                lines_of(self.corpus, LINES[words]), TextOptions(workers=1), cache_dir=self.folder, keep=True
+            )
+        return self._texts[words]
+
+    def model(self, setting: Setting) -> EmbeddingModel:
+        """Train a cell, or read it."""
+        name = (
+            f"{setting['words']}M.{setting['size']}.{setting['model'].replace(', ', '-')}.{setting['seed']}"
+        )
+        place = self.folder / name
+        if not (place / "config.json").exists():
+            options = {**MODELS[setting["model"]], "vector_size": setting["size"], "seed": setting["seed"]}
+            began = time.process_time()
+            train(
+                self.text(setting["words"]), TrainConfig(workers=1, **options), output=place, overwrite=True
+            )
+            say(f"{name} trained in {time.process_time() - began:.0f} CPU s")
+        return EmbeddingModel.load(place)
+
+    def judge_cell(self, setting: Setting, forms: Sequence[str], syntax: bool, sets: str) -> None:
+        """Judge the forms of a cell that are not in the log."""
+        keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
+        if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
+            return
+        model = self.model(setting)
+        size = model.config.vector_size
+        width = model.inputs.shape[1]
+        outputs = model.outputs.reshape(len(model.vocab), -1, width)[:, :, :size]
+        halves = Halves(model.inputs[:, :size], outputs)
+        for key in keys:
+
+            def run(key: Setting) -> dict[str, float]:
+                vectors = KeyedVectors(
+                    model.vocab.words, self.made(model, halves, key["form"]), model.vocab.counts
+                )
+                return (self.judge.of_choice if sets == "choice" else self.judge.held_out)(vectors, syntax)
+
+            self.runs.outcome(key, run)
+
+    @staticmethod
+    def made(model: EmbeddingModel, halves: Halves, form: str) -> np.ndarray:
+        """Return the vectors of a form; of a model in parts, that of each part."""
+        if model.config.parts is None:
+            return FORMS[form](halves)
+        return np.hstack([FORMS[form](halves.columns(part.columns)) for part in model.config.rings()])
+
+
+# ---- the page -----------------------------------------------------------------------------------------
+
+
+def found(runs: Runs, sets: str, **facts: Any) -> dict[str, dict[str, list[float]]]:
+    """Return form -> family -> values, of the runs of which these facts are true."""
+    result: dict[str, dict[str, list[float]]] = {}
+    for record in runs.done.values():
+        setting = record["setting"]
+        if setting["sets"] == sets and all(
+            setting[name] in value if isinstance(value, tuple) else setting[name] == value
+            for name, value in facts.items()
+        ):
+            for name, value in record.items():
+                if name not in ("setting", "seconds", "cpu_seconds"):
+                    result.setdefault(setting["form"], {}).setdefault(name, []).append(value)
+    return result
+
+
+def add_table(page: Page, title: str, runs: Runs, sets: str, **facts: Any) -> None:
+    """Add a table with a row for each form, the mean of the runs in each cell."""
+    rows = found(runs, sets, **facts)
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for of_form in rows.values() for name in of_form))
+    body = []
+    for form in [form for form in FORMS if form in rows]:
+        of_form = rows[form]
+        figures = [f"{statistics.mean(of_form[name]):.3f}" if name in of_form else "" for name in names]
+        body.append([form, max(map(len, of_form.values())), *figures])
+    page.text(f"### {title}")
+    page.table(["vectors", "runs", *names], body)
+
+
+def write(page: Page, runs: Runs) -> None:
+    """Write the page."""
+    page.text(RULE.strip().replace("\n", " "), runs.summary())
+    for sets, heading in (("choice", "## The choice"), ("held out", "## Held out")):
+        page.text(heading)
+        for words, size in ((3, 100), (10, 100), (10, 50), (10, 300), (30, 100)):
+            several = {"words": words, "size": size}
+            of_text = f"{words} M words, {size} dimensions"
+            add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
+            for model in MODELS:
+                add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
+    page.write()
+
+
+def main() -> None:
+    """Run what is left, then write the page."""
+    arguments = parser(__doc__, "both-halves", log="both-halves.jsonl", data=True)
+    arguments.add_argument("corpus", type=Path, nargs="?", help="wiki.30M.txt")
+    arguments.add_argument("--folder", type=Path, default=Path("both-halves"), help="for models")
+    arguments.add_argument("--words", default="3,10,30", help="million words, comma-separated")
+    arguments.add_argument(
+        "--held-out", action="store_true", help="judge the sets that the choice does not see"
+    )
+    arguments.add_argument("--report", action="store_true", help="only write the page")
+    options = arguments.parse_args()
+    runs = Runs(options.log, options.minutes)
+    if not options.report:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        study = Study(options.corpus, options.folder, Judge(options.data), runs)
+        for setting, forms, syntax in cells():
+            if setting["words"] in values(options.words, int):
+                if options.held_out:
+                    if setting["words"] == 10 and setting["size"] == 100:
+                        study.judge_cell(setting, ["input", "output", "both", "beside"], syntax, "held out")
+                else:
+                    study.judge_cell(setting, forms, syntax, "choice")
+    write(Page(options.page, TITLE), runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The published form: which vectors are made of the two matrices that a model learns.
+
+Training learns input rows W, of which predictions are made, and output rows O, which are predicted. Each
+form makes one vector of the two rows of a word::
+
+    input    W
+    output   O less its mean
+    both     principal components of W and O side by side: as many as W has columns
+    beside   W and O, each less its mean, side by side: twice as many columns
+    sum      W and O, each less its mean and at unit length, added
+
+Means and components are those of the most frequent words, whose rows have the least noise. All output rows
+share a large common vector, because negative sampling asks that most products of input and output rows are
+small; without it they tell words apart better than input rows do (docs/both-halves.md).
+
+A model whose vectors have parts gets the form of each part, side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.vectors.blas import one_blas_thread
+
+FITTED = 20_000
+"""Means and components are those of so many of the most frequent words."""
+
+OUTPUT_WEIGHT = 2.0
+"""Output rows beside input rows, both at unit length: chosen in docs/measurements/both-halves.md."""
+
+BLOCK_ROWS = 8_192
+"""Rows made at a time. Fixed, as the last bits of a product may depend on how many rows it has."""
+
+
+class Halves(NamedTuple):
+    """The two matrices of a model.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_words, vector_size), float32
+        W; possibly a view or a memory map.
+    outputs : ndarray of shape (n_words, n_vectors, vector_size), float32
+        O; of several vectors of a word, one for each place of the window, the mean counts.
+    """
+
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+    def blocks(self, stop: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows of both, as two arrays of shape (n_rows, vector_size), float32."""
+        n_rows = len(self.inputs) if stop is None else min(stop, len(self.inputs))
+        for start in range(0, n_rows, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, n_rows))
+            outputs = self.outputs[rows]
+            yield (
+                np.array(self.inputs[rows], np.float32),
+                outputs[:, 0].astype(np.float32) if outputs.shape[1] == 1 else outputs.mean(axis=1),
+            )
+
+    def columns(self, columns: slice) -> Halves:
+        """Return some columns of both."""
+        return Halves(self.inputs[:, columns], self.outputs[:, :, columns])
+
+
+class _Fitted(NamedTuple):
+    """How rows of one part become vectors.
+
+    Attributes
+    ----------
+    form : str
+    mean : ndarray of shape (2, vector_size), float32
+        What is taken from W and from O.
+    components : ndarray of shape (2 * vector_size, vector_size), float32, or None
+    """
+
+    form: str
+    mean: np.ndarray
+    components: np.ndarray | None = None
+
+    def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return vectors of some words, shape (n_rows, n_columns), float32."""
+        if self.form == "input":
+            return inputs
+        if self.form == "output":
+            return np.asarray(outputs - self.mean[1])
+        if self.components is not None:
+            both = _side_by_side(inputs, outputs)
+            both -= self.mean.reshape(-1)
+            return np.asarray(both @ self.components)
+        halves = unit(inputs - self.mean[0]), unit(outputs - self.mean[1])
+        return np.hstack(halves) if self.form == "beside" else np.asarray(halves[0] + halves[1])
+
+
+class FittedForm:
+    """A form with the means and components of one model.
+
+    Parameters
+    ----------
+    form : str
+        One of ``FORMS``.
+    halves : Halves
+        What they are fitted on: the first ``FITTED`` rows.
+    parts : sequence of slice, optional
+        Columns of the parts of the vectors; by default there is one.
+    """
+
+    @one_blas_thread
+    def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
+        self.form = form
+        self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
+        self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the vectors that are made."""
+        size = max(columns.stop for columns in self._columns)
+        return 2 * size if self.form == "beside" else size
+
+    def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return the vectors of some words.
+
+        Parameters
+        ----------
+        inputs, outputs : ndarray of shape (n_rows, vector_size), float32
+            As from ``Halves.blocks``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns), float32
+        """
+        made = [
+            part.rows(inputs[:, columns], outputs[:, columns])
+            for part, columns in zip(self._parts, self._columns, strict=True)
+        ]
+        return made[0] if len(made) == 1 else np.hstack(made)
+
+    def blocks(self, halves: Halves) -> Iterator[np.ndarray]:
+        """Yield the vectors of all words, block by block."""
+        make = one_blas_thread(self.rows)
+        return (make(inputs, outputs) for inputs, outputs in halves.blocks())
+
+    def matrix(self, halves: Halves) -> np.ndarray:
+        """Return the vectors of all words, shape (n_words, n_columns), float32."""
+        made = np.empty((len(halves.inputs), self.n_columns), np.float32)
+        for number, block in enumerate(self.blocks(halves)):
+            made[number * BLOCK_ROWS : number * BLOCK_ROWS + len(block)] = block
+        return made
+
+
+def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return W and O at unit length, O with its weight, side by side."""
+    return np.hstack([unit(inputs), np.float32(OUTPUT_WEIGHT) * unit(outputs)])
+
+
+def _fitted(form: str, halves: Halves) -> _Fitted:
+    """Return the means and components of the first words, of which all numbers are finite."""
+    size = halves.inputs.shape[1]
+    if form == "input":
+        return _Fitted(form, np.zeros((2, size), np.float32))
+    total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
+    for inputs, outputs in halves.blocks(FITTED):
+        both = _side_by_side(inputs, outputs) if form == "both" else np.hstack([inputs, outputs])
+        both = both[np.isfinite(both).all(axis=1)].astype(np.float64)
+        total += both.sum(axis=0)
+        n_rows += len(both)
+        if form == "both":
+            products += both.T @ both
+    mean = total / max(1, n_rows)
+    means = mean.reshape(2, size).astype(np.float32)
+    if form != "both":
+        return _Fitted(form, means)
+    covariance = products / max(1, n_rows) - np.outer(mean, mean)
+    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
+    # of v and -v, which are equally good, the one whose largest number is positive: the same each time
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
+    return _Fitted(form, means, np.asarray(vectors, np.float32))
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Return rows at unit length; rows of zeros stay."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows / np.where(lengths > 0, lengths, np.float32(1))[:, None], np.float32)
