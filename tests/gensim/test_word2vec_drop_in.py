@@ -205,3 +205,23 @@ def test_an_older_file_stays_until_the_new_one_is_whole(
             save(path)
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
+    """They are those that ``cawv publish`` makes of the same matrices, also of a model of gensim's own."""
+    from wordvec_ca.vectors.published import FittedForm, Halves
+
+    theirs = pytest.importorskip("gensim.models").Word2Vec(sentences(), **SMALL, sg=sg)
+    theirs.save(str(tmp_path / "m.model"))
+    ours = Word2Vec.load(str(tmp_path / "m.model"))
+    halves = Halves(theirs.wv.vectors, theirs.syn1neg[:, None])
+    made = ours.published()
+    assert np.array_equal(made.vectors, FittedForm("both", halves).matrix(halves))
+    assert made.index_to_key == ours.wv.index_to_key
+    assert made.get_vecattr("w0", "count") == ours.wv.get_vecattr("w0", "count")
+    assert np.array_equal(ours.wv.vectors, theirs.wv.vectors)
+    assert ours.published("beside").vector_size == 24
+    tree = Word2Vec(sentences(), **SMALL, hs=1, negative=0)
+    with pytest.raises(RuntimeError, match="no output rows"):
+        tree.published()

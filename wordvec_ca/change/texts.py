@@ -93,6 +93,8 @@ def changes(
         raise ValueError(f"repeats is {repeats}; it should be at least 1")
     usual = dataclasses.replace(USUAL, min_count=min(USUAL.min_count, least))
     resolved = ResolvedConfig.of(config or usual)
+    if config is None or config.vectors is None:  # p-values and intervals are measured with input rows
+        resolved = dataclasses.replace(resolved, vectors="input")
     tell = progress or (lambda line: None)
     slices = Slices(texts, resolved, least)
     if config is None if fit_epochs is None else fit_epochs:

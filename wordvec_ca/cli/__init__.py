@@ -44,6 +44,7 @@ COMMANDS: dict[str, str] = {
     "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
     "export": "Write vectors in another format.",
+    "publish": "Make the vectors of a model of other rows, without training.",
     "reembed": "Re-embed word vectors for a collection of sentences.",
     "embed": "Sentence vectors of any amount of text.",
     "search": "Sentences of a text nearest to a query.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.models import load_vectors
+from wordvec_ca.cli.options import vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
@@ -27,8 +28,9 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
     show_default=True,
     help="Share of the common words, those that move most, on which nothing is fitted.",
 )
+@vectors_option
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-def command(model: str, target: str, output: str, left_out: float, overwrite: bool) -> None:
+def command(model: str, target: str, output: str, left_out: float, form: str | None, overwrite: bool) -> None:
     """Turn the vectors of MODEL so that those of the same words in TARGET are near, and write them to OUT.
 
     Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET then
@@ -40,8 +42,8 @@ def command(model: str, target: str, output: str, left_out: float, overwrite: bo
         to = format_of_suffix(output)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    vectors = load_vectors(model)
-    aligned, fit = align(vectors, load_vectors(target), left_out=left_out)
+    vectors = load_vectors(model, vectors=form)
+    aligned, fit = align(vectors, load_vectors(target, vectors=form), left_out=left_out)
     aligned.save(output, format=to, overwrite=overwrite)
     say(f"Wrote {len(aligned):,} vectors to {output} ({to}): {fit}")
     if vectors.ngrams is not None:

@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, part_option
+from wordvec_ca.cli.options import Choice, part_option, vectors_option
 from wordvec_ca.cli.paths import ExistingPath
 
 
@@ -30,6 +30,7 @@ from wordvec_ca.cli.paths import ExistingPath
     help="Look only at the N most frequent words.",
 )
 @part_option
+@vectors_option
 @json_option("A JSON object.")
 def command(
     model: str,
@@ -40,6 +41,7 @@ def command(
     method: str,
     restrict_vocab: int | None,
     part: str | None,
+    form: str | None,
     json_to: str | None,
 ) -> None:
     """Print the words that are to C as B is to A.
@@ -55,7 +57,7 @@ def command(
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import analogies
 
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, vectors=form)
     if part is not None:
         vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}

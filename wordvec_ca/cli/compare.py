@@ -15,6 +15,7 @@ from wordvec_ca.cli.evaluation_options import (
 )
 from wordvec_ca.cli.json_output import NAMES, record_writer
 from wordvec_ca.cli.models import load_vectors
+from wordvec_ca.cli.options import vectors_option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
@@ -38,6 +39,7 @@ COLUMNS = (
 @click.argument("baseline", type=ExistingPath(path_type=Path))
 @click.argument("models", nargs=-1, required=True, type=ExistingPath(path_type=Path))
 @evaluation_options
+@vectors_option
 def command(
     baseline: Path,
     models: tuple[Path, ...],
@@ -49,6 +51,7 @@ def command(
     workers: int,
     json_to: str | None,
     quiet: bool,
+    form: str | None,
     **files: Any,
 ) -> None:
     """Compare MODELS with BASELINE on the same items, and say "tie" where it is one.
@@ -101,7 +104,7 @@ def command(
             **{"seed": seed, "workers": workers, "progress": tell, "method": method},
             "runs": runs,
         }
-        vectors = load_vectors(path)
+        vectors = load_vectors(path, vectors=form)
         for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
             tell("")
             if not quiet:

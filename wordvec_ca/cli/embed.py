@@ -8,7 +8,7 @@ import click
 
 from wordvec_ca.cli.inputs import Inputs
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, option
+from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -28,6 +28,7 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 @option("field")
 @option("encoding")
+@vectors_option
 @vectorizer_options
 def command(
     model: str,
@@ -41,6 +42,7 @@ def command(
     quiet: bool,
     field: str | tuple[str, ...] | None,
     encoding: str | None,
+    form: str | None,
     **options: Any,
 ) -> None:
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
@@ -60,7 +62,7 @@ def command(
         raise click.UsageError("--fit and --load-fit exclude each other")
     if save_fit:
         check_output(save_fit, overwrite=True, files=FIT_FILES)
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, vectors=form)
     inputs = Inputs()
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)

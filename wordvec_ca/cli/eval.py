@@ -14,7 +14,7 @@ from wordvec_ca.cli.evaluation_options import (
 )
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import part_option
+from wordvec_ca.cli.options import part_option, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, styled, terminal_width, wrapped
@@ -33,6 +33,7 @@ from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, st
     help="Word counts (cawv vocab) for vectors that carry none: SIF and its like weigh words by them.",
 )
 @part_option
+@vectors_option
 @click.option(
     "--items", is_flag=True, help="With --json: write the outcome of every item, for `cawv compare`."
 )
@@ -50,6 +51,7 @@ def command(
     controls: bool,
     counts: str | None,
     part: str | None,
+    form: str | None,
     items: bool,
     details: bool,
     **files: Any,
@@ -82,7 +84,7 @@ def command(
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
     with record_writer(json_to, "model", array=True) as write, status(quiet) as tell:
-        vectors = load_vectors(model)
+        vectors = load_vectors(model, vectors=form)
         if part is not None:
             vectors = vectors.part(part)
         if counts is not None:
@@ -90,6 +92,7 @@ def command(
             pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
             vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
         name = str(model) if part is None else f"{model} part {part}"
+        name = name if form is None else f"{name} {form}"
         options: dict[str, Any] = {
             **{"seed": seed, "workers": workers, "progress": tell, "method": method},
             "runs": runs,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.options import Choice, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
 from wordvec_ca.cli.terminal import status
@@ -52,6 +52,7 @@ MEGABYTES = 25.0
     metavar="FILE.tsv",
     help="Classes of words, lines of word TAB class, to colour the map by.",
 )
+@vectors_option
 @click.option("--no-cache", is_flag=True, help="Do not keep the map in MODEL.cawv-maps for the next time.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(
@@ -64,6 +65,7 @@ def command(
     method: str,
     seed: int,
     colour_by: str | None,
+    form: str | None,
     no_cache: bool,
     quiet: bool,
 ) -> None:
@@ -94,6 +96,7 @@ def command(
             seed=seed,
             classes=None if colour_by is None else read_classes(colour_by),
             cache=not no_cache,
+            vectors=form,
             tell=tell,
         )
     ours = output is None  # MODEL may come from somebody who put a link there

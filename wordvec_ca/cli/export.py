@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, part_option, typed_options
+from wordvec_ca.cli.options import Choice, part_option, typed_options, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.specs.formats import READABLE, WRITABLE, table_of_formats
@@ -67,6 +68,7 @@ says what --dtype and --max-words cost.
     help="Write only the first N words, the most frequent.  [default: all]",
 )
 @part_option
+@vectors_option
 @click.option(
     "--fold-attention/--no-fold-attention",
     default=None,
@@ -97,6 +99,7 @@ def command(
     dtype: str,
     max_words: int | None,
     part: str | None,
+    form: str | None,
     fold_attention: bool | None,
     evaluation: Path | None,
     resample: int | None,
@@ -122,9 +125,14 @@ def command(
         to = to or format_of_suffix(output)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    vectors = load_vectors(
-        model, format=source, errors=errors, duplicates="first" if keep_first else "refuse"
-    )
+    reading: dict[str, Any] = {
+        **{"format": source, "errors": errors, "duplicates": "first" if keep_first else "refuse"}
+    }
+    vectors = load_vectors(model, vectors=form, **reading)
+    ngrams = vectors.ngrams
+    if form is None and to in ("fasttext", "floret") and ngrams is not None and not ngrams.are_published:
+        vectors = load_vectors(model, vectors="input", **reading)
+        say(f"Note: n-grams make input rows, so {to} gets these and not the vectors that are published")
     if resample is not None:
         n_models = len(vectors.resamples or ())
         if resample > n_models:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, threads_option
+from wordvec_ca.cli.options import Choice, threads_option, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
@@ -37,6 +37,7 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
     "--queries", type=click.IntRange(1, 10_000), default=200, show_default=True, help="For the recall."
 )
 @threads_option
+@vectors_option
 @json_option("A JSON object.")
 def command(
     model: str,
@@ -46,6 +47,7 @@ def command(
     expansion: int,
     queries: int,
     workers: int | None,
+    form: str | None,
     json_to: str | None,
 ) -> None:
     """Index the vectors of MODEL, and print how many of the exact neighbours the index finds.
@@ -60,7 +62,7 @@ def command(
 
     place = Path(output) if output else index_of(model)
     with record_writer(json_to, "index") as write:
-        vectors = rows_of(model)
+        vectors = rows_of(model, form)
         began = time.perf_counter()
         index = ApproximateNeighbours.build(
             vectors,

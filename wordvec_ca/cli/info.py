@@ -12,6 +12,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import show_styled, styled
+from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.specs.quantities import counted, duration, size
 
 
@@ -39,7 +40,7 @@ def command(model: str | None, everything: bool, json_to: str | None) -> None:
 
 
 def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
-    """Return what people ask of a model, in at most ten lines."""
+    """Return what people ask of a model, in at most a dozen lines."""
     config, corpus, timings = (record.get(name) or {} for name in ("config", "corpus", "timings"))
     losses = [loss for loss in record.get("loss_by_epoch") or [] if loss is not None]
     held_out = [loss for loss in record.get("valid_loss_by_epoch") or [] if loss is not None]
@@ -56,6 +57,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         "model": str(config.get("model")) + (" with n-grams" if config.get("subwords") else ""),
         "words": f"{record['words']:,} x {record['dimensions']} dimensions; each occurs "
         f"{config.get('min_count')} times or more",
+        "vectors": VECTOR_FORMS.get(config.get("vectors") or "input", ""),
         "size": f"{size(n_bytes)} on disk",
         "text": text,
         "training": learning if trained >= 1 else f"{learning}; ended after {trained:.1%}",

@@ -18,15 +18,15 @@ def index_of(model: str | os.PathLike[str]) -> Path:
     return Path(f"{os.path.normpath(model)}.cawv-neighbours")
 
 
-def rows_of(model: str) -> np.ndarray:
-    """Return the vectors of a model, or of the sentences of a search index."""
+def rows_of(model: str, form: str | None = None) -> np.ndarray:
+    """Return the vectors of a model, in a form of ``--vectors``, or of the sentences of a search index."""
     from wordvec_ca.files import map_npy
     from wordvec_ca.sentences import read_index_record
 
     if (Path(model) / "offsets.npy").is_file():
         read_index_record(model)
         return map_npy(Path(model) / "vectors.npy")
-    return load_vectors(model).vectors
+    return load_vectors(model, vectors=form).vectors
 
 
 def opened(

@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import part_option
+from wordvec_ca.cli.options import part_option, vectors_option
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
@@ -22,6 +22,7 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
     help="Look only at the N most frequent words.",
 )
 @part_option
+@vectors_option
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")
 @click.option(
     "--index", type=INPUT, metavar="DIR", help="Use this index, which cawv index -o has made elsewhere."
@@ -33,6 +34,7 @@ def command(
     topn: int,
     restrict_vocab: int | None,
     part: str | None,
+    form: str | None,
     approximate: bool,
     index: str | None,
     json_to: str | None,
@@ -62,11 +64,11 @@ def command(
     approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
         raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, vectors=form)
     if part is not None:
         vectors = vectors.part(part)
     indexer = opened(model, vectors.vectors, vectors.index_to_key, index) if approximate else None
-    if indexer is None and restrict_vocab is None and part is None:
+    if indexer is None and restrict_vocab is None and part is None and form is None:
         offer(model, len(vectors))
     failed = False
     separator = ""

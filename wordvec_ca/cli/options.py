@@ -12,7 +12,7 @@ import click
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import OptionError
-from wordvec_ca.specs.models import MODEL_ALIASES, MODELS
+from wordvec_ca.specs.models import MODEL_ALIASES, MODELS, VECTOR_FORMS
 from wordvec_ca.specs.options import OPTIONS
 
 
@@ -120,6 +120,12 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 tokenizer_of_model_option = option("tokenizer", default=None, help="[default: that of MODEL, or words]")
 part_option = click.option(
     "--part", metavar="NAME", help="Only this part of the vectors (cawv train --parts).  [default: all]"
+)
+vectors_option = click.option(
+    "--vectors",
+    "form",
+    type=Choice(VECTOR_FORMS),
+    help="Of a model directory: vectors made of these (docs/both-halves.md).  [default: as published]",
 )
 threads_option = option("workers", help="Threads.  [default: one per processor]")
 

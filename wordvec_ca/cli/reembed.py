@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.inputs import Inputs
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, option, threads_option, tokenizer_of_model_option
+from wordvec_ca.cli.options import Choice, option, threads_option, tokenizer_of_model_option, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 
@@ -50,6 +50,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
 @option("field")
 @option("encoding")
+@vectors_option
 @threads_option
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
@@ -67,6 +68,7 @@ def command(
     lowercase: bool | None,
     field: str | tuple[str, ...] | None,
     encoding: str | None,
+    form: str | None,
     workers: int | None,
     overwrite: bool,
     quiet: bool,
@@ -103,7 +105,7 @@ def command(
         OUTPUT_FILE.check(output, (), overwrite=overwrite)
     else:
         check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, vectors=form)
     counted = [path for path in sentences if path.endswith(".npz")]
     texts = [path for path in sentences if not path.endswith(".npz")]
     inputs = Inputs()

@@ -14,7 +14,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, option
+from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
@@ -44,6 +44,7 @@ LINES = 3
 @click.option("-q", "--quiet", is_flag=True, help="Only the result.")
 @option("field")
 @option("encoding")
+@vectors_option
 @vectorizer_options
 def command(
     model: str,
@@ -58,6 +59,7 @@ def command(
     quiet: bool,
     field: str | tuple[str, ...] | None,
     encoding: str | None,
+    form: str | None,
     **options: Any,
 ) -> None:
     """Print the lines of CORPUS nearest to each QUERY, with their cosines and line numbers.
@@ -81,9 +83,10 @@ def command(
         "dtype": dtype,
         "options": {name: value for name, value in options.items() if value is not None}
         | ({"field": list(field) if isinstance(field, tuple) else field} if field else {})
-        | ({"encoding": encoding} if encoding else {}),
+        | ({"encoding": encoding} if encoding else {})
+        | ({"vectors": form} if form else {}),
     }
-    vectors = load_vectors(model)
+    vectors = load_vectors(model, vectors=form)
     found = None
     if place.exists() and not rebuild:
         if read_index_record(place).get("source") == source:

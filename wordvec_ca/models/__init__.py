@@ -23,6 +23,7 @@ from wordvec_ca.models.fasttext import (
 from wordvec_ca.models.history import Callback, History, Point, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.paths import word_paths
+from wordvec_ca.models.publishing import publish
 from wordvec_ca.models.sizes import (
     PROCESS_BYTES,
     check_memory,
@@ -58,6 +59,7 @@ __all__ = [
     "memory_bytes",
     "model_of_fasttext",
     "n_parameters",
+    "publish",
     "read_attention",
     "read_config",
     "read_record",

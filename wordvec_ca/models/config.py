@@ -50,6 +50,14 @@ class TrainConfig(TrainFields):
                     f" is {getattr(self, name)!r}; it is for {', '.join(models_with(trait))}, not "
                     f"{self.model}: leave it out",
                 )
+        if not self.negative and self.vectors not in (None, "input"):
+            raise OptionError(
+                Option("vectors"),
+                f" is {self.vectors!r}; with ",
+                Option("negative", 0),
+                " there are no output rows of words: leave it out, or take ",
+                Option("vectors", "input"),
+            )
         self.rings()
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)
@@ -149,6 +157,7 @@ class ResolvedConfig(TrainConfig):
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
+            "vectors": "input",
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})

@@ -13,17 +13,22 @@ from wordvec_ca.files import map_npy
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.models import models_with
-from wordvec_ca.vectors import read_metadata
+from wordvec_ca.vectors import ModelFile, read_metadata
+
+OF_OLDER_MODELS = {"vectors": "input"}
+"""Options that older records do not have, and what they were then."""
 
 
 def read_record(folder: Path) -> dict[str, Any]:
     """Read ``config.json`` of a model directory and check that this version can use it."""
     record = read_metadata(folder)
     if not isinstance(record.get("config"), dict):
-        raise DataError(f"{str(folder / 'config.json')!r} is not the record of a model")
+        raise DataError(f"{str(folder / ModelFile.CONFIG)!r} is not the record of a model")
     for name in ("n_words", "raw_tokens", "raw_types"):
         if type(record.get(name, 0)) is not int or record.get(name, 0) < 0:
-            raise DataError(f"{str(folder / 'config.json')!r}: {name} is {record[name]!r:.80}, not a count")
+            raise DataError(
+                f"{str(folder / ModelFile.CONFIG)!r}: {name} is {record[name]!r:.80}, not a count"
+            )
     return record
 
 
@@ -36,11 +41,12 @@ def read_config(folder: Path) -> ResolvedConfig:
         As ``read_record``, or an option is unknown or outside its limits.
     """
     try:
-        return ResolvedConfig.of(TrainConfig.from_dict(read_record(folder)["config"]))
+        options = {**OF_OLDER_MODELS, **read_record(folder)["config"]}
+        return ResolvedConfig.of(TrainConfig.from_dict(options))
     except DataError:
         raise
     except (TypeError, ValueError) as error:
-        raise DataError(f"{folder / 'config.json'} is damaged: {error}") from error
+        raise DataError(f"{folder / ModelFile.CONFIG} is damaged: {error}") from error
 
 
 def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -65,8 +71,8 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     n_words = record.get("n_words", 0)
     words = np.zeros((n_words, 0), np.float32)
     if columns:
-        words = read_array(folder / "attention_words.npy", (n_words, columns))
-    return words, read_array(folder / "attention_slots.npy", (slots,))
+        words = read_array(folder / ModelFile.ATTENTION_WORDS, (n_words, columns))
+    return words, read_array(folder / ModelFile.ATTENTION_SLOTS, (slots,))
 
 
 def read_tree(path: Path, n_words: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 from functools import cached_property
 from pathlib import Path
@@ -12,18 +13,20 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import (
     Curve,
     check_file,
     content_words,
     html_table,
     json_text,
+    map_npy,
     read_checksums,
     read_whole_folder,
     replacing,
     save_npy,
     write_checksums,
+    write_npy_stream,
 )
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
@@ -38,20 +41,27 @@ from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import (
     MODEL_FILES,
     MODEL_FORMAT,
+    FittedForm,
+    Halves,
     KeyedVectors,
+    ModelFile,
     NgramVectors,
     Resamples,
     attention_of_words,
     check_ngrams,
     logits_by_part,
+    map_of_ngrams,
     write_gensim_index,
 )
 
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Paths
 
-NOT_READ = {"run.toml", "vectors.kv"}
+NOT_READ = {ModelFile.SETTINGS, ModelFile.INDEX}
 """Files of a model directory for people and for gensim; `EmbeddingModel.load` does not read them."""
+
+OF_OUTPUT = {"outputs": ModelFile.OUTPUTS, "nodes": ModelFile.NODES}
+"""Files of what x is multiplied with."""
 
 BLOCK_ROWS = 65_536
 """Rows initialised at a time."""
@@ -219,6 +229,7 @@ class EmbeddingModel:
     def empty_like(self) -> EmbeddingModel:
         """Return a model of the same words and options, with parameters of its own, which are zero."""
         model = copy.copy(self)
+        model._forget_published()
         model.inputs, model.outputs = aligned_zeros(self.inputs.shape), aligned_zeros(self.outputs.shape)
         model.word_logits = aligned_zeros(self.word_logits.shape)
         model.slot_logits = aligned_zeros(self.slot_logits.shape)
@@ -273,15 +284,98 @@ class EmbeddingModel:
         return hyper
 
     @property
+    def form(self) -> str:
+        """What the published vectors are made of, see `wordvec_ca.vectors.published`."""
+        return self.config.vectors or "input"
+
+    @property
+    def halves(self) -> Halves:
+        """Input and output rows, without padding; they share memory with the parameters.
+
+        Raises
+        ------
+        DataError
+            A model without negative sampling has no output rows of words.
+        """
+        if not self.config.negative:
+            raise DataError(
+                "a model with hierarchical softmax alone has no output rows of words; its vectors are ",
+                Option("vectors", "input"),
+            )
+        n, d = len(self.vocab), self.config.vector_size
+        return Halves(self.inputs[:, :d], self.outputs.reshape(n, -1, padded(d))[:, :, :d])
+
+    def fitted_form(self) -> FittedForm:
+        """Return the form of the published vectors, fitted on the parameters as they are now."""
+        parts = [part.columns for part in self.config.rings()]
+        return FittedForm(self.form, self.halves, parts)
+
+    @property
     def vectors(self) -> KeyedVectors:
-        """The vectors as our own light class; shares memory with ``inputs``."""
-        view = self.inputs[:, : self.config.vector_size]
+        """The published vectors as our own light class.
+
+        Input rows share memory with ``inputs``. Another form is made at the first use and kept: `publish`
+        makes it anew.
+        """
+        words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
         ngrams = None
         if self.subwords is not None:
             ngrams = NgramVectors(self.subwords.index, self.subwords.rows[:, : self.config.vector_size])
+        if self.form == "input":
+            made = self.inputs[:, : self.config.vector_size]
+        else:
+            made = self._published
+            ngrams = None if ngrams is None else ngrams.as_published(lambda: self._ngrams_published)
         attention = self.word_attention if self.config.spec.attends else None
-        words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
-        return KeyedVectors(words, view, counts, record, ngrams, attention, self.resamples)
+        return KeyedVectors(words, made, counts, record, ngrams, attention, self.resamples)
+
+    @cached_property
+    def _published(self) -> np.ndarray:
+        """The published vectors, unless they are input rows."""
+        return self.fitted_form().matrix(self.halves)
+
+    @cached_property
+    def _ngrams_published(self) -> np.ndarray:
+        """What makes published vectors of means of n-grams."""
+        return self._map_of_ngrams(self._published)
+
+    def _map_of_ngrams(self, made: np.ndarray) -> np.ndarray:
+        assert self.subwords is not None
+        rows = self.subwords.rows[:, : self.config.vector_size]
+        return map_of_ngrams(NgramVectors(self.subwords.index, rows), self.vocab.words, made)
+
+    def publish(self, form: str | None = None) -> KeyedVectors:
+        """Return the published vectors, made anew from the parameters as they are now.
+
+        Parameters
+        ----------
+        form : str, optional
+            From now on publish these, one of ``VECTOR_FORMS``.
+
+        Returns
+        -------
+        KeyedVectors
+
+        Raises
+        ------
+        OptionError
+            The model cannot have the form.
+        DataError
+            The model has resampled models, which are in the form in which they were trained.
+        """
+        if form is not None and form != self.form:
+            if self.resamples is not None:
+                raise DataError(
+                    f"the resampled models are {self.form!r} vectors and cannot become others: train with ",
+                    Option("vectors", form),
+                )
+            self.config = dataclasses.replace(self.config, vectors=form)  # type: ignore[arg-type]
+        self._forget_published()
+        return self.vectors
+
+    def _forget_published(self) -> None:
+        for name in ("_published", "_ngrams_published"):
+            self.__dict__.pop(name, None)
 
     def word_attention(self, part: str | None = None) -> np.ndarray:
         """Return how much attention each word draws, see `wordvec_ca.vectors.mean_attention`.
@@ -348,36 +442,44 @@ class EmbeddingModel:
         DataError
             If the directory exists and ``overwrite`` is false, or cannot be written.
         """
-        d = self.config.vector_size
+        d, bands = self.config.vector_size, self.config.spec.bands(self.config.window)
         with replacing(Path(directory), overwrite=overwrite, files=MODEL_FILES, mark=mark) as folder:
-            bands = self.config.spec.bands(self.config.window)
-            save_npy(folder / "vectors.kv.vectors.npy", self.inputs[:, :d])
+            save_npy(
+                folder / (ModelFile.VECTORS if self.form == "input" else ModelFile.INPUTS), self.inputs[:, :d]
+            )
+            if self.form != "input":
+                fitted = self.fitted_form()
+                write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(self.halves), fitted.n_columns)
             for name, array in self.of_output.items():
                 parts = array.reshape(len(self.vocab), -1, padded(d))
                 row_shape = (bands, parts.shape[1] * d // bands)
-                save_npy(folder / f"{name}.npy", parts[:, :, :d], row_shape=row_shape)
+                save_npy(folder / OF_OUTPUT[name], parts[:, :, :d], row_shape=row_shape)
             if self.config.spec.attends:
                 slots, columns = logits_of(self.config)
                 if columns:
-                    save_npy(folder / "attention_words.npy", self.word_logits[:, :columns])
-                save_npy(folder / "attention_slots.npy", self.slot_logits[0, :slots])
-            self.vocab.save(folder / "vocab.tsv")
+                    save_npy(folder / ModelFile.ATTENTION_WORDS, self.word_logits[:, :columns])
+                save_npy(folder / ModelFile.ATTENTION_SLOTS, self.slot_logits[0, :slots])
+            self.vocab.save(folder / ModelFile.VOCAB)
             if self.tree is not None:
-                save_npy(folder / "tree.npy", self.tree)
+                save_npy(folder / ModelFile.TREE, self.tree)
             if self.resamples is not None:
                 self.resamples.save(folder)
             if self.subwords is not None:
-                save_npy(folder / "ngrams.npy", self.subwords.rows[:, :d])
-                self.subwords.save_index(folder / "ngrams.tsv")
+                save_npy(folder / ModelFile.NGRAM_ROWS, self.subwords.rows[:, :d])
+                self.subwords.save_index(folder / ModelFile.NGRAMS)
+                if self.form != "input":
+                    save_npy(
+                        folder / ModelFile.NGRAMS_PUBLISHED,
+                        self._map_of_ngrams(map_npy(folder / ModelFile.VECTORS)),
+                    )
             write_gensim_index(folder, self.vocab.words, self.vocab.counts)
             if len(self.history):
-                self.history.save(folder / "history.tsv")
+                self.history.save(folder / ModelFile.HISTORY)
             text = json_text(showable_record(self.full_record()), indent=2) + "\n"
-            (folder / "config.json").write_text(text, encoding="utf-8")
+            (folder / ModelFile.CONFIG).write_text(text, encoding="utf-8")
             if settings := self.record.get("settings"):
-                (folder / "run.toml").write_text(
-                    settings_file(showable_record(settings, showable_name)), encoding="utf-8"
-                )
+                shown = settings_file(showable_record(settings, showable_name))
+                (folder / ModelFile.SETTINGS).write_text(shown, encoding="utf-8")
             write_checksums(folder)
 
     @classmethod
@@ -398,34 +500,37 @@ class EmbeddingModel:
             check_file(folder / name)
         record = read_record(folder)
         config = read_config(folder)
-        vocab = Vocab.load(folder / "vocab.tsv")
+        vocab = Vocab.load(folder / ModelFile.VOCAB)
         vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
         d, n = config.vector_size, len(vocab)
         bands, widths = config.spec.bands(config.window), config.spec.widths(config.window)
         # all arrays must fit before memory is taken for what the configuration promises
-        inputs = read_array(folder / "vectors.kv.vectors.npy", (n, d))
+        form = config.vectors or "input"
+        inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))
         names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs
-        of_output = [read_array(folder / f"{name}.npy", (n, bands, widths * d)) for name in names]
+        of_output = [read_array(folder / OF_OUTPUT[name], (n, bands, widths * d)) for name in names]
         attention = read_attention(folder) if config.spec.attends else None
         model = cls(config, vocab)
         model.inputs[:, :d] = inputs
         if model.subwords is not None:
             rows = model.subwords.rows
             check_ngrams(folder, len(rows) - n)
-            rows[:, :d] = read_array(folder / "ngrams.npy", (len(rows), d))
+            rows[:, :d] = read_array(folder / ModelFile.NGRAM_ROWS, (len(rows), d))
         for array, stored in zip(model.of_output.values(), of_output, strict=True):
             array.reshape(n, -1, padded(d))[:, :, :d] = stored.reshape(n, bands * widths, d)
-        if config.hs and (folder / "tree.npy").exists():
-            model.tree = read_tree(folder / "tree.npy", n)
+        if config.hs and (folder / ModelFile.TREE).exists():
+            model.tree = read_tree(folder / ModelFile.TREE, n)
         if attention is not None:
             words, slots = attention
             if len(words) != n:
-                raise DataError(f"{str(folder)!r}: {n} words in vocab.tsv, but {len(words)} in config.json")
+                raise DataError(
+                    f"{str(folder)!r}: {n} words in {ModelFile.VOCAB}, but {len(words)} in {ModelFile.CONFIG}"
+                )
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
-        model.resamples = Resamples.load(folder, n, d)
-        model.history = History.load(folder / "history.tsv")
+        model.resamples = Resamples.load(folder, n, 2 * d if form == "beside" else d)
+        model.history = History.load(folder / ModelFile.HISTORY)
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
         model.record = {key: value for key, value in record.items() if key not in fixed}
         return model

@@ -287,29 +287,50 @@ class ResampledModels:
         sums = {
             name: scratch_array(place / name, np.float32, array.shape) for name, array in model.learnt.items()
         }
-        turned = {*model.of_output, "inputs"}
+        for number, turn in zip(finished, turns, strict=True):
+            self._load_turned(model, number, turn)
+            for name, array in model.learnt.items():
+                sums[name] += array
+        self._take_mean(model, sums, len(finished))
+        form = None if model.form == "input" else model.fitted_form()
         attends = self.config.spec.attends
         slots, of_word = logits_of(self.config) if attends else (0, 0)
-        codes = EightBit.empty(len(finished), n_words, d, self._beside("vectors"))
+        n_columns = d if form is None else form.n_columns
+        codes = EightBit.empty(len(finished), n_words, n_columns, self._beside("vectors"))
         logits = EightBit.empty(len(finished), n_words, of_word, self._beside("logits"))
         of_places = np.zeros((len(finished), slots), np.float32)
         for i, (number, turn) in enumerate(zip(finished, turns, strict=True)):
-            self._checkpoints(number).load(model)
-            for name, array in model.learnt.items():
-                if name in turned:
-                    turn_rows(array, turn)
-            model.compose()
-            for start in range(0, n_words, BLOCK_ROWS):
-                codes.put(i, start, model.inputs[start : start + BLOCK_ROWS, :d])
-                if of_word:
-                    logits.put(i, start, model.word_logits[start : start + BLOCK_ROWS, :of_word])
+            self._load_turned(model, number, turn)
+            # the components of the mean, so that all are in one space; the means are its own, as in one run
+            blocks = (
+                (model.inputs[start : start + BLOCK_ROWS, :d] for start in range(0, n_words, BLOCK_ROWS))
+                if form is None
+                else form.with_means_of(model.halves).blocks(model.halves)
+            )
+            start = 0
+            for block in blocks:
+                codes.put(i, start, block)
+                start += len(block)
+            for start in range(0, n_words if of_word else 0, BLOCK_ROWS):
+                logits.put(i, start, model.word_logits[start : start + BLOCK_ROWS, :of_word])
             of_places[i] = model.slot_logits[0, :slots]
-            for name, array in model.learnt.items():
-                sums[name] += array
-        for name, array in model.learnt.items():
-            np.divide(sums[name], np.float32(len(finished)), out=array)
-        model.compose()
+        self._take_mean(model, sums, len(finished))
         model.resamples = Resamples(codes, logits, of_places) if attends else Resamples(codes)
+
+    def _load_turned(self, model: EmbeddingModel, number: int, turn: np.ndarray) -> None:
+        """Read one of the models into this one, turned into the common space."""
+        self._checkpoints(number).load(model)
+        turned = {*model.of_output, "inputs"}
+        for name, array in model.learnt.items():
+            if name in turned:
+                turn_rows(array, turn)
+        model.compose()
+
+    @staticmethod
+    def _take_mean(model: EmbeddingModel, sums: dict[str, np.memmap], number: int) -> None:  # type: ignore[type-arg]
+        for name, array in model.learnt.items():
+            np.divide(sums[name], np.float32(number), out=array)
+        model.compose()
 
     def _beside(self, name: str) -> Path | None:
         """Return where rounded models go until the model is saved; None for memory, if it has no place."""

@@ -189,6 +189,17 @@ ATTENTION_KINDS = get_args(AttentionKind)
 """Attention logits by word and place, by place alone, by word alone."""
 
 
+VectorForm = Literal["input", "output", "both", "beside", "sum"]
+VECTOR_FORMS: dict[str, str] = {
+    "input": "input rows, as word2vec publishes",
+    "output": "output rows less their mean",
+    "both": "principal components of input and output rows, as many as vector_size",
+    "beside": "input and output rows side by side, twice vector_size",
+    "sum": "the sum of input and output rows at unit length",
+}
+"""What the vectors of a model are made of, see `wordvec_ca.vectors.published`: name -> for people."""
+
+
 def spec_of(model: str) -> ModelSpec:
     """Return the entry of a model, by its name or another that people know.
 

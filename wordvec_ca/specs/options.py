@@ -20,7 +20,14 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from wordvec_ca.errors import Option, OptionError
-from wordvec_ca.specs.models import MODELS, AttentionKind, ModelName, defaults_by_model, models_with
+from wordvec_ca.specs.models import (
+    MODELS,
+    AttentionKind,
+    ModelName,
+    VectorForm,
+    defaults_by_model,
+    models_with,
+)
 
 MOST_SHARED = 64
 """More predictions than this that share a draw are taken for a typing error."""
@@ -272,6 +279,10 @@ class TrainFields(TextFields):
         "analogy, attention, eval and compare then say how sure they are; 10 do well.",
         "Each has a seed of its own (docs/how-to/how-sure-is-a-neighbour.md).", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
+    vectors: VectorForm | None = _usual(None,  # noqa: RUF009
+        "Publish input rows, output rows less their mean, principal components of both, both side by side, "
+        "or their sum; cawv publish changes it later.",
+        "See docs/both-halves.md.", usual="input", resume="change alone")
     phrases: str | None = _text(None, "Join these, from cawv phrases: new_york.", metavar="FILE")
     alpha: float | None = _learning(None, "Learning rate at the start.",
         "The exact step of {cbow_update} has a higher one (docs/decisions/).", flags=("--lr",),

@@ -24,7 +24,9 @@ from wordvec_ca.vectors.formats.gensim_index import (
 from wordvec_ca.vectors.formats.model_directory import (
     MODEL_FILES,
     MODEL_FORMAT,
+    ModelFile,
     check_ngrams,
+    form_of_directory,
     read_metadata,
 )
 from wordvec_ca.vectors.formats.precision import precision_loss
@@ -45,6 +47,7 @@ from wordvec_ca.vectors.neighbours import Directions, cosine, highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
+from wordvec_ca.vectors.published import FittedForm, Halves, map_of_ngrams
 from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
@@ -62,7 +65,10 @@ __all__ = [
     "FastTextModel",
     "FastTextOptions",
     "Fit",
+    "FittedForm",
+    "Halves",
     "KeyedVectors",
+    "ModelFile",
     "Neighbour",
     "Neighbours",
     "NgramIndex",
@@ -80,12 +86,14 @@ __all__ = [
     "cosine",
     "detect_format",
     "directions",
+    "form_of_directory",
     "format_of_suffix",
     "highest",
     "interval",
     "interval_of_difference",
     "keep_first",
     "logits_by_part",
+    "map_of_ngrams",
     "map_tensors",
     "marked",
     "mean_attention",

@@ -97,6 +97,7 @@ class KeyedVectors(Lookup):
         errors: str = "strict",
         duplicates: str = "refuse",
         oov: str = "ngrams",
+        vectors: str | None = None,
     ) -> KeyedVectors:
         """Read vectors; the format is recognised by content.
 
@@ -118,6 +119,9 @@ class KeyedVectors(Lookup):
             If a word repeats: raise an error, or keep its first vector and warn.
         oov : {'ngrams', 'refuse'}
             See the class; for models with n-grams.
+        vectors : {'input', 'output', 'both', 'beside', 'sum'}, optional
+            Of a model directory: what the vectors are made of (``cawv train --vectors``); by default what
+            is published. Others are made in memory.
 
         Returns
         -------
@@ -130,7 +134,7 @@ class KeyedVectors(Lookup):
         """
         from wordvec_ca.vectors.formats.registry import read_vectors
 
-        table = read_vectors(path, format=format, errors=errors, duplicates=duplicates)
+        table = read_vectors(path, format=format, errors=errors, duplicates=duplicates, vectors=vectors)
         return cls(
             table.words,
             table.vectors,

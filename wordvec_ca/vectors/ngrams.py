@@ -8,12 +8,13 @@ a row of its own and one row for each n-gram. A word that was never seen has no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import in_memory
 from wordvec_ca.kernels import ngram_keys, word_ngrams
 
@@ -88,12 +89,46 @@ class NgramVectors:
         Possibly a memory map.
     source : object, optional
         The file that holds them, for writers that can write it as it was.
+    to_published : callable, optional
+        Returns what turns means of rows, which are input vectors, into the published form: an array of shape
+        (vector_size + 1, n_columns), whose last row is added (see ``wordvec_ca.vectors.published``). By
+        default they are published as they are.
     """
 
     def __init__(
-        self, index: NgramIndex | Callable[[], NgramIndex], rows: np.ndarray, source: Any = None
+        self,
+        index: NgramIndex | Callable[[], NgramIndex],
+        rows: np.ndarray,
+        source: Any = None,
+        to_published: Callable[[], np.ndarray] | None = None,
     ) -> None:
         self._index, self.rows, self.source = index, rows, source
+        self._to_published = to_published
+
+    @property
+    def are_published(self) -> bool:
+        """Whether means of rows are vectors as they are."""
+        return self._to_published is None
+
+    def check_unpublished(self, name: str) -> None:
+        """Raise a DataError if means of rows are not vectors as they are, for a format that is so read."""
+        if not self.are_published:
+            raise DataError(
+                f"readers of {name} make vectors of n-grams, and these vectors are in another form: read the "
+                "model with ",
+                Option("vectors", "input"),
+            )
+
+    @cached_property
+    def _linear_map(self) -> np.ndarray:
+        assert self._to_published is not None
+        return self._to_published()
+
+    def _published(self, means: np.ndarray) -> NDArray[np.float32]:
+        """Return means of rows in the published form."""
+        if self._to_published is None:
+            return np.asarray(means, np.float32)
+        return np.asarray(means @ self._linear_map[:-1] + self._linear_map[-1], np.float32)
 
     @cached_property
     def index(self) -> NgramIndex:
@@ -107,6 +142,7 @@ class NgramVectors:
             "_index": self.index,
             "rows": None if shared else in_memory(self.rows),
             "source": self.source,
+            "_to_published": self._to_published and partial(np.asarray, in_memory(self._linear_map)),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -115,9 +151,15 @@ class NgramVectors:
         if self.rows is None:
             self.rows = self.source.inputs
 
+    def as_published(self, to_published: Callable[[], np.ndarray]) -> NgramVectors:
+        """Return the same n-grams for vectors in another form, see the class."""
+        return NgramVectors(self._index, self.rows, self.source, to_published)
+
     def columns(self, columns: slice) -> NgramVectors:
-        """Return the same n-grams with some columns of their rows."""
-        return NgramVectors(self._index, self.rows[:, columns])
+        """Return the same n-grams for some columns of their vectors."""
+        if self._to_published is None:
+            return NgramVectors(self._index, self.rows[:, columns])
+        return NgramVectors(self._index, self.rows, None, lambda: self._linear_map[:, columns])
 
     def vector(self, word: str) -> np.ndarray | None:
         """Return the vector of a word without a row of its own, or None if it has no known n-gram.
@@ -133,7 +175,7 @@ class NgramVectors:
         if not len(known):
             return None
         total = np.asarray(self.rows[known], np.float64).sum(axis=0)
-        return np.asarray(total / len(rows), np.float32)
+        return self._published(total / len(rows))
 
     def knows_each(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Return for each of some words whether ``vector`` gives one, shape (n_words,)."""
@@ -143,6 +185,13 @@ class NgramVectors:
 
     def vector_of_each(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return what ``vector`` gives for each of some words, shape (n_words, vector_size); else zeros."""
+        vectors = self._published(self.means(words))
+        if self._to_published is not None:
+            vectors[~self.knows_each(words)] = 0
+        return vectors
+
+    def means(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the means of the rows of words' n-grams, shape (n_words, rows' columns); else zeros."""
         offsets, rows = self.index.rows_of(words)
         sums = np.zeros((len(words), self.rows.shape[1]))
         known = rows >= 0
@@ -178,7 +227,7 @@ class NgramVectors:
         return rows
 
     def vectors_of(self, words: Sequence[str], own_rows: np.ndarray) -> np.ndarray:
-        """Return the vectors of words that have a row of their own.
+        """Return the input vectors of words that have a row of their own.
 
         Parameters
         ----------

@@ -13,23 +13,30 @@ Means and components are those of the most frequent words, whose rows have the l
 share a large common vector, because negative sampling asks that most products of input and output rows are
 small; without it they tell words apart better than input rows do (docs/both-halves.md).
 
-A model whose vectors have parts gets the form of each part, side by side.
+A model whose vectors have parts gets the form of each part, side by side. Unknown words have no output row: a
+linear map, fitted on known words, takes the mean of their n-grams' rows to the published form.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.vectors.blas import one_blas_thread
+from wordvec_ca.vectors.ngrams import NgramVectors
 
 FITTED = 20_000
 """Means and components are those of so many of the most frequent words."""
 
 OUTPUT_WEIGHT = 2.0
 """Output rows beside input rows, both at unit length: chosen in docs/measurements/both-halves.md."""
+
+RIDGE = 1e-3
+"""Of the fit for unknown words: this share of the mean variance is added to each, so that few words do."""
 
 BLOCK_ROWS = 8_192
 """Rows made at a time. Fixed, as the last bits of a product may depend on how many rows it has."""
@@ -100,15 +107,22 @@ class FittedForm:
     Parameters
     ----------
     form : str
-        One of ``FORMS``.
+        One of ``VECTOR_FORMS``.
     halves : Halves
         What they are fitted on: the first ``FITTED`` rows.
     parts : sequence of slice, optional
         Columns of the parts of the vectors; by default there is one.
+
+    Raises
+    ------
+    ValueError
+        There is no such form.
     """
 
     @one_blas_thread
     def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
+        if form not in VECTOR_FORMS:
+            raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}")
         self.form = form
         self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
         self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]
@@ -137,6 +151,16 @@ class FittedForm:
         ]
         return made[0] if len(made) == 1 else np.hstack(made)
 
+    @one_blas_thread
+    def with_means_of(self, halves: Halves) -> FittedForm:
+        """Return the form with the same components and the means of another model in the same space."""
+        other = copy.copy(self)
+        other._parts = [
+            part._replace(mean=_sums(self.form, halves.columns(columns))[0])
+            for part, columns in zip(self._parts, self._columns, strict=True)
+        ]
+        return other
+
     def blocks(self, halves: Halves) -> Iterator[np.ndarray]:
         """Yield the vectors of all words, block by block."""
         make = one_blas_thread(self.rows)
@@ -150,6 +174,39 @@ class FittedForm:
         return made
 
 
+@one_blas_thread
+def map_of_ngrams(ngrams: NgramVectors, words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
+    """Return what turns means of n-grams' rows into the published form, by least squares on known words.
+
+    Parameters
+    ----------
+    ngrams : NgramVectors
+    words : sequence of str
+        The most frequent first; the first ``FITTED`` are used.
+    vectors : ndarray of shape (n_words, n_columns), float32
+        The published ones.
+
+    Returns
+    -------
+    ndarray of shape (vector_size + 1, n_columns), float32
+        The last row is added to the product of a mean with the others.
+    """
+    fitted = list(words[:FITTED])
+    means = ngrams.means(fitted).astype(np.float64)
+    targets = np.asarray(vectors[: len(fitted)], np.float64)
+    used = means.any(axis=1) & np.isfinite(means).all(axis=1) & np.isfinite(targets).all(axis=1)
+    means, targets = means[used], targets[used]
+    centre, target = (
+        rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1]) for rows in (means, targets)
+    )
+    means, targets = means - centre, targets - target
+    products = means.T @ means
+    ridge = RIDGE * max(np.trace(products) / len(products), 1e-30)
+    products[np.diag_indices_from(products)] += ridge
+    slopes = np.linalg.solve(products, means.T @ targets)
+    return np.asarray(np.vstack([slopes, target - centre @ slopes]), np.float32)
+
+
 def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return W and O at unit length, O with its weight, side by side."""
     return np.hstack([unit(inputs), np.float32(OUTPUT_WEIGHT) * unit(outputs)])
@@ -158,10 +215,21 @@ def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 def _fitted(form: str, halves: Halves) -> _Fitted:
     """Return the means and components of the first words, of which all numbers are finite."""
     size = halves.inputs.shape[1]
-    if form == "input":
-        return _Fitted(form, np.zeros((2, size), np.float32))
+    means, covariance = _sums(form, halves)
+    if form != "both":
+        return _Fitted(form, means)
+    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
+    # of v and -v, which are equally good, the one whose largest number is positive: the same each time
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
+    return _Fitted(form, means, np.asarray(vectors, np.float32))
+
+
+def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means, shape (2, vector_size), and for components the covariance of the first words."""
+    size = halves.inputs.shape[1]
     total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
-    for inputs, outputs in halves.blocks(FITTED):
+    for inputs, outputs in halves.blocks(0 if form == "input" else FITTED):
         both = _side_by_side(inputs, outputs) if form == "both" else np.hstack([inputs, outputs])
         both = both[np.isfinite(both).all(axis=1)].astype(np.float64)
         total += both.sum(axis=0)
@@ -169,15 +237,7 @@ def _fitted(form: str, halves: Halves) -> _Fitted:
         if form == "both":
             products += both.T @ both
     mean = total / max(1, n_rows)
-    means = mean.reshape(2, size).astype(np.float32)
-    if form != "both":
-        return _Fitted(form, means)
-    covariance = products / max(1, n_rows) - np.outer(mean, mean)
-    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
-    # of v and -v, which are equally good, the one whose largest number is positive: the same each time
-    largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
-    return _Fitted(form, means, np.asarray(vectors, np.float32))
+    return mean.reshape(2, size).astype(np.float32), products / max(1, n_rows) - np.outer(mean, mean)
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

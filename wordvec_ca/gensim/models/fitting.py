@@ -114,6 +114,7 @@ def config_of(model: Any) -> ResolvedConfig:
     config = TrainConfig(
         model="skipgram" if model.sg else "cbow",
         vector_size=model.vector_size,
+        vectors="input",
         window=min(model.window, WIDEST_WINDOW),
         shrink_windows=model.shrink_windows,
         negative=model.negative,

@@ -13,6 +13,7 @@ import numpy as np
 from wordvec_ca.gensim.models import stored
 from wordvec_ca.gensim.models.fitting import corpus_of, engine_of, fit
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.published import WithForms
 from wordvec_ca.gensim.models.sentences import (
     MAX_WORDS_IN_BATCH,
     BrownCorpus,
@@ -54,7 +55,7 @@ class OnClassOnly:
         return self._function.__get__(owner)
 
 
-class Word2Vec(Vocabulary):
+class Word2Vec(WithForms, Vocabulary):
     """Vectors of words, trained by word2vec's methods (Mikolov et al. 2013).
 
     Parameters, attributes and methods are gensim 4's; docs/tutorials/from-gensim.md has a table of them, with

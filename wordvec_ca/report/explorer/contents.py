@@ -61,12 +61,14 @@ def gather(
     seed: int,
     classes: Mapping[str, str] | None,
     cache: bool,
+    form: str | None,
     tell: Callable[[str], None] | None,
 ) -> Contents:
     """Return what an explorer of these models holds; the arguments are those of `explore`."""
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")
-    sources = [_source(one, f"model {'AB'[i]}") for i, one in enumerate([model, other]) if one is not None]
+    given = [one for one in (model, other) if one is not None]
+    sources = [_source(one, f"model {'AB'[i]}", form) for i, one in enumerate(given)]
     rows = _rows_that_fit(sources, words, max_megabytes)
     n_words = len(rows[0])
     if tell is not None:
@@ -126,12 +128,12 @@ class _Source(NamedTuple):
     made: dict[str, Any] | None
 
 
-def _source(model: Model, otherwise: str) -> _Source:
-    """Open a model; vectors that are in no file are called ``otherwise``."""
+def _source(model: Model, otherwise: str, form: str | None) -> _Source:
+    """Open a model, in a form of its vectors; vectors that are in no file are called ``otherwise``."""
     if isinstance(model, KeyedVectors):
         return _Source(model, otherwise, None, None)
     name = terminal_text(Path(model).resolve().name)
-    return _Source(KeyedVectors.load(model), name, _attention(Path(model)), _made(Path(model)))
+    return _Source(KeyedVectors.load(model, vectors=form), name, _attention(Path(model)), _made(Path(model)))
 
 
 def _rows_that_fit(sources: list[_Source], words: int, max_megabytes: float | None) -> list[np.ndarray]:

@@ -115,6 +115,7 @@ def explore(
     seed: int = 1,
     classes: Mapping[str, str] | None = None,
     cache: bool = True,
+    vectors: str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Explorer:
     """Return a page with a map of words, their neighbours and attention, for browsers and notebooks.
@@ -137,6 +138,8 @@ def explore(
         A class for some of the words, by which they can be coloured.
     cache : bool
         Keep the map beside ``model``, if that is a path, in ``MODEL.cawv-maps``.
+    vectors : str, optional
+        Of model directories: the form of the vectors, see ``KeyedVectors.load``.
     tell : callable, optional
         Receives lines of progress.
 
@@ -161,6 +164,7 @@ def explore(
             seed=seed,
             classes=classes,
             cache=cache,
+            form=vectors,
             tell=tell,
         )
     )

@@ -98,6 +98,8 @@ def write_fasttext(
         A word cannot stand in this format, or the path cannot be written.
     """
     ngrams = table.ngrams
+    if ngrams is not None:
+        ngrams.check_unpublished("fastText")
     words = encode_words(table.words, errors, "fastText")
     source = None if ngrams is None else ngrams.source
     if isinstance(source, FastTextModel) and source.words[: source.n_words] == words:

@@ -65,6 +65,7 @@ def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
             Option("min_n"),
             " of 2 or more",
         )
+    ngrams.check_unpublished("floret")
     rows = floret_rows(table, ngrams)
     sizes = *rows.shape, ngrams.index.min_n, ngrams.index.max_n
     with atomic_file(path, overwrite=overwrite) as stream:

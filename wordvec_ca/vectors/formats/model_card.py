@@ -17,7 +17,7 @@ from wordvec_ca.vectors.table import VectorTable
 
 SHOWN_OPTIONS = (
     *("model", "vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "seed"),
-    *("hs", "cbow_update", "cbow_mean", "parts", "attention", "subwords", "buckets"),
+    *("vectors", "hs", "cbow_update", "cbow_mean", "parts", "attention", "subwords", "buckets"),
     *("tokenizer", "lowercase", "phrases"),
 )
 """Options of a run that a card shows."""

@@ -1,22 +1,37 @@
-"""The result of a training run: a folder with vectors, vocabulary and the record of the run.
+"""The result of a training run: a folder with vectors, vocabulary, parameters and the record of the run.
 
 ::
 
     config.json             the complete record of configuration, version, corpus and timings
     vocab.tsv               word TAB count, one a line, UTF-8, most frequent first
-    vectors.kv.vectors.npy  float32 (n_words, vector_size); memory-mapped by this reader and by gensim
+    vectors.kv.vectors.npy  float32 (n_words, n_columns): the published vectors, memory-mapped by this reader
+                            and by gensim; their form is the option ``vectors`` in config.json
     vectors.kv              gensim's index to it (optional, not read here)
+    inputs.npy              float32 (n_words, vector_size): input rows W, unless they are what is published
+    outputs.npy             float32 (n_words, bands, widths * vector_size): output rows O
+    nodes.npy               float32, of the same shape: rows of the inner nodes of the Huffman tree
+    tree.npy                the Huffman tree that the nodes belong to, if it is not that of the counts
+    attention_words.npy     float32 (n_words, columns): attention logits K by word and place
+    attention_slots.npy     float32 (places,): attention logits s by place
+    history.tsv             how the run went
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)
     ngrams.npy              float32 (n_rows, vector_size): rows of the words, then rows that n-grams share
+    ngrams_published.npy    float32 (vector_size + 1, n_columns): what turns means of those rows into the
+                            published form
     resamples*.npy          models of resampled text, if there are some: see `wordvec_ca.vectors.resamples`
     SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
+
+The names are here and nowhere else. `read_model_directory` reads what is published, and
+``EmbeddingModel.load`` the parameters.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,69 +51,167 @@ from wordvec_ca.files import (
     read_words,
 )
 from wordvec_ca.showable import showable_record
-from wordvec_ca.specs.models import logit_columns, spec_of
+from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
 from wordvec_ca.vectors.parts import Part, parts_of_record
+from wordvec_ca.vectors.published import FittedForm, Halves, map_of_ngrams
 from wordvec_ca.vectors.resamples import RESAMPLE_FILES, Resamples
 from wordvec_ca.vectors.table import VectorTable
 
-VECTORS = "vectors.kv.vectors.npy"
-VOCAB = "vocab.tsv"
-CONFIG = "config.json"
-OUTPUTS = "outputs.npy"
-ATTENTION_WORDS, ATTENTION_SLOTS = "attention_words.npy", "attention_slots.npy"
-NGRAMS, NGRAM_ROWS = "ngrams.tsv", "ngrams.npy"
+
+class ModelFile(StrEnum):
+    """The names of the files of a model directory."""
+
+    CONFIG = "config.json"
+    VOCAB = "vocab.tsv"
+    VECTORS = "vectors.kv.vectors.npy"
+    INDEX = "vectors.kv"
+    INPUTS = "inputs.npy"
+    OUTPUTS = "outputs.npy"
+    NODES = "nodes.npy"
+    TREE = "tree.npy"
+    ATTENTION_WORDS = "attention_words.npy"
+    ATTENTION_SLOTS = "attention_slots.npy"
+    HISTORY = "history.tsv"
+    SETTINGS = "run.toml"
+    NGRAMS = "ngrams.tsv"
+    NGRAM_ROWS = "ngrams.npy"
+    NGRAMS_PUBLISHED = "ngrams_published.npy"
+    REPORT_PAGE = "report.html"
+    WORDS_PAGE = "words.html"
+
+
 MODEL_FORMAT = 1
 """Version of the model directory; older ones are still read."""
 
-MODEL_FILES = {
-    *("config.json", "vocab.tsv", "vectors.kv", "vectors.kv.vectors.npy"),
-    *("outputs.npy", "nodes.npy", "tree.npy", "attention_words.npy", "attention_slots.npy", "history.tsv"),
-    *("ngrams.tsv", "ngrams.npy", "run.toml", "report.html", "words.html", CHECKSUMS),
-    *RESAMPLE_FILES,
-}
+MODEL_FILES = {*map(str, ModelFile), CHECKSUMS, *RESAMPLE_FILES}
 """Files of a model directory; a directory with any other file is never overwritten."""
 
 
 def is_model_directory(path: Path) -> bool:
     """Return whether a folder holds at least the vectors of a model."""
-    return (path / VECTORS).is_file()
+    return (path / ModelFile.VECTORS).is_file()
 
 
-def read_model_directory(path: Path) -> VectorTable:
-    """Read a model directory; the vectors are memory-mapped, so opening takes the same time for any size.
+def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
+    """Read a model directory; what is published is memory-mapped: opening takes the same time for any size.
 
     What is read later is opened now: it belongs to the model, whatever takes its place meanwhile.
+
+    Parameters
+    ----------
+    path : Path
+    form : str, optional
+        Of the vectors, one of ``VECTOR_FORMS``; another than what is published is made in memory. By default
+        what is published.
 
     Raises
     ------
     DataError
-        A file is missing, damaged or does not fit the others.
+        A file is missing, damaged or does not fit the others; or the model has not what the form is made of.
     """
-    for name in (VECTORS, VOCAB):
+    for name in (ModelFile.VECTORS, ModelFile.VOCAB):
         if not (path / name).is_file():
             raise DataError(f"{path} is not a model directory: it has no {name}")
-    return read_whole_folder(path, lambda: _read_model_directory(path))
+    return read_whole_folder(path, lambda: _read_model_directory(path, form))
 
 
-def _read_model_directory(path: Path) -> VectorTable:
-    check_file(path / VOCAB)
-    metadata = read_metadata(path) if (path / CONFIG).is_file() else {}
-    vectors = map_array(path / VECTORS)
+def _read_model_directory(path: Path, form: str | None) -> VectorTable:
+    check_file(path / ModelFile.VOCAB)
+    metadata = read_metadata(path) if (path / ModelFile.CONFIG).is_file() else {}
     words, counts = read_words(
-        path / VOCAB, foreign=False
+        path / ModelFile.VOCAB, foreign=False
     )  # a repeated word is noticed when they are indexed
+    published = form_of_record(metadata)
+    is_published = form is None or form == published
+    if form is None or is_published:
+        vectors = map_array(path / ModelFile.VECTORS)
+    else:
+        vectors = _made(path, metadata, form)
+        metadata = {**metadata, "config": {**metadata["config"], "vectors": form}}
     if len(words) != len(vectors):
         raise DataError(
-            f"{path}: {VOCAB} has {len(words)} words but {VECTORS} has {len(vectors)} rows; the files are "
-            "not of the same model"
+            f"{path}: {ModelFile.VOCAB} has {len(words)} words but {ModelFile.VECTORS} has {len(vectors)} "
+            "rows; the files are not of the same model"
         )
-    ngrams = _ngrams(path, metadata, *vectors.shape)
+    ngrams = _ngrams(path, metadata, words, vectors, is_published)
     return VectorTable(
         *(words, vectors, counts, metadata, ngrams, _attention(path, metadata, counts)),
-        resamples=Resamples.load(path, *vectors.shape),
+        resamples=Resamples.load(path, *vectors.shape) if is_published else None,
     )
+
+
+def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
+    """Return vectors in another form than the published one."""
+    if form not in VECTOR_FORMS:
+        raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}")
+    if form == "input" and (path / ModelFile.INPUTS).is_file():
+        return map_array(path / ModelFile.INPUTS)
+    fitted, halves = form_of_directory(path, metadata, form)
+    return fitted.matrix(halves)
+
+
+def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[FittedForm, Halves]:
+    """Return a form, fitted on a model directory, and the mapped matrices that it is made of.
+
+    Parameters
+    ----------
+    path : Path
+    metadata : dict
+        The record of the model.
+    form : str
+        One of ``VECTOR_FORMS``.
+
+    Raises
+    ------
+    DataError
+        The model has no output rows, or a file is missing, damaged or does not fit the others.
+    """
+    halves = _stored_halves(path, metadata)
+    try:
+        parts = [part.columns for part in parts_of_record(metadata)]
+    except ValueError as error:
+        raise DataError(f"{path / ModelFile.CONFIG}: {error}") from error
+    return FittedForm(form, halves, parts), halves
+
+
+def form_of_record(metadata: dict[str, Any]) -> str:
+    """Return the form of the published vectors that the record of a model names; of older ones input rows.
+
+    Raises
+    ------
+    DataError
+        It is a form that this version does not know.
+    """
+    config = metadata.get("config")
+    form = (config.get("vectors") if isinstance(config, dict) else None) or "input"
+    if form not in VECTOR_FORMS:
+        raise DataError(
+            f"{ModelFile.CONFIG}: the vectors are {form!r}; this version knows {', '.join(VECTOR_FORMS)}: "
+            "update it"
+        )
+    return str(form)
+
+
+def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
+    """Map the input and the output rows of a model directory."""
+    config = metadata.get("config")
+    published = form_of_record(metadata)
+    if not isinstance(config, dict) or not (path / ModelFile.OUTPUTS).is_file():
+        raise DataError(
+            f"{path} has no output rows ({ModelFile.OUTPUTS}): there are only its published vectors, "
+            f"{published!r}"
+        )
+    inputs = map_array(path / (ModelFile.VECTORS if published == "input" else ModelFile.INPUTS))
+    outputs = map_npy(path / ModelFile.OUTPUTS)
+    fits = outputs.ndim == 3 and len(outputs) == len(inputs) and outputs.dtype == np.float32
+    if not fits or math.prod(outputs.shape[1:]) % max(1, inputs.shape[1]):
+        raise DataError(
+            f"{path}: output rows of shape {outputs.shape} and input rows of shape {inputs.shape} are not of "
+            "one model"
+        )
+    return Halves(inputs, outputs.reshape(len(inputs), -1, inputs.shape[1]))
 
 
 def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Callable[..., np.ndarray] | None:
@@ -108,7 +221,7 @@ def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Call
         attends = isinstance(config, dict) and spec_of(config.get("model", "")).attends
     except ValueError:  # a model of a later version: its vectors can be used
         return None
-    logits = OpenedArray(path / ATTENTION_WORDS), OpenedArray(path / ATTENTION_SLOTS)
+    logits = OpenedArray(path / ModelFile.ATTENTION_WORDS), OpenedArray(path / ModelFile.ATTENTION_SLOTS)
     return partial(read_word_attention, path, config or {}, counts, *logits) if attends else None
 
 
@@ -157,7 +270,7 @@ def read_word_attention(
             " does without)",
         ) from None
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path / CONFIG}: {kind!r} is no kind of attention") from error
+        raise DataError(f"{path / ModelFile.CONFIG}: {kind!r} is no kind of attention") from error
     fits = slots.ndim == 1 and words.shape == (len(counts), columns)
     if not fits or not isinstance(clip, int | float) or {slots.dtype.kind, words.dtype.kind} != {"f"}:
         raise DataError(
@@ -172,40 +285,59 @@ def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]
     try:
         parts = parts_of_record({"config": config}) or (Part("", 1, n_slots // 2, 0, 1),)
     except ValueError as error:
-        raise DataError(f"{path / CONFIG}: {error}") from error
+        raise DataError(f"{path / ModelFile.CONFIG}: {error}") from error
     places = sum(len(part.offsets) for part in parts)
     if places != n_slots:
         raise DataError(f"{path}: logits of {n_slots} places, but the parts have {places}: they do not fit")
     return parts
 
 
-def _ngrams(path: Path, metadata: dict[str, Any], n_words: int, vector_size: int) -> NgramVectors | None:
+def _ngrams(
+    path: Path, metadata: dict[str, Any], words: list[str], vectors: np.ndarray, is_published: bool
+) -> NgramVectors | None:
     """Return the vectors of n-grams, if the model has some; which row each has is read when it is needed."""
+    n_words, form = len(words), form_of_record(metadata)
     config = metadata.get("config")
     if not isinstance(config, dict) or not config.get("subwords"):
         return None
-    rows = map_array(path / NGRAM_ROWS)
+    rows = map_array(path / ModelFile.NGRAM_ROWS)
+    vector_size = vectors.shape[1] if form == "input" else config.get("vector_size")
     if rows.shape[1] != vector_size:
         raise DataError(
-            f"{path}: {NGRAM_ROWS} has rows of {rows.shape[1]} numbers, the vectors have {vector_size}; the "
-            "files are not of the same model"
+            f"{path}: {ModelFile.NGRAM_ROWS} has rows of {rows.shape[1]} numbers, the vectors have "
+            f"{vector_size}; the files are not of the same model"
         )
     options = [config.get(name) or 0 for name in ("min_n", "max_n", "buckets")]
     if not all(type(number) is int and 0 <= number < 2**31 for number in options):
-        raise DataError(f"{path}: min_n, max_n and buckets in {CONFIG} should be whole numbers: {options}")
-    names = OpenedFile(path / NGRAMS)
-    check_file(path / NGRAMS)
+        raise DataError(
+            f"{path}: min_n, max_n and buckets in {ModelFile.CONFIG} should be whole numbers: {options}"
+        )
+    names = OpenedFile(path / ModelFile.NGRAMS)
+    check_file(path / ModelFile.NGRAMS)
     check_ngrams(path, len(rows) - n_words)
-    index = partial(read_index, path / NGRAMS, names, *options, n_rows=len(rows))
-    return NgramVectors(index, rows, OpenedArray(path / OUTPUTS) if (path / OUTPUTS).exists() else None)
+    index = partial(read_index, path / ModelFile.NGRAMS, names, *options, n_rows=len(rows))
+    outputs = path / ModelFile.OUTPUTS
+    ngrams = NgramVectors(index, rows, OpenedArray(outputs) if outputs.exists() else None)
+    if form == "input":
+        return ngrams
+    if not is_published:
+        return ngrams.as_published(lambda: map_of_ngrams(ngrams, words, vectors))
+    linear_map = map_array(path / ModelFile.NGRAMS_PUBLISHED)
+    if linear_map.shape != (rows.shape[1] + 1, vectors.shape[1]):
+        raise DataError(
+            f"{path / ModelFile.NGRAMS_PUBLISHED} has shape {linear_map.shape}: it is not of this model"
+        )
+    return ngrams.as_published(lambda: linear_map)
 
 
 def check_ngrams(path: Path, n_rows: int) -> None:
     """Raise a DataError if a model directory has rows of n-grams, but names no n-grams."""
-    names = path / NGRAMS
+    names = path / ModelFile.NGRAMS
     if n_rows > 0 and not (names.is_file() and names.stat().st_size):
         state = "is empty" if names.is_file() else "is missing"
-        raise DataError(f"{names} {state}, but {NGRAM_ROWS} has {n_rows:,} rows of n-grams: use a backup")
+        raise DataError(
+            f"{names} {state}, but {ModelFile.NGRAM_ROWS} has {n_rows:,} rows of n-grams: use a backup"
+        )
 
 
 def read_index(
@@ -257,12 +389,12 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     DataError
         There is none, it is not a JSON object, or its format is newer than this program.
     """
-    path = folder / CONFIG
+    path = folder / ModelFile.CONFIG
     check_file(path)
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise DataError(f"{str(folder)!r} is not a model directory: it has no {CONFIG}") from None
+        raise DataError(f"{str(folder)!r} is not a model directory: it has no {ModelFile.CONFIG}") from None
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
     except (RecursionError, ValueError) as error:

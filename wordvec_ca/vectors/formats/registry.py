@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import compression_suffix, open_by_content, signature_of
 from wordvec_ca.specs.formats import (
     CARDS,
@@ -95,19 +95,22 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 
 def _folder_format(place: Path) -> str:
     """Return which of ``READABLE`` a folder is."""
-    from wordvec_ca.vectors.formats.model_directory import VECTORS, VOCAB
+    from wordvec_ca.vectors.formats.model_directory import ModelFile
     from wordvec_ca.vectors.formats.projector import is_projector_folder
     from wordvec_ca.vectors.formats.static_embedding import is_static_folder, static_folder_library
 
     if is_projector_folder(place):
         return "projector"
-    if (place / VECTORS).exists() or (place / VOCAB).exists():
+    if (place / ModelFile.VECTORS).exists() or (place / ModelFile.VOCAB).exists():
         return "model"
     if is_static_folder(place):
         return static_folder_library(place) or "huggingface"
     if (place / "meta.json").exists() and (place / "vocab").is_dir():
         raise DataError(f"{place} is a spaCy pipeline, which is not read here; give what it was made from")
-    raise DataError(f"{place} is a folder but not a model directory: it has neither {VECTORS} nor {VOCAB}")
+    raise DataError(
+        f"{place} is a folder but not a model directory: it has neither {ModelFile.VECTORS} nor "
+        f"{ModelFile.VOCAB}"
+    )
 
 
 def _is_text_line(line: bytes, vector_size: int, whole: bool) -> bool:
@@ -132,6 +135,7 @@ def read_vectors(
     format: str = "auto",  # noqa: A002
     errors: str = "strict",
     duplicates: str = "refuse",
+    vectors: str | None = None,
 ) -> VectorTable:
     """Read vectors in any format.
 
@@ -146,6 +150,8 @@ def read_vectors(
         What to do with words that are not UTF-8, see ``read_text``.
     duplicates : {'refuse', 'first'}
         What to do with repeated words: refuse the file, or keep the first of each and warn.
+    vectors : str, optional
+        Of a model directory: the form of the vectors, one of ``VECTOR_FORMS``; by default the published one.
 
     Returns
     -------
@@ -154,7 +160,7 @@ def read_vectors(
     Raises
     ------
     DataError
-        The file is missing, damaged, or in none of the formats.
+        The file is missing, damaged, or in none of the formats; or has not what the form is made of.
     ValueError
         An argument has an unknown value.
 
@@ -180,7 +186,12 @@ def read_vectors(
     if format == "model":
         from wordvec_ca.vectors.formats.model_directory import read_model_directory
 
-        return read_model_directory(place)
+        return read_model_directory(place, vectors)
+    if vectors is not None:
+        raise DataError(
+            f"{place} holds vectors of one form ({format}): only a model directory gives others, ",
+            Option("vectors", vectors),
+        )
     one = format_named(format)
     assert one.read is not None
     arguments = {"errors": errors}

@@ -1,0 +1,117 @@
+"""What a model directory publishes, and other vectors from the same parameters."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.errors import DataError, OptionError
+from wordvec_ca.files import changed_files
+from wordvec_ca.models import EmbeddingModel, TrainConfig, publish
+from wordvec_ca.specs.models import VECTOR_FORMS
+from wordvec_ca.training import continued_config, train
+from wordvec_ca.vectors import KeyedVectors, gensim_is_installed
+
+KINDS: list[dict[str, Any]] = [
+    {"model": "cbow-attn"},
+    {"model": "ssg"},
+    {"model": "cwindow"},
+    {"model": "cbow", "parts": "near:1,far"},
+    {"model": "skipgram", "subwords": True, "min_n": 2, "max_n": 3},
+]
+
+
+def sentences() -> list[list[str]]:
+    """Return text in which words go in pairs."""
+    rng = random.Random(1)
+    pairs = [(f"cat{i}", f"paw{i}") for i in range(30)]
+    return [[word for _ in range(6) for word in rng.choice(pairs)] for _ in range(200)]
+
+
+def trained(output: Path, **options: Any) -> EmbeddingModel:
+    """Return a small model."""
+    small: dict[str, Any] = {"vector_size": 8, "window": 2, "epochs": 1, "min_count": 1, "workers": 1}
+    return train(sentences(), TrainConfig(**{**small, **options}), output=output)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[" ".join(map(str, kind.values())) for kind in KINDS])
+def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
+    model = trained(tmp_path / "m", vectors="both", **kind)
+    loaded = EmbeddingModel.load(tmp_path / "m")
+    for name, array in model.learnt.items():
+        assert np.array_equal(array, loaded.learnt[name]), "parameters stay as they were trained"
+    if gensim_is_installed():
+        from gensim.models import KeyedVectors as Theirs
+
+        theirs = Theirs.load(str(tmp_path / "m" / "vectors.kv"), mmap="r")
+        assert np.array_equal(theirs.vectors, model.vectors.vectors)
+    for form in VECTOR_FORMS:
+        read = KeyedVectors.load(tmp_path / "m", vectors=form)
+        made = loaded.publish(form)
+        assert np.array_equal(read.vectors, made.vectors)
+        assert read.metadata["config"]["vectors"] == form
+        publish(tmp_path / "m", form, output=tmp_path / form)
+        published = KeyedVectors.load(tmp_path / form)
+        assert np.array_equal(published.vectors, made.vectors)
+        assert not changed_files(tmp_path / form)
+        if kind.get("subwords"):
+            for vectors in (read, made, published):
+                assert vectors.similarity("cat31", "cat3") > vectors.similarity("cat31", "paw3")
+                np.testing.assert_allclose(vectors["cat31"], made["cat31"], atol=1e-5)
+    size = model.config.vector_size
+    assert KeyedVectors.load(tmp_path / "m", vectors="beside").vector_size == 2 * size
+
+
+def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
+    model = trained(tmp_path / "m", vectors="input")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
+    publish(tmp_path / "m", "both")
+    assert not changed_files(tmp_path / "m")
+    assert np.array_equal(KeyedVectors.load(tmp_path / "m").vectors, model.publish("both").vectors)
+    assert 'vectors = "both"' in (tmp_path / "m" / "run.toml").read_text()
+    assert continued_config(tmp_path / "m", {}).vectors == "both"
+    publish(tmp_path / "m", "input")
+    after = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
+    assert after.keys() == before.keys()
+    assert after["vectors.kv.vectors.npy"] == before["vectors.kv.vectors.npy"]
+    (tmp_path / "m" / "outputs.npy").write_bytes(before["outputs.npy"][:-4] + b"\0\0\0\1")
+    with pytest.raises(DataError, match=r"outputs\.npy' is not as it was saved"):
+        publish(tmp_path / "m", "both")
+
+
+def test_models_of_earlier_versions_hold_input_rows(tmp_path: Path) -> None:
+    trained(tmp_path / "m", vectors="input")
+    config = tmp_path / "m" / "config.json"
+    record = json.loads(config.read_text())
+    del record["config"]["vectors"]
+    config.write_text(json.dumps(record))
+    (tmp_path / "m" / "SHA256SUMS").unlink()
+    model = EmbeddingModel.load(tmp_path / "m")
+    assert model.form == "input"
+    assert np.array_equal(KeyedVectors.load(tmp_path / "m").vectors, model.inputs[:, :8])
+    publish(tmp_path / "m", "output")
+    assert EmbeddingModel.load(tmp_path / "m").form == "output"
+
+
+def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:
+    model = trained(tmp_path / "hs", hs=True, negative=0)
+    assert model.form == "input"
+    with pytest.raises(OptionError, match="vectors is 'both'; with negative=0 there are no output rows"):
+        publish(tmp_path / "hs", "both")
+    with pytest.raises(DataError, match="no output rows"):
+        KeyedVectors.load(tmp_path / "hs", vectors="both")
+    trained(tmp_path / "several", resamples=2)
+    with pytest.raises(DataError, match="resampled models"):
+        publish(tmp_path / "several", "sum")
+    model.vectors.save(tmp_path / "v.txt")
+    with pytest.raises(DataError, match="only a model directory"):
+        KeyedVectors.load(tmp_path / "v.txt", vectors="both")
+    with pytest.raises(ValueError, match="vectors is 'half'"):
+        KeyedVectors.load(tmp_path / "several", vectors="half")

@@ -1,0 +1,52 @@
+"""Vectors of both matrices of a model, beside ``wv``, which holds the input rows as in gensim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.vectors import FittedForm, Halves
+
+
+class WithForms:
+    """A model that can make vectors of its input and output rows."""
+
+    wv: Any
+    vector_size: int
+
+    def published(self, form: str = "both") -> KeyedVectors:
+        """Return vectors in another form than ``wv``; gensim has no such method.
+
+        Mostly better than ``wv``, of the same size, and there for models that gensim has trained too: see
+        docs/both-halves.md.
+
+        Parameters
+        ----------
+        form : {'both', 'output', 'beside', 'sum', 'input'}
+            Principal components of input and output rows; output rows less their mean; both side by side;
+            their sum; or input rows.
+
+        Returns
+        -------
+        KeyedVectors
+            A copy, with the words and counts of ``wv``; of known words only.
+
+        Raises
+        ------
+        ValueError
+            There is no such form.
+        RuntimeError
+            The model was trained without negative sampling, or its output rows were dropped.
+        """
+        outputs = getattr(self, "syn1neg", None)
+        if outputs is None or len(outputs) != len(self.wv.vectors):
+            raise RuntimeError("the model has no output rows: train with negative=5, and keep syn1neg")
+        halves = Halves(self.wv.vectors, np.asarray(outputs)[:, None, :])
+        vectors = FittedForm(form, halves).matrix(halves)
+        made = KeyedVectors(vectors.shape[1])
+        made.index_to_key, made.key_to_index = list(self.wv.index_to_key), dict(self.wv.key_to_index)
+        made.vectors, made.next_index = vectors, len(vectors)
+        made.expandos = {name: np.array(values) for name, values in self.wv.expandos.items()}
+        return made

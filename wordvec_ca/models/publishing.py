@@ -1,0 +1,112 @@
+"""Vectors of another form for a model that is trained: see `wordvec_ca.vectors.published`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.files import (
+    CHECKSUMS,
+    check_file,
+    json_text,
+    map_npy,
+    replacing,
+    save_npy,
+    write_checksums,
+    write_npy_stream,
+)
+from wordvec_ca.models.directory import read_config, read_record
+from wordvec_ca.models.settings_file import settings_file
+from wordvec_ca.vectors import (
+    MODEL_FILES,
+    KeyedVectors,
+    ModelFile,
+    add_gensim_index,
+    form_of_directory,
+    map_of_ngrams,
+)
+
+OF_FORM = {
+    *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),
+    *(ModelFile.CONFIG, ModelFile.SETTINGS, ModelFile.REPORT_PAGE, ModelFile.WORDS_PAGE, CHECKSUMS),
+}
+"""Files that change with the form. Pages show the former vectors, so they are left out."""
+
+
+def publish(
+    directory: str | os.PathLike[str],
+    form: str,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Give a model directory vectors of another form; nothing is trained, and the parameters stay.
+
+    The vectors are made block by block from the files: the model need not fit into memory.
+
+    Parameters
+    ----------
+    directory : path
+        The model.
+    form : str
+        One of ``VECTOR_FORMS``.
+    output : path, optional
+        Write a copy of the model there; by default the directory itself changes, at once or not at all.
+    overwrite : bool, default False
+        Whether an existing ``output`` may be replaced.
+
+    Raises
+    ------
+    DataError
+        It is not a model directory, or damaged, or has resampled models, which are of the former form.
+    OptionError
+        There is no such form, or the model cannot have it.
+    OutputExistsError
+        ``output`` exists and ``overwrite`` is false.
+    """
+    source = Path(os.path.realpath(directory))
+    record = read_record(source)
+    config = dataclasses.replace(read_config(source), vectors=form)  # type: ignore[arg-type]
+    kept = [path for path in source.iterdir() if path.name in MODEL_FILES - OF_FORM]
+    if any(path.name.startswith("resamples") for path in kept):
+        raise DataError(
+            f"{os.fspath(directory)!r} has resampled models, which cannot be made into other vectors: train "
+            "with ",
+            Option("vectors", form),
+        )
+    for name in (*(path.name for path in kept), ModelFile.VECTORS, ModelFile.INPUTS):
+        check_file(source / name)  # new checksums must not hide a damage
+    fitted, halves = form_of_directory(source, record, form)
+    in_place = output is None
+    target = source if output is None else Path(output)
+    with replacing(target, overwrite=in_place or overwrite, files=MODEL_FILES) as folder:
+        for path in kept:
+            _copy(path, folder / path.name, link=in_place)
+        write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
+        if form != "input":
+            save_npy(folder / ModelFile.INPUTS, halves.inputs)
+            raw = KeyedVectors.load(source, vectors="input")
+            if raw.ngrams is not None:
+                linear_map = map_of_ngrams(raw.ngrams, raw.index_to_key, map_npy(folder / ModelFile.VECTORS))
+                save_npy(folder / ModelFile.NGRAMS_PUBLISHED, linear_map)
+        record = {**record, "config": config.as_dict()}
+        if isinstance(record.get("settings"), dict):
+            record["settings"] = {**record["settings"], "vectors": form}
+            (folder / ModelFile.SETTINGS).write_text(settings_file(record["settings"]), encoding="utf-8")
+        (folder / ModelFile.CONFIG).write_text(json_text(record, indent=2) + "\n", encoding="utf-8")
+        add_gensim_index(folder)
+        write_checksums(folder)
+
+
+def _copy(source: Path, target: Path, *, link: bool) -> None:
+    """Give a file another name if it is to have one only, else copy it."""
+    if link:
+        try:
+            os.link(source, target)
+            return
+        except OSError:  # not every file system has links
+            pass
+    shutil.copyfile(source, target)
