@@ -27,7 +27,7 @@ from wordvec_ca.eval import plan, pos_induction, read_tagged
 from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import EmbeddingModel, TrainConfig
-from wordvec_ca.training import train
+from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
@@ -40,8 +40,8 @@ The default must be level in every family. Of those that are, with as many numbe
 highest mean over the families is taken; a simpler one (in the order input, output, both, both with norms) is
 taken instead if it is within .003 of that. The families of the choice: similarity (ws353-sim, rg65, mturk287,
 yp130), analogies (Google's, 3CosAdd), categories (ap, purity), tagging (WSJ sample, linear probe), induction
-(WSJ sample, V-measure, mean of 3 restarts; these two with one seed), sentiment (SST, SUBJ) and sentences (STS 2012 and 2013,
-SIF). Held out until the choice was made, and judged only in the forms named in their table: ws353-rel,
+(WSJ sample, V-measure, mean of 3 restarts; these two with one seed), sentiment (SST, SUBJ) and sentences (STS
+2012 and 2013, SIF). Held out until the choice was made, and judged only in some forms: ws353-rel,
 verb143, essli-2008, MR, TREC, STS 2014 and induction on UD EWT test.
 """
 

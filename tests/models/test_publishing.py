@@ -13,8 +13,8 @@ import pytest
 from wordvec_ca.errors import DataError, OptionError
 from wordvec_ca.files import changed_files
 from wordvec_ca.models import EmbeddingModel, TrainConfig, publish
+from wordvec_ca.runs import continued_config, train
 from wordvec_ca.specs.models import VECTOR_FORMS
-from wordvec_ca.training import continued_config, train
 from wordvec_ca.vectors import KeyedVectors, gensim_is_installed
 
 KINDS: list[dict[str, Any]] = [
