@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from wordvec_ca._version import __version__
 
 if TYPE_CHECKING:
+    from wordvec_ca.associations.axes import axis
+    from wordvec_ca.associations.list_association import association
     from wordvec_ca.change.result import changes_of_models
     from wordvec_ca.change.texts import changes
     from wordvec_ca.corpus.phrases import Phrases
@@ -50,7 +52,9 @@ _HOMES = {
     "changes_of_models": "change.result",
     "explore": "report.explorer.page",
     "align": "vectors.alignment",
+    "association": "associations.list_association",
     "attention_weights": "models.attention",
+    "axis": "associations.axes",
     "reembed": "sentences.ca_sem",
     "resume": "runs.run",
     "train": "runs.run",
@@ -69,7 +73,9 @@ __all__ = [
     "Vocab",
     "__version__",
     "align",
+    "association",
     "attention_weights",
+    "axis",
     "changes",
     "changes_of_models",
     "explore",

@@ -24,6 +24,7 @@ PACKAGES = (
     "text",
     "corpus",
     "report",
+    "associations",
     "change",
     "cluster",
     "resampling",

@@ -28,6 +28,7 @@ DRAWING = {
     "sentences": {"files", "text", "vectors"},
     "report": {"files", "vectors", "models"},
     "change": {"corpus", "files", "vectors", "models", "training", "report"},
+    "associations": {"files", "vectors"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},
     "fasttext": {"files", "kernels", "corpus", "vectors", "models", "training", "runs"},

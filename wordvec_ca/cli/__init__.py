@@ -41,6 +41,8 @@ COMMANDS: dict[str, str] = {
     "nn": "Nearest neighbours of words.",
     "analogy": "A is to B as C is to what?",
     "attention": "What an attention model looks at.",
+    "axis": "Where do words lie between two poles?",
+    "association": "Are two groups of words associated with two others?",
     "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
     "export": "Write vectors in another format.",

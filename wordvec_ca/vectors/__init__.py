@@ -35,6 +35,8 @@ from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix,
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
 from wordvec_ca.vectors.formats.text import read_text
 from wordvec_ca.vectors.intervals import (
+    LEVEL,
+    WIDENING,
     Neighbour,
     Neighbours,
     interval,
@@ -52,12 +54,14 @@ from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
+    "LEVEL",
     "LONGEST_NGRAM",
     "MANY_VECTORS",
     "MODEL_FILES",
     "MODEL_FORMAT",
     "MOST_DIMENSIONS",
     "MOST_PLACES",
+    "WIDENING",
     "ApproximateNeighbours",
     "CutOffError",
     "Directions",

@@ -1,0 +1,27 @@
+"""On which side does a word lie, and are two groups of words associated with two others?
+
+Comes in: vectors, and lists of words or pairs of words. Goes out: projections on an axis, and measures of
+association, each with an interval over models and words, and how often random lists give as much.
+"""
+
+from wordvec_ca.associations.axes import METHODS, Axis, Projection, Projections, axis
+from wordvec_ca.associations.list_association import Association, association
+from wordvec_ca.associations.measures import MEASURES
+from wordvec_ca.associations.published_lists import PUBLISHED, PublishedTest, published_test
+from wordvec_ca.associations.word_lists import read_pairs, read_words
+
+__all__ = [
+    "MEASURES",
+    "METHODS",
+    "PUBLISHED",
+    "Association",
+    "Axis",
+    "Projection",
+    "Projections",
+    "PublishedTest",
+    "association",
+    "axis",
+    "published_test",
+    "read_pairs",
+    "read_words",
+]

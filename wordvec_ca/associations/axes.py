@@ -1,0 +1,315 @@
+"""An axis between two poles, such as he and she: where do words lie on it, and how sure is that?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from wordvec_ca.associations.measures import units
+from wordvec_ca.associations.random_lists import of_like_frequency
+from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
+from wordvec_ca.associations.word_lists import known_words
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table
+from wordvec_ca.vectors import KeyedVectors, one_blas_thread
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Method = Literal["differences", "means", "pca"]
+METHODS: tuple[Method, ...] = get_args(Method)
+"""How an axis is made of pairs."""
+
+RARE = 50
+"""A pole that occurs less often in the text is warned of."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where a word lies.
+
+    Attributes
+    ----------
+    word : str
+    value : float
+        Cosine of the word with the axis: above 0 on the side of the second pole.
+    low, high : float
+        90 % interval over the pairs and, of a model with resamples, over models; NaN with one pair and no
+        resamples.
+    lowest, highest : float
+        Least and greatest value when one pair is left out: a wide range means that one pair makes the result.
+    percentile : float
+        Share of the words of like frequency that lie more to the side of the first pole.
+    """
+
+    word: str
+    value: float
+    low: float
+    high: float
+    lowest: float
+    highest: float
+    percentile: float
+
+
+class Projections(list[Projection]):
+    """Projections of words, in the order of the axis.
+
+    Parameters
+    ----------
+    rows : sequence of Projection
+    poles : str
+        Name of the axis.
+    missing : sequence of str
+        Words without a vector.
+    """
+
+    def __init__(self, rows: Sequence[Projection], poles: str, missing: Sequence[str]) -> None:
+        super().__init__(rows)
+        self.poles, self.missing = poles, list(missing)
+
+    def to_frame(self) -> DataFrame:
+        """Return a data frame with a word in each row; needs pandas."""
+        from pandas import DataFrame
+
+        return DataFrame([vars(one) for one in self]).set_index("word")
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        rows = [
+            (
+                one.word,
+                *(f"{value:+.3f}" for value in (one.value, one.low, one.high)),
+                f"{one.percentile:.0%}",
+            )
+            for one in self
+        ]
+        return html_table(self.poles, ("word", "value", "low", "high", "percentile"), rows)
+
+
+def direction(first: np.ndarray, second: np.ndarray, method: Method = "differences") -> np.ndarray:
+    """Return the axis from the first poles to the second, of length 1.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_pairs, vector_size)
+        Vectors of length 1.
+    method : {"differences", "means", "pca"}
+        Mean of the pairs' differences (Kozlowski, Taddy and Evans 2019); difference between the mean of the
+        second poles and that of the first, each brought to length 1; or the first principal component of the
+        poles about the middles of their pairs (Bolukbasi et al. 2016), which takes the side of the mean
+        difference.
+
+    Returns
+    -------
+    ndarray of shape (vector_size,), float64
+    """
+    differences = second - first
+    if method == "means":
+        found = units(second.mean(axis=0)) - units(first.mean(axis=0))
+    elif method == "pca":
+        found = np.linalg.svd(differences, full_matrices=False)[2][0]
+        found = found * (1.0 if found @ differences.sum(axis=0) >= 0 else -1.0)
+    else:
+        found = differences.mean(axis=0)
+    return units(found)
+
+
+class Axis:
+    """An axis made of pairs of poles.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    pairs : sequence of (str, str)
+        Pairs of which both words have vectors, two poles each.
+    method : {"differences", "means", "pca"}
+    left_out : sequence of (str, str)
+        Pairs of which a word has no vector.
+
+    Attributes
+    ----------
+    pairs, left_out : list of (str, str)
+    method : str
+    vector : ndarray of shape (vector_size,), float64
+        Of length 1.
+    on_their_sides : list of bool or None
+        Of each pair, whether its second word lies beyond its first on the axis made of the other pairs; None
+        with one pair.
+    """
+
+    def __init__(
+        self,
+        vectors: KeyedVectors,
+        pairs: Sequence[tuple[str, str]],
+        method: Method = "differences",
+        left_out: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self._vectors = vectors
+        self.pairs, self.method, self.left_out = list(pairs), method, list(left_out)
+        index = vectors.key_to_index
+        self._rows = np.array([[index[a], index[b]] for a, b in pairs])
+        poles = units(np.asarray(vectors.vectors)[self._rows])
+        self.vector = direction(poles[:, 0], poles[:, 1], method)
+        if not self.vector.any():
+            raise DataError(
+                f"the two poles of {self.name} have the same vector: there is no axis between them"
+            )
+        self._without_one = list(_without_one(poles, method))
+        self.on_their_sides = (
+            [bool((b - a) @ axis > 0) for (a, b), axis in zip(poles, self._without_one, strict=True)]
+            if len(pairs) > 1
+            else None
+        )
+
+    @property
+    def name(self) -> str:
+        """The first pair, and how many others there are."""
+        (first, second), more = self.pairs[0], len(self.pairs) - 1
+        return f"{first} … {second}" + (f" and {more} pairs" if more > 1 else " and 1 pair" if more else "")
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the pairs that fall on their sides when the others make the axis; NaN with one pair."""
+        return math.nan if self.on_their_sides is None else float(np.mean(self.on_their_sides))
+
+    def __repr__(self) -> str:
+        return f"Axis({self.name}, {self.method}: {self.accuracy:.0%} of the pairs on their sides)"
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what makes the axis doubtful: missing and rare poles, pairs that disagree, too few pairs."""
+        if self.left_out:
+            written = ", ".join(f"{a}:{b}" for a, b in self.left_out[:5])
+            yield f"{len(self.left_out)} pair(s) left out, a word has no vector: {written}"
+        if len(self.pairs) == 1:
+            yield "one pair makes the axis: nobody knows how another pair would order the words; give more"
+        if self._vectors.counts is not None:
+            for pair, rows in zip(self.pairs, self._rows, strict=True):
+                for word, count in zip(pair, np.asarray(self._vectors.counts)[rows].tolist(), strict=True):
+                    if count < RARE:
+                        yield f"{word!r} occurs {count} times; its vector is mostly noise"
+        if self.on_their_sides is not None and not all(self.on_their_sides):
+            wrong = [
+                f"{a}:{b}" for (a, b), right in zip(self.pairs, self.on_their_sides, strict=True) if not right
+            ]
+            yield f"pairs that the others put the wrong way round: {', '.join(wrong)}"
+
+    @one_blas_thread
+    def project(self, words: Sequence[str]) -> Projections:
+        """Say where words lie.
+
+        Parameters
+        ----------
+        words : sequence of str
+
+        Returns
+        -------
+        Projections
+            Those with vectors, from the side of the first pole to that of the second.
+
+        Raises
+        ------
+        DataError
+            None of the words has a vector.
+        """
+        known, missing = known_words(self._vectors, words)
+        if not known:
+            raise DataError(f"none of the {len(words)} words has a vector: {', '.join(map(repr, words[:5]))}")
+        rows = np.array([self._vectors.key_to_index[word] for word in known])
+        matrix = np.asarray(self._vectors.vectors)
+        directions = units(matrix[rows])
+        values = directions @ self.vector
+        without = np.stack([directions @ axis for axis in self._without_one])
+        of_models = self._in_models(rows)
+        found = []
+        for i, word in enumerate(known):
+            variance = jackknife_variance(without[:, i])
+            low, high = crossed_interval(
+                float(values[i]), variance, len(self.pairs) - 1, [float(model[i]) for model in of_models]
+            )
+            like = units(matrix[of_like_frequency(int(rows[i]), len(matrix))]) @ self.vector
+            several = len(self.pairs) > 1
+            found.append(
+                Projection(
+                    word,
+                    float(values[i]),
+                    max(low, -1.0),
+                    min(high, 1.0),
+                    float(without[:, i].min()) if several else math.nan,
+                    float(without[:, i].max()) if several else math.nan,
+                    float(np.mean(like < values[i])),
+                )
+            )
+        return Projections(sorted(found, key=lambda one: one.value), self.name, missing)
+
+    def _in_models(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the projections in each resampled model, on the axis of that model."""
+        found = []
+        for number in range(len(self._vectors.resamples or ())):
+            model = np.asarray(self._vectors.resampled(number).vectors)
+            poles = units(model[self._rows])
+            found.append(units(model[rows]) @ direction(poles[:, 0], poles[:, 1], self.method))
+        return found
+
+
+def _without_one(poles: np.ndarray, method: Method) -> Iterator[np.ndarray]:
+    """Yield the axis without each of the pairs; of one pair the axis itself."""
+    if len(poles) == 1:
+        yield direction(poles[:, 0], poles[:, 1], method)
+        return
+    for left_out in range(len(poles)):
+        others = np.delete(poles, left_out, axis=0)
+        yield direction(others[:, 0], others[:, 1], method)
+
+
+def axis(vectors: KeyedVectors, pairs: Sequence[tuple[str, str]], *, method: Method = "differences") -> Axis:
+    """Make an axis from pairs of poles.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        If they were trained with resamples, intervals are over these models, too.
+    pairs : sequence of (str, str)
+        Two poles each, such as ``("he", "she")``; ``read_pairs`` reads ``he:she``.
+    method : {"differences", "means", "pca"}
+        See ``direction``.
+
+    Returns
+    -------
+    Axis
+
+    Raises
+    ------
+    DataError
+        Of no pair both words have vectors, or the poles have one vector.
+    ValueError
+        The method is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vectors = KeyedVectors(["he", "she", "king"], np.array([[1, 0], [0, 1], [1, 0.2]], np.float32))
+    >>> round(axis(vectors, [("he", "she")]).project(["king"])[0].value, 3)
+    -0.555
+
+    References
+    ----------
+    Kozlowski, Taddy and Evans 2019, "The Geometry of Culture" (American Sociological Review 84). Bolukbasi et
+    al. 2016, "Man is to Computer Programmer as Woman is to Homemaker?" (NeurIPS).
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
+    used, left_out = [], []
+    for pair in pairs:
+        known, _ = known_words(vectors, pair)
+        if len(known) == 2:
+            used.append((known[0], known[1]))
+        else:
+            left_out.append((pair[0], pair[1]))
+    if not used:
+        tried = ", ".join(f"{a}:{b}" for a, b in left_out[:5]) or "none was given"
+        raise DataError(f"there is no pair of which both words have vectors ({tried})")
+    return Axis(vectors, used, method, left_out)

@@ -1,0 +1,381 @@
+"""Are two groups of words associated with two others, and more than random lists are?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wordvec_ca.associations.measures import MEASURES, Lists, leanings, units
+from wordvec_ca.associations.random_lists import RandomLists, of_like_frequency
+from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
+from wordvec_ca.associations.word_lists import known_words
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import html_table
+from wordvec_ca.vectors import KeyedVectors, one_blas_thread
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+EXACT = 20_000
+"""The permutation test of WEAT counts all partitions up to so many, otherwise so many random ones."""
+
+RANDOM_LISTS = 1_000
+"""Pairs of random lists that a measure is compared with."""
+
+USUAL = ("effect-size", "weat", "rnd", "ect", "mac")
+"""Measures unless others are asked for: all but the one that trains a classifier for each trial."""
+
+
+@dataclass(frozen=True)
+class MeasuredAssociation:
+    """One measure.
+
+    Attributes
+    ----------
+    measure : str
+        Name in ``MEASURES``.
+    value : float
+    low, high : float
+        90 % interval over the words of the lists and, of a model with resamples, over models.
+    p : float
+        How often pairs of random lists, as frequent and as coherent as the targets, are as far from their
+        own mean, two-sided; no smaller than ``1 / (n_random + 1)``.
+    random_mean, random_low, random_high : float
+        Of the random lists: mean, and where 95 % lie.
+    """
+
+    measure: str
+    value: float
+    low: float
+    high: float
+    p: float
+    random_mean: float
+    random_low: float
+    random_high: float
+
+
+@dataclass(frozen=True)
+class WordLeaning:
+    """How one target word leans.
+
+    Attributes
+    ----------
+    word, target : str
+        Target: "A" or "B".
+    leaning : float
+        Mean cosine with X minus mean cosine with Y.
+    low, high : float
+        90 % interval over the attributes and over models.
+    effect_size : float
+        The leaning in standard deviations of the word's cosines with X and Y (SC-WEAT).
+    percentile : float
+        Share of the words of like frequency that lean less towards X.
+    """
+
+    word: str
+    target: str
+    leaning: float
+    low: float
+    high: float
+    effect_size: float
+    percentile: float
+
+
+@dataclass(frozen=True)
+class Association:
+    """How two lists of targets are associated with two lists of attributes.
+
+    Attributes
+    ----------
+    measures : tuple of MeasuredAssociation
+        The headline first.
+    words : tuple of WordLeaning
+        The targets, those that lean most towards X first.
+    p_permutation : float
+        WEAT's own p, two-sided: it asks only whether A and B differ, not whether they differ by more than
+        lists about any two subjects do.
+    lists : tuple of tuple of str
+        The words used of A, B, X and Y.
+    missing : tuple of tuple of str
+        The words of each list that have no vector.
+    n_random : int
+    n_models : int
+        Resampled models that the intervals are over; 0: words only.
+    """
+
+    measures: tuple[MeasuredAssociation, ...]
+    words: tuple[WordLeaning, ...]
+    p_permutation: float
+    lists: tuple[tuple[str, ...], ...]
+    missing: tuple[tuple[str, ...], ...]
+    n_random: int
+    n_models: int
+
+    def __getitem__(self, measure: str) -> MeasuredAssociation:
+        """Return a measure by its name."""
+        for one in self.measures:
+            if one.measure == measure:
+                return one
+        raise KeyError(
+            f"{measure!r} was not measured; there are {', '.join(m.measure for m in self.measures)}"
+        )
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p that so many random lists can give."""
+        return 2 / (self.n_random + 1)
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the headline differs from random lists at .05."""
+        return self.measures[0].p < 0.05
+
+    def to_frame(self) -> DataFrame:
+        """Return the measures as a data frame, one in a row; needs pandas."""
+        from pandas import DataFrame
+
+        return DataFrame([vars(one) for one in self.measures]).set_index("measure")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known, for JSON; None for what is not."""
+        return {
+            "measures": [_plain(vars(one)) for one in self.measures],
+            "words": [_plain(vars(one)) for one in self.words],
+            "p_permutation": self.p_permutation,
+            "lists": [list(words) for words in self.lists],
+            "missing": [list(words) for words in self.missing],
+            "n_random": self.n_random,
+            "n_models": self.n_models,
+        }
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        rows = [(m.measure, *(f"{v:.3f}" for v in (m.value, m.low, m.high, m.p))) for m in self.measures]
+        return html_table("association", ("measure", "value", "low", "high", "p"), rows)
+
+
+@one_blas_thread
+def association(
+    vectors: KeyedVectors,
+    targets: tuple[Sequence[str], Sequence[str]],
+    attributes: tuple[Sequence[str], Sequence[str]],
+    *,
+    measures: Sequence[str] = USUAL,
+    normalize: bool = False,
+    n_random: int = RANDOM_LISTS,
+    seed: int = 1,
+) -> Association:
+    """Measure how two groups of words are associated with two others.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        In order of frequency, as models and most files are. If they were trained with resamples, intervals
+        are over these models, too.
+    targets : pair of sequences of str
+        A and B.
+    attributes : pair of sequences of str
+        X and Y.
+    measures : sequence of str
+        Names in ``MEASURES``.
+    normalize : bool
+        Bring all vectors to length 1 first, which changes rnd, ect and rnsb; WEFE has the same option.
+    n_random : int
+        Pairs of random lists.
+    seed : int
+        Of the random lists.
+
+    Returns
+    -------
+    Association
+
+    Raises
+    ------
+    DataError
+        Fewer than two words of a list have vectors, or a word is in both lists of targets or of attributes.
+    ValueError
+        A measure is unknown, or there are fewer than 19 random lists.
+
+    Notes
+    -----
+    The calibrated p is from random lists in the place of the targets, drawn from the vocabulary: each word is
+    of like frequency, and the words of a list are as similar to each other as those of the given one. The
+    attributes stay as they are. Intervals are 90 %: variance over words by the jackknife, each list for
+    itself, plus variance over models.
+    """
+    unknown = [name for name in measures if name not in MEASURES]
+    if unknown or not measures:
+        which = repr(unknown[0]) if unknown else "(none is given)"
+        raise ValueError(f"unknown measure {which}; there are {', '.join(MEASURES)}")
+    if n_random < 19:
+        raise ValueError(f"n_random is {n_random}; a p below .05, two-sided, needs 39 random lists or more")
+    used, missing = _looked_up(vectors, [*targets, *attributes])
+    rows = Lists(*(np.array([vectors.key_to_index[word] for word in words]) for words in used))
+    matrix = _matrix(vectors, normalize)
+    models = [_matrix(vectors.resampled(k), normalize) for k in range(len(vectors.resamples or ()))]
+    rng = np.random.default_rng([seed, 0xA550])
+    random = _random_lists(matrix, rows, n_random, rng)
+    # Measures look at the words of the lists alone: of a large vocabulary these are few.
+    used_rows = np.unique(np.concatenate([*rows, random.a.ravel(), random.b.ravel()]))
+    compact, compact_random = (
+        Lists(*(np.searchsorted(used_rows, one) for one in lists)) for lists in (rows, random)
+    )
+    few = [model[used_rows] for model in (matrix, *models)]
+    measured = tuple(_measured(name, few[0], few[1:], compact, compact_random) for name in measures)
+    of_words = leanings(matrix, rows.x, rows.y)
+    return Association(
+        measured,
+        _words(vectors, matrix, models, rows, of_words),
+        permutation_p(of_words[rows.a], of_words[rows.b], rng),
+        used,
+        missing,
+        n_random,
+        len(models),
+    )
+
+
+def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
+    """Return WEAT's own p, two-sided: how often words dealt at random to A and B differ as much.
+
+    All partitions are counted if there are no more than ``EXACT``.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        Leanings of the words of each list.
+    rng : numpy.random.Generator
+    """
+    both, n = np.concatenate([a, b]), len(a)
+    total = both.sum()
+
+    def difference(of_first: np.ndarray) -> np.ndarray:
+        return np.abs(of_first / n - (total - of_first) / len(b))
+
+    observed = difference(a.sum()) * (1 - 1e-12)
+    if math.comb(len(both), n) <= EXACT:
+        firsts = np.array(list(combinations(range(len(both)), n)))
+        return float(np.mean(difference(both[firsts].sum(axis=1)) >= observed))
+    order = rng.permuted(np.tile(both, (EXACT, 1)), axis=1)
+    return float((1 + np.sum(difference(order[:, :n].sum(axis=1)) >= observed)) / (EXACT + 1))
+
+
+def _looked_up(
+    vectors: KeyedVectors, lists: Sequence[Sequence[str]]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+    """Return the known and the missing words of the lists A, B, X and Y."""
+    if len(lists) != 4:
+        raise ValueError("association takes two lists of targets and two of attributes")
+    found = [known_words(vectors, list(words)) for words in lists]
+    for name, given, (known, missing) in zip("ABXY", lists, found, strict=True):
+        if len(known) < 2:
+            raise DataError(
+                f"list {name} has {len(known)} word(s) with a vector of {len(given)}; two are needed"
+                + (f"; without a vector: {', '.join(missing[:5])}" if missing else "")
+            )
+    for first, second, name in ((0, 1, "targets"), (2, 3, "attributes")):
+        shared = sorted(set(found[first][0]) & set(found[second][0]))
+        if shared:
+            raise DataError(
+                f"both lists of {name} have {', '.join(map(repr, shared[:5]))}; leave it out of one"
+            )
+    return tuple(tuple(known) for known, _ in found), tuple(tuple(missing) for _, missing in found)
+
+
+def _matrix(vectors: KeyedVectors, normalize: bool) -> np.ndarray:
+    matrix = np.asarray(vectors.vectors)
+    return units(matrix).astype(np.float32) if normalize else matrix
+
+
+def _random_lists(matrix: np.ndarray, rows: Lists, n_random: int, rng: np.random.Generator) -> Lists:
+    directions = units(matrix).astype(np.float32)
+    left_out = set(np.concatenate(rows).tolist())
+    a, b = (RandomLists(directions, one, left_out, rng).draw(n_random) for one in (rows.a, rows.b))
+    return Lists(a, b, rows.x, rows.y)
+
+
+def _measured(
+    name: str, matrix: np.ndarray, models: Sequence[np.ndarray], rows: Lists, random: Lists
+) -> MeasuredAssociation:
+    measure = MEASURES[name]
+    function = measure.function
+    value = float(function(matrix, rows))
+    trials = np.asarray(function(matrix, random))
+    trials = trials[np.isfinite(trials)]
+    n = len(trials)
+    if not n or not math.isfinite(value):  # a correlation of attributes that are all equally near
+        nan = math.nan
+        return MeasuredAssociation(name, value, nan, nan, nan, nan, nan, nan)
+    above, below = (1 + (trials >= value).sum()) / (n + 1), (1 + (trials <= value).sum()) / (n + 1)
+    used = np.unique(np.concatenate(rows))  # a measure of fewer words is quicker, and the same
+    places = Lists(*(np.searchsorted(used, one) for one in rows))
+    variance, df = _over_words(function, matrix[used], places)
+    of_models = [float(function(model[used], places)) for model in models]
+    low, high = crossed_interval(value, variance, df, of_models)
+    random_low, random_high = np.quantile(trials, [0.025, 0.975])
+    return MeasuredAssociation(
+        name,
+        value,
+        max(low, measure.low),
+        min(high, measure.high),
+        float(min(1.0, 2 * min(above, below))),
+        float(trials.mean()),
+        float(random_low),
+        float(random_high),
+    )
+
+
+def _over_words(
+    function: Callable[[np.ndarray, Lists], np.ndarray], matrix: np.ndarray, rows: Lists
+) -> tuple[float, int]:
+    """Return the variance over the words of all lists, and its degrees of freedom: those of the shortest."""
+    variance = 0.0
+    for place, words in enumerate(rows):
+        without = [
+            float(function(matrix, rows._replace(**{"abxy"[place]: np.delete(words, i)})))
+            for i in range(len(words))
+        ]
+        variance += jackknife_variance(np.array(without))
+    return variance, min(map(len, rows)) - 1
+
+
+def _words(
+    vectors: KeyedVectors,
+    matrix: np.ndarray,
+    models: Sequence[np.ndarray],
+    rows: Lists,
+    of_words: np.ndarray,
+) -> tuple[WordLeaning, ...]:
+    """Return how each target leans, with intervals over attributes and models."""
+    targets = np.concatenate([rows.a, rows.b])
+    directions = units(matrix[targets])
+    cosines = [directions @ units(matrix[one]).T for one in (rows.x, rows.y)]
+    variance = sum(c.var(axis=1, ddof=1) / c.shape[1] for c in cosines)
+    of_models = [leanings(model, rows.x, rows.y)[targets] for model in models]
+    spread = np.concatenate(cosines, axis=1).std(axis=1)
+    found = []
+    for i, row in enumerate(targets.tolist()):
+        value = float(of_words[row])
+        df = min(len(rows.x), len(rows.y)) - 1
+        low, high = crossed_interval(value, float(variance[i]), df, [float(model[i]) for model in of_models])
+        like = of_like_frequency(row, len(matrix))
+        found.append(
+            WordLeaning(
+                vectors.index_to_key[row],
+                "A" if i < len(rows.a) else "B",
+                value,
+                low,
+                high,
+                float(value / spread[i]) if spread[i] > 0 else math.nan,
+                float(np.mean(of_words[like] < value)),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: -one.leaning))
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}

@@ -1,0 +1,117 @@
+"""``cawv association``: are two groups of words associated with two others?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import ExistingPath
+
+if TYPE_CHECKING:
+    from wordvec_ca.associations import Association
+
+
+@click.command(
+    "association", cls=JsonCommand, short_help="Are two groups of words associated with two others?"
+)
+@click.argument("model", type=ExistingPath())
+@click.option(
+    "--targets", nargs=2, metavar="A B", help="Two lists: files, or words with commas between them."
+)
+@click.option("--attributes", nargs=2, metavar="X Y", help="Two lists.")
+@click.option("--published", metavar="NAME", help="Lists of Caliskan et al. 2017: flowers-insects, "
+              "instruments-weapons, math-arts, science-arts or mental-physical-disease.")  # fmt: skip
+@click.option("--measures", default="effect-size,weat,rnd,ect,mac", show_default=True,
+              help="Comma-separated; rnsb is another.")  # fmt: skip
+@click.option("--normalize", is_flag=True, help="Bring all vectors to length 1 first.")
+@click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
+              help="Pairs of random lists to compare with.")  # fmt: skip
+@click.option("--seed", default=1, show_default=True, help="Of the random lists.")
+@json_option("A JSON object.")
+def command(
+    model: str,
+    targets: tuple[str, str] | None,
+    attributes: tuple[str, str] | None,
+    published: str | None,
+    measures: str,
+    normalize: bool,
+    n_random: int,
+    seed: int,
+    json_to: str | None,
+) -> None:
+    """Measure how the targets A and B are associated with the attributes X and Y.
+
+    For example: cawv association MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The
+    measures are defined as in WEFE. p says how often random lists in the place of A and B are as far out:
+    lists of words of like frequency that are as similar to each other as those of A and B. WEAT's own p,
+    which asks less, is given below.
+    """
+    from wordvec_ca.associations import association, published_test, read_words
+    from wordvec_ca.vectors import KeyedVectors
+
+    if (published is None) == (targets is None) or (targets is None) != (attributes is None):
+        raise click.UsageError("give --targets A B and --attributes X Y, or --published NAME")
+    if published is not None:
+        try:
+            test = published_test(published)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        a, b, x, y = (list(words) for words in (test.a, test.b, test.x, test.y))
+    else:
+        assert targets is not None
+        assert attributes is not None
+        a, b, x, y = (read_words(source) for source in (*targets, *attributes))
+    try:
+        found = association(
+            KeyedVectors.load(model),
+            (a, b),
+            (x, y),
+            measures=[name.strip() for name in measures.split(",")],
+            normalize=normalize,
+            n_random=n_random,
+            seed=seed,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    for name, missing, used in zip("ABXY", found.missing, found.lists, strict=True):
+        if missing:
+            say(f"Warning: {name}: {len(missing)} of {len(missing) + len(used)} words have no vector: "
+                f"{', '.join(missing[:8])}")  # fmt: skip
+    with record_writer(json_to, "measures") as write:
+        write(found.to_dict())
+    if json_to != "-":
+        show(_table(found))
+
+
+def _table(found: Association) -> str:
+    """Return what a person reads: measures, the verdict, and how each target leans."""
+    lines = [f"{'measure':<12} {'value':>8} {'90 %':>18} {'p':>8} {'95 % of random lists':>22}"]
+    for one in found.measures:
+        p = "" if one.p != one.p else f"{'≤ ' if one.p <= found.smallest_p else ''}{one.p:.3f}"
+        lines.append(
+            f"{one.measure:<12} {one.value:8.3f} {f'{one.low:.3f} to {one.high:.3f}':>18} {p:>8} "
+            f"{f'{one.random_low:.3f} to {one.random_high:.3f}':>22}"
+        )
+    verdict = (
+        f"{found.measures[0].measure}: more than random lists give (p < .05)."
+        if found.told_apart
+        else f"{found.measures[0].measure}: not told apart from random lists as frequent and as coherent."
+    )
+    over = "words and models" if found.n_models else "words; cawv train --resamples adds models"
+    lines += [
+        "",
+        verdict,
+        f"WEAT's own p, which takes words for independent: {found.p_permutation:.2g}. "
+        f"{found.n_random:,} pairs of random lists; intervals over {over}.",
+        "",
+        f"{'word':<20} {'list':<4} {'leaning':>8} {'90 %':>18} {'of like words':>14}",
+    ]
+    lines += [
+        f"{one.word:<20} {one.target:<4} {one.leaning:+8.3f} {f'{one.low:+.3f} to {one.high:+.3f}':>18} "
+        + f"{one.percentile:>13.0%}".replace("%", " %")
+        for one in found.words
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""``cawv axis``: where do words lie between two poles?"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
+from wordvec_ca.cli.options import Choice
+from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.paths import OUTPUT_FILE
+
+if TYPE_CHECKING:
+    from wordvec_ca.associations import Projections
+
+
+@click.command("axis", cls=JsonCommand, short_help="Where do words lie between two poles?")
+@click.argument("models_and_pairs", nargs=-1, required=True, metavar="MODEL... POLE:POLE...")
+@click.option("--pairs", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Pairs of poles, he:she, one on each line.")  # fmt: skip
+@click.option("--words", required=True, metavar="FILE|w1,w2", help="The words to project.")
+@click.option("--method", type=Choice(["differences", "means", "pca"]), default="differences",
+              show_default=True, help="Axis: mean of the pairs' differences, difference of the poles' means, "
+              "or first principal component.")  # fmt: skip
+@click.option(
+    "--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw the words on the axis with their intervals."
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@json_option("A JSON object for each word and model.")
+def command(
+    models_and_pairs: tuple[str, ...],
+    pairs: str | None,
+    words: str,
+    method: Any,
+    plot: str | None,
+    overwrite: bool,
+    json_to: str | None,
+) -> None:
+    """Project words on an axis between two poles.
+
+    For example: cawv axis MODEL he:she man:woman king:queen --words nurse,doctor,engineer. A word above 0
+    lies on the side of the second poles. "90 %" is the interval over the pairs and, of a model of cawv train
+    --resamples, over models; "one pair less" the least and greatest value when a pair is left out; "of like
+    words" the share of the words of like frequency that lie further to the side of the first poles.
+
+    Several MODELs, such as those of several periods, give each word a place in each of them.
+    """
+    from wordvec_ca.associations import axis, read_pairs, read_words
+    from wordvec_ca.files import atomic_file
+    from wordvec_ca.report import projection_chart
+    from wordvec_ca.vectors import KeyedVectors
+
+    models = [name for name in models_and_pairs if os.path.exists(name)]
+    typed = [name for name in models_and_pairs if not os.path.exists(name)]
+    if not models:
+        raise click.UsageError(
+            f"none of {', '.join(models_and_pairs[:3])} is a model; give MODEL, then pairs"
+        )
+    given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
+    if not given:
+        raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")
+    asked = read_words(words)
+    found = []
+    for name in models:
+        made = axis(KeyedVectors.load(name), given, method=method)
+        for warning in made.warnings():
+            say(f"Warning: {f'{name}: ' if len(models) > 1 else ''}{warning}")
+        of_model = made.project(asked)
+        if of_model.missing:
+            where = f" in {name}" if len(models) > 1 else ""
+            say(f"Warning: without a vector{where}: {', '.join(of_model.missing)}")
+        found.append(of_model)
+        if json_to != "-":
+            if len(models) > 1:
+                show(name)
+            sides = made.on_their_sides
+            right = (
+                ""
+                if sides is None
+                else f"; {sum(sides)} of {len(sides)} pairs fall on their sides when the others make the axis"
+            )
+            show(f"{made.name}{right}")
+            show(_table(of_model))
+    with record_writer(json_to, "word") as write:
+        for name, of_model in zip(models, found, strict=True):
+            for one in of_model:
+                write({"model": name, **_record(one)})
+    if plot is not None:
+        with atomic_file(plot, overwrite=overwrite) as file:
+            file.write(projection_chart(found, models).encode("utf-8", "replace"))
+
+
+def _record(one: Any) -> dict[str, Any]:
+    values: dict[str, Any] = dict(vars(one))
+    return {name: None if value != value else value for name, value in values.items()}
+
+
+def _table(found: Projections) -> str:
+    """Return aligned lines, a word each."""
+    lines = [f"{'word':<20} {'value':>7} {'90 %':>16} {'one pair less':>16} {'of like words':>14}"]
+    for one in found:
+        ranges = [
+            "" if low != low else f"{low:+.3f} to {high:+.3f}"
+            for low, high in ((one.low, one.high), (one.lowest, one.highest))
+        ]
+        like = f"{one.percentile:.0%}".replace("%", " %")
+        lines.append(f"{one.word:<20} {one.value:+7.3f} {ranges[0]:>16} {ranges[1]:>16} {like:>14}")
+    return "\n".join(lines)
