@@ -6,7 +6,7 @@ at; and an explorer, a map of the words with their neighbours, for browsers and 
 
 from wordvec_ca.report.explorer import Explorer, UnfaithfulMapError, explore, read_classes
 from wordvec_ca.report.page import render
-from wordvec_ca.report.projection_chart import projection_chart
+from wordvec_ca.report.projections import projection_chart
 from wordvec_ca.report.single_file import json_markup, scripted_page
 from wordvec_ca.report.trajectory_charts import trajectories
 from wordvec_ca.report.wording import visible
