@@ -28,6 +28,7 @@ def train_chunk(
     paths: Paths | None = None,
     private: Parameters | None = None,
     lock: NDArray[np.int32] | None = None,
+    documents: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]] | None = None,
     *,
     isa: str,
 ) -> None:

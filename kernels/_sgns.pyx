@@ -16,6 +16,7 @@ cdef extern from "sgns.h" nogil:
         int32_t *ring_end
         int32_t *ring_inner
         int32_t *ring_outer
+        int32_t most_tags
         int32_t drawn
         int32_t longest_path
         int32_t shared_by
@@ -51,6 +52,9 @@ cdef extern from "sgns.h" nogil:
         Rows nodes
         Rows word_logits
         Rows slot_logits
+        float *documents
+        float *document_logits
+        const int64_t *tags
         uint64_t *rng
         double *stats
         int32_t *lock
@@ -182,6 +186,40 @@ cdef int64_t slots_of(const Hyper *p) noexcept:
     return slots
 
 
+cdef int take_documents(Task *task, const int32_t[::1] tokens, documents) except -1:
+    """Set the documents of a task: rows, logits, and the row of each line end of the tokens."""
+    cdef float[:, ::1] rows
+    cdef float[::1] logits
+    cdef const int64_t[::1] tags
+    cdef int64_t i, n_tags = 0, line_ends = 0, most = 0
+    rows, logits, tags = documents
+    for i in range(tokens.shape[0]):
+        if tokens[i] < 0:
+            n_tags = n_tags + 1 if tokens[i] == -2 else 1
+            most = max(most, n_tags)
+            line_ends += 1
+    for i in range(tags.shape[0]):
+        if not -1 <= tags[i] < rows.shape[0]:
+            raise ValueError("a line has a document that there is not")
+    if (
+        line_ends != tags.shape[0]
+        or most > task.hyper.most_tags
+        or rows.shape[1] != task.hyper.width
+        or logits.shape[0] != rows.shape[0]
+        or (rows.size and <size_t> &rows[0, 0] % 64)
+    ):
+        raise ValueError("the documents do not fit the tokens and the hyper-parameters")
+    task.documents = &rows[0, 0] if rows.size else NULL
+    task.document_logits = &logits[0] if logits.size else NULL
+    task.tags = &tags[0] if tags.size else NULL
+    return 0
+
+
+cdef int64_t places_of_x(const Hyper *p, int64_t tags) noexcept:
+    """Return how many rows beside each other x is, with so many of tags if they are beside each other."""
+    return 2 * <int64_t> p.window + tags if p.composition == SIDE_BY_SIDE else 1
+
+
 def train_chunk(
     hyper,
     const int32_t[::1] tokens not None,
@@ -193,6 +231,7 @@ def train_chunk(
     paths=None,
     tuple private=None,
     int32_t[::1] lock=None,
+    documents=None,
     *,
     str isa not None,
 ) -> None:
@@ -208,6 +247,8 @@ def train_chunk(
     cdef int n_arrays = 5 if p.longest_path else 4
     if private is None:
         private = (None,) * n_arrays
+    if (documents is None) != (p.most_tags == 0) or p.most_tags < 0 or (p.most_tags and p.n_rings):
+        raise ValueError("most_tags is 0 without documents, and only then; documents do not go with parts")
     if len(shared) != n_arrays or len(private) != n_arrays:
         raise ValueError(f"expected {n_arrays} parameter arrays and their private rows")
     task.inputs = rows_of(shared[0], private[0], p.n_private)
@@ -229,7 +270,8 @@ def train_chunk(
         or not 0 <= p.n_private <= n_words
         or p.width < 16
         or p.width % 16
-        or p.out_width != (places if p.composition == SIDE_BY_SIDE else 1) * <int64_t> p.width
+        or p.out_width % p.width
+        or not places_of_x(p, 0) <= p.out_width // p.width <= places_of_x(p, LARGEST * (p.most_tags > 0))
         or p.bands != (places if p.bands > 1 else 1)
         or task.inputs.stride != p.width
         or p.drawn < 0
@@ -239,7 +281,7 @@ def train_chunk(
         or (p.longest_path and (p.bands > 1 or len(shared[4]) != n_words or task.nodes.stride != p.out_width))
         or (p.word_stride and (len(shared[2]) != n_words or task.word_logits.stride != p.word_stride))
         or (p.word_stride and p.word_stride < (slots if p.word_slots else max(p.n_rings, 1)))
-        or (p.use_slots and (len(shared[3]) != 1 or task.slot_logits.stride < slots))
+        or (p.use_slots and (len(shared[3]) != 1 or task.slot_logits.stride < slots + (p.most_tags > 0)))
         or (keep.size and keep.size != n_words)
         or pool.shape[1] != p.drawn
         or pool.shape[0] == 0
@@ -255,6 +297,8 @@ def train_chunk(
     task.hyper = p
     task.tokens = &tokens[0]
     task.n_tokens = tokens.size
+    if documents is not None:
+        take_documents(&task, tokens, documents)
     task.n_words = n_words
     task.keep = &keep[0] if keep.size else NULL
     task.pool = &pool[0, 0] if pool.size else NULL

@@ -48,8 +48,13 @@ class Lexicon:
     def __init__(self, words: Iterable[str] | None = None) -> None:
         """Make an empty lexicon, or a closed one of these words."""
     def __len__(self) -> int: ...
-    def read_text(self, text: bytes, words: bool, lowercase: bool) -> tuple[NDArray[np.int32], TextStats]:
-        """Return the ids of the tokens, with LINE_END where lines end (several in a row count once)."""
+    def read_text(
+        self, text: bytes, words: bool, lowercase: bool, every_line: bool = False
+    ) -> tuple[NDArray[np.int32], TextStats]:
+        """Return the ids of the tokens, with LINE_END where lines end.
+
+        Several in a row count once, unless every line counts.
+        """
     def read_tokens(self, tokens: list[str], ids: NDArray[np.int32]) -> None:
         """Write the ids of the tokens and a LINE_END to ``ids`` (at least len(tokens) + 1 long)."""
     def look_up_parts(self, table: PhraseTable) -> None:
@@ -88,9 +93,11 @@ def vocabulary_lines(runs: list[NDArray[np.uint8]], room: int = ...) -> Iterator
     """Yield the lines of a vocabulary file, merged from runs of ranked records."""
 
 def renumber(
-    raw: NDArray[np.int32], final: NDArray[np.int32], longest: int
+    raw: NDArray[np.int32], final: NDArray[np.int32], longest: int, every_line: bool = False
 ) -> tuple[NDArray[np.int32], Renumbered]:
     """Return final[raw] without absent words and empty lines, lines cut after ``longest`` tokens.
+
+    If every line counts, the empty ones stay.
 
     ``head`` tokens come before the first line end and are not cut, since their line may have begun in an
     earlier block; ``closed`` is 1 if there was a line end at all; ``tail`` is the length of the last line,

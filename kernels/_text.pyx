@@ -66,10 +66,10 @@ cdef extern from "text.h" nogil:
         int32_t class_
 
     const CharRecord *char_record(uint32_t)
-    int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int32_t *, TextStats *)
+    int64_t read_text(CLexicon *, const uint8_t *, size_t, int, int, int, int32_t *, TextStats *)
     int64_t c_cut_point "cut_point"(const uint8_t *, int64_t)
     int64_t c_count_strange "count_strange"(const uint8_t *, int64_t)
-    void c_renumber "renumber"(const int32_t *, int64_t, const int32_t *, int64_t, int32_t *, Renumbered *)
+    void c_renumber "renumber"(const int32_t *, int64_t, const int32_t *, int64_t, int, int32_t *, Renumbered *)
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
@@ -279,7 +279,7 @@ cdef class Lexicon:
             raise MemoryError(f"no memory for more than {self.types.size:,} words")
         return i
 
-    def read_text(self, bytes text, bint words, bint lowercase):
+    def read_text(self, bytes text, bint words, bint lowercase, bint every_line=False):
         """Tokenise UTF-8 text (without the GIL); see the stub for the result."""
         cdef Py_ssize_t size = PyBytes_Size(text)
         cdef const uint8_t *data = <const uint8_t *>PyBytes_AsString(text)
@@ -287,7 +287,7 @@ cdef class Lexicon:
         cdef TextStats stats
         cdef int64_t n
         with nogil:
-            n = read_text(&self.types, data, size, words, lowercase, &ids[0], &stats)
+            n = read_text(&self.types, data, size, words, lowercase, every_line, &ids[0], &stats)
         if n < 0:
             raise MemoryError(f"no memory for more than {self.types.size:,} words")
         return np.asarray(ids)[:n], stats
@@ -483,14 +483,14 @@ def vocabulary_lines(list runs, size_t room=1 << 20):
         free(heap)
 
 
-def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest):
+def renumber(const int32_t[::1] raw, const int32_t[::1] final, int64_t longest, bint every_line=False):
     """Turn provisional ids into final ones (without the GIL); see the stub for the result."""
     cdef int32_t[::1] out = np.empty(raw.shape[0] + raw.shape[0] // longest + 2, dtype=np.int32)
     cdef const int32_t *source = &raw[0] if raw.shape[0] else NULL
     cdef const int32_t *target = &final[0] if final.shape[0] else NULL
     cdef Renumbered result
     with nogil:
-        c_renumber(source, raw.shape[0], target, longest, &out[0], &result)
+        c_renumber(source, raw.shape[0], target, longest, every_line, &out[0], &result)
     return np.asarray(out)[:result.size], result
 
 

@@ -40,6 +40,9 @@ static inline const char *stat_name(int k)
     INT(width)           /* floats per row of W, a multiple of 16 */                                                  \
     INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                 \
     INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                                \
+    INT(most_tags)       /* rows of D that a line has at most; 0: lines are not documents */                          \
+    INT(only_documents)  /* 1: a row at a time is a row of D: no pairs of words */                                    \
+    INT(frozen)          /* 1: nothing learns but the rows of D */                                                    \
     INT(window)          /* context words on each side */                                                             \
     INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                   \
     INT(n_rings)         /* parts of x, of cbow and cbow-attn; 0: x is in one part, made of the whole window */       \
@@ -100,7 +103,7 @@ typedef struct {
 
 typedef struct {
     const Hyper *hyper;
-    const int32_t *tokens;  /* (n_tokens,) word ids, -1 after each line */
+    const int32_t *tokens;  /* (n_tokens,) word ids, -1 after each line, then -2 for each further tag of the line */
     int64_t n_tokens;
     int64_t n_words;
     const uint32_t *keep;   /* (n_words,) keep a token if a 32-bit draw is <= keep; NULL keeps all */
@@ -113,7 +116,10 @@ typedef struct {
     Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
     Rows nodes;             /* stride = out_width */
     Rows word_logits;       /* K; stride = word_stride */
-    Rows slot_logits;       /* s: one row, (1, 2 window), or with rings the places of each in turn */
+    Rows slot_logits;       /* s: one row, (1, 2 window), or with rings the places of each in turn; then the document */
+    float *documents;       /* D: (n_documents, width) */
+    float *document_logits; /* (n_documents,) what attention adds to that of the document's place */
+    const int64_t *tags;    /* the row of D of each line end, -1 and -2, in the order of the tokens; -1: it has none */
     uint64_t *rng;          /* (2,) generator state, tuple cursor */
     double *stats;          /* (N_STATS,) added to */
     int32_t *lock;          /* (1,) held while private rows are merged */

@@ -44,9 +44,30 @@ INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *n
     }
 }
 
-/* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i] and weights[i] holds K[w_i, i] before.
+/* The logit of a tag of a document, by its row and its place, clipped as the others are. */
+INLINE vec tag_logit(const State *s, const Run *run, int t)
+{
+    const Hyper *p = s->p;
+    const float e = (p->word_stride ? *s->logit_rows[run->document + t] : 0.0f) +
+                    (p->use_slots ? slot_logits(s)[2 * p->window] : 0.0f);
+    return broadcast(e > p->attention_clip ? p->attention_clip : e < -p->attention_clip ? -p->attention_clip : e);
+}
+
+/* weights[t] = exp(e_t - top) of the tags of a document, for each target of a run; returns their sums. */
+INLINE vec attend_to_tags(const State *s, const Run *run, vec top, vec *weights)
+{
+    vec sum = {0};
+    for (int t = 0; t < run->n_tags; t++) {
+        weights[t] = choose((s->lanes & (GROUP - 1)) < run->n, exp_negative(tag_logit(s, run, t) - top), (vec){0});
+        sum += weights[t];
+    }
+    return sum;
+}
+
+/* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i] and weights[i] holds K[w_i, i] before;
+ * the same for the tags of the document.
  * Returns the sums Z: the attention weight of place i is a_i = weights[i] / Z. */
-INLINE vec attend(const State *s, const Span *span, int r, float *weights)
+INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;
     const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
@@ -63,22 +84,25 @@ INLINE vec attend(const State *s, const Span *span, int r, float *weights)
         most = larger(most, e);
         AT(weights, k) = e;
     }
-    const vec top = largest_of_group(most);
+    vec top = largest_of_group(most);
+    for (int t = 0; t < run->n_tags; t++)
+        top = larger(top, tag_logit(s, run, t));
     for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
         vec weight = choose(in_reach(span, k), exp_negative(AT(weights, k) - top), (vec){0});
         AT(weights, k) = weight;
         sum += weight;
     }
-    return totals_of_group(sum);
+    sum = totals_of_group(sum);
+    return sum + attend_to_tags(s, run, top, of_tags);
 }
 
 /* The same of the weights that K and s have now, to learn from; weights[i] holds K[w_i, i] before. Where logits are
  * clipped, no largest one is needed: exp(e_i - clip) is no number that a float does not hold. */
-INLINE vec attend_again(const State *s, const Span *span, int r, float *weights)
+INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;
     if (p->attention_clip > 40.0f)
-        return attend(s, span, r, weights);
+        return attend(s, run, span, r, weights, of_tags);
     const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec sum = {0};
@@ -93,7 +117,8 @@ INLINE vec attend_again(const State *s, const Span *span, int r, float *weights)
         sum += e;
         AT(weights, k) = e;
     }
-    return totals_of_group(sum);
+    sum = totals_of_group(sum);
+    return sum + attend_to_tags(s, run, high, of_tags);
 }
 
 /* slopes[i] = w_i . grad for each target, in the dimensions of a ring: the rows as the steps of the targets before it
@@ -118,6 +143,30 @@ INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, fl
             if (d)
                 slopes += from_before(here, d) * AT(moves[d], 0);
         AT(s->slopes, k) = slopes;
+    }
+    for (int t = 0; t < run->n_tags; t++) {
+        const vec here = s->tag_weights[run - s->runs][t];
+        vec slopes;
+        dots_shared(grads, s->rows + run->document + t, 1, first, nv, products);
+        for (int k = 0; k < LANES; k++)
+            slopes[k] = products[k % GROUP];
+        EACH (d, GROUP)
+            if (d)
+                slopes += from_before(here, d) * AT(moves[d], 0);
+        s->tag_slopes[t] = slopes;
+    }
+}
+
+/* The logits of the tags of a document, and of its place, learn. */
+INLINE void learn_tags(State *s, const Run *run, const vec *weights, vec rate, vec along)
+{
+    for (int t = 0; t < run->n_tags; t++) {
+        const vec change = rate * weights[t] * (s->tag_slopes[t] - along);
+        const float all = (change[0] + change[1]) + (change[2] + change[3]);
+        if (s->p->word_stride)
+            *s->logit_rows[run->document + t] += all;
+        if (s->p->use_slots)
+            slot_logits(s)[2 * s->p->window] += all;
     }
 }
 
@@ -157,7 +206,7 @@ INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, con
     slopes_of_rows(s, run, r, &span, grads, first, nv);
     vec along = {0}, z = {0};
     if (again)
-        z = attend_again(s, &span, r, weights = s->renewed);
+        z = attend_again(s, run, &span, r, weights = s->renewed, s->tags_renewed);
     for (int k = 0; k < n; k++) {
         along += AT(weights, k) * AT(slopes, k);
         if (!again)
@@ -165,14 +214,22 @@ INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, con
     }
     if (!again)
         z = totals_of_group(z);
+    along = totals_of_group(along);
+    const vec *const of_tags = again ? s->tags_renewed : s->tag_weights[run - s->runs];
+    for (int t = 0; t < run->n_tags; t++) {
+        along += of_tags[t] * s->tag_slopes[t];
+        if (!again)
+            z += of_tags[t];
+    }
     const vec inverse = 1.0f / choose(z > 0.0f, z, broadcast(1.0f)), rate = p->attention_rate * inverse;
-    along = totals_of_group(along) * inverse;
+    along *= inverse;
     for (int k = 0; k < n; k++)
         AT(slopes, k) = rate * AT(weights, k) * (AT(slopes, k) - along);
     if (p->word_stride)
         exchange_word_logits(s, run, r, slopes, 1);
     if (p->use_slots)
         add_to_slots(ring, &span, slopes, slot_logits(s) + ring->first_slot);
+    learn_tags(s, run, of_tags, rate, along);
 }
 
 /* The vectors of a gradient at both ends of a part, as they were before other parts were set to zero there. */

@@ -5,6 +5,8 @@
  *     cbow-attn       their mean weighted by attention
  *     cwindow         the rows side by side, zeros where there is no word
  *
+ * The tags of a document are further rows of its lines: of pairs, of the mean, of the softmax, or side by side.
+ *
  * With parts (`rings`), cbow and cbow-attn make each part of x of the rows of its own ring of places, and with a softmax
  * of its own; a part that has no word in reach is zero.
  */
@@ -17,6 +19,17 @@
 
 /* The compositions that this header knows: pair, mean, attention, side by side. */
 #define COMPOSITIONS "pmas"
+
+/* Scales the weights of the tags of a run, and adds to the overlaps of its targets, which have the document in common. */
+INLINE void scale_tags(State *s, const Run *run, vec scale, vec *overlaps)
+{
+    vec *const weights = s->tag_weights[run - s->runs];
+    for (int t = 0; t < run->n_tags; t++) {
+        const vec here = weights[t] *= scale;
+        EACH (d, GROUP)
+            overlaps[d] += here * from_before(here, d);
+    }
+}
 
 /* Sets the weights of the context rows of a run in a part of x, 1 / n each for cbow, attention weights for cbow-attn,
  * and the gains with which the rows take the gradient of x. A part that no word is in reach of has weights of 0. */
@@ -31,9 +44,12 @@ INLINE void set_context_weights(State *s, Run *run, int r)
     for (int k = 0; k < nv; k++)
         n += choose(in_reach(&span, k), one, (vec){0});
     n = totals_of_group(n);
+    vec *const of_tags = s->tag_weights[run - s->runs];
+    for (int t = 0; t < run->n_tags; t++)
+        n += of_tags[t] = choose((s->lanes & (GROUP - 1)) < run->n, one, (vec){0});
     vec sum = n;
     if (p->composition == 'a')
-        sum = attend(s, &span, r, weights);
+        sum = attend(s, run, &span, r, weights, of_tags);
     else
         for (int k = 0; k < nv; k++)
             AT(weights, k) = choose(in_reach(&span, k), one, (vec){0});
@@ -47,12 +63,15 @@ INLINE void set_context_weights(State *s, Run *run, int r)
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, which for a plain mean is grad itself.
      * For a sum, exact is grad itself, and word2vec grad / n. */
     run->gains[r] = !p->word2vec_update ? one : p->sum_rows ? inverse : n;
+    EACH (d, GROUP)
+        overlaps[d] = totals_of_group(overlaps[d]);
+    scale_tags(s, run, scale, overlaps);
     EACH (d, GROUP) {
-        const vec of_all = totals_of_group(overlaps[d]) * from_before(run->gains[r], d);
+        const vec of_all = overlaps[d] * from_before(run->gains[r], d);
         run->overlaps[r][d] = choose((s->lanes & (GROUP - 1)) >= d, of_all, (vec){0});
     }
     if (p->composition == 'a') {
-        const vec to_shares = inverse / scale, squares = totals_of_group(overlaps[0]) * to_shares * to_shares;
+        const vec to_shares = inverse / scale, squares = overlaps[0] * to_shares * to_shares;
         for (int b = 0; b < run->n; b++)
             if (n[b] > 1.0f) { /* there was a choice */
                 s->concentration += squares[b];
@@ -143,12 +162,16 @@ INLINE void compose(State *s, const int nv)
             s->xs[b] = s->hidden[b]; /* zeros */
     } else if (p->composition == 's') {
         const Example *one = example(s, 0);
-        if (one->n < 2 * p->window) /* else every slot is written */
+        const int n_slots = p->out_width / p->width;
+        if (one->n < 2 * p->window || one->n_tags < n_slots - 2 * p->window) /* else every slot is written */
             memset(s->hidden[0], 0, (size_t)p->out_width * sizeof(float));
         for (int k = 0; k < one->n_places; k++)
             if (k != one->middle)
                 memcpy(s->hidden[0] + slot_of(one, k) * p->width, context_rows(s, one)[k],
                        (size_t)p->width * sizeof(float));
+        for (int t = 0; t < one->n_tags && 2 * p->window + t < n_slots; t++)
+            memcpy(s->hidden[0] + (2 * p->window + t) * p->width, s->rows[one->document + t],
+                   (size_t)p->width * sizeof(float));
     } else {
         weigh(s);
         for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
@@ -158,6 +181,9 @@ INLINE void compose(State *s, const int nv)
                 compose_parts(s, run);
             else
                 gather_group(xs, s->rows + run->begin, s->weights[run - s->runs], (int)(run->end - run->begin), 0, nv);
+            for (int t = 0; t < run->n_tags; t++)
+                for (int b = 0; b < run->n; b++)
+                    add_times(xs[b], s->rows[run->document + t], s->tag_weights[run - s->runs][t][b], nv);
         }
     }
 }
@@ -224,15 +250,24 @@ INLINE void spread(State *s, const int nv)
 {
     if (s->p->composition == 's') {
         const Example *one = example(s, 0);
-        for (int k = 0; k < one->n_places; k++)
+        for (int k = 0; k < one->n_places && !s->p->frozen; k++)
             if (k != one->middle)
                 add(context_rows(s, one)[k], s->grads[0] + slot_of(one, k) * s->p->width, nv);
+        for (int t = 0; t < one->n_tags && 2 * s->p->window + t < s->p->out_width / s->p->width; t++)
+            add(s->rows[one->document + t], s->grads[0] + (2 * s->p->window + t) * s->p->width, nv);
         return;
     }
     for (const Run *run = s->runs + s->n_runs - 1; run >= s->runs; run--) { /* the last one's rows are at hand */
         const int n_places = (int)(run->end - run->begin);
         float *grads[GROUP];
         vectors_of(run, s->grads, grads);
+        for (int t = 0; t < run->n_tags; t++) {
+            const vec weights = s->tag_weights[run - s->runs][t] * run->gains[0];
+            for (int b = 0; b < run->n; b++)
+                add_times(s->rows[run->document + t], grads[b], weights[b], nv);
+        }
+        if (s->p->frozen)
+            continue;
         if (s->p->n_rings) {
             use_parts_of_gradients(s, run, 0);
         } else {

@@ -40,7 +40,14 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
     const int64_t n = s->n_tokens = subsample(s, &s->tokens);
     if (n < 0)
         return (int)n;
+    const int64_t *tag = s->task->tags;
     for (int64_t i = 0; i < n; i++) {
+        if (s->tokens[i] < 0 && p->most_tags) { /* the rows of a document are those of its line end */
+            s->rows[i] = *tag < 0 ? 0 : s->task->documents + *tag * p->width;
+            if (p->word_stride)
+                s->logit_rows[i] = s->task->document_logits + *tag;
+            tag++;
+        }
         if (s->tokens[i] < 0)
             continue;
         s->rows[i] = input_row(s, s->tokens[i]);
@@ -125,6 +132,8 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->slopes = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
     s->renewed = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
     s->kept = allocate(&arena, tokens, sizeof(int32_t));
+    s->tag_slopes = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
+    s->tags_renewed = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
     s->path = (Path){
         .rows = allocate(&arena, nodes, sizeof(float *)),
         .labels = allocate(&arena, nodes, sizeof(float)),
@@ -139,6 +148,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     for (int b = 0; b < BLOCK; b++) {
         s->xs[b] = s->hidden[b];
         s->weights[b] = allocate(&arena, neighbours(s->p) > 1 ? weights : 0, sizeof(float));
+        s->tag_weights[b] = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
     }
     return arena - begin;
 }

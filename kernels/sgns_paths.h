@@ -58,7 +58,10 @@ INLINE void step_paths(State *s, int column, const int nv)
     s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, n, &s->product);
     for (int b = 0, at = 0; b < s->size; at = ends[b++]) {
         float *grad = s->p->drawn ? path->grad : grads[b];
-        exchange(xs[b], grad, path->rows + at, path->logits + at, ends[b] - at, nv, 0);
+        if (s->p->frozen)
+            gather(grad, path->rows + at, path->logits + at, ends[b] - at, nv);
+        else
+            exchange(xs[b], grad, path->rows + at, path->logits + at, ends[b] - at, nv, 0);
         if (s->p->drawn)
             add(grads[b], grad, nv);
     }
@@ -71,18 +74,23 @@ INLINE void step_path_of_group(State *s, float *const *xs, int n, const int nv)
     const Path *path = &s->path;
     dots_shared(xs, path->rows, n, 0, nv, path->logits);
     s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, GROUP * n, &s->product);
-    if (distinct(xs)) {
+    if (s->p->frozen) {
+        gather_group(s->grads, path->rows, path->logits, n, 0, nv);
+    } else if (distinct(xs)) {
         exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 1);
         return;
+    } else {
+        exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 0);
     }
-    exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 0);
     for (int b = 0; b < GROUP; b++)
         add(xs[b], s->grads[b], nv);
 }
 
-/* The step of all context words, at the places from first to last, along the path of the target among them. */
-INLINE void step_path_of_target(State *s, int64_t target, int64_t first, int64_t last, const int nv)
+/* The step of all context words and tags of a reader along the path of its target. */
+INLINE void step_path_of_target(State *s, const Reader *r, const int nv)
 {
+    const int64_t target = r->at, n_tags = r->tags_end - r->tag;
+    const int64_t first = r->next <= r->last ? r->next : r->last + 1, last = r->last + n_tags;
     const Path *path = &s->path;
     const float *labels;
     const int n = use_path(s, s->tokens[target], 0, &labels);
@@ -91,7 +99,9 @@ INLINE void step_path_of_target(State *s, int64_t target, int64_t first, int64_t
     float *xs[GROUP];
     int size = 0, masked = -1;
     for (int64_t place = first; place <= last; place++) {
-        if (place != target)
+        if (place > r->last)
+            xs[size++] = s->rows[r->tag + place - r->last - 1];
+        else if (place != target)
             xs[size++] = s->rows[place];
         if (size == 0 || (size < GROUP && place < last))
             continue;

@@ -67,7 +67,24 @@ INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
     int64_t begin = start;
     while (begin > 0 && start - begin < s->p->window && s->tokens[begin - 1] >= 0)
         begin--;
-    return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1};
+    return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1, .document = -1};
+}
+
+/* Finds the end of the line of a place, at which the rows of its tags begin; returns their number. */
+INLINE int find_document(const State *s, Reader *r, int64_t place)
+{
+    if (r->document > place)
+        return r->n_tags;
+    int64_t at = place;
+    while (at < s->n_tokens && s->tokens[at] >= 0)
+        at++;
+    r->document = at;
+    r->n_tags = 0;
+    while (at < s->n_tokens && s->rows[at] && s->tokens[at] == (r->n_tags ? -2 : -1)) {
+        r->n_tags++;
+        at++;
+    }
+    return r->n_tags;
 }
 
 /* Goes on to the next target of a part that has context words; returns 0 at the end of the part. */
@@ -79,16 +96,17 @@ INLINE int next_target(State *s, int which, int column, const int nv, const int 
     Reader *r = &s->readers[which];
     Example *one = &r->example;
     int64_t i, left, right;
+    int n_tags;
     do {
         i = ++r->at;
         if (i >= r->stop)
             return 0;
         s->n_read++;
-        int64_t reach = window;
-        if (p->shrink_windows)
+        int64_t reach = p->only_documents ? 0 : window;
+        if (p->shrink_windows && reach)
             reach = 1 + (int64_t)(((uint64_t)draw(&s->rng) * (uint64_t)window) >> 32);
         prefetch_token(s, i + (neighbours(p) > 1 ? GROUP : prefetch_distance(out_nv)), nv, out_nv);
-        left = right = 0;
+        left = right = n_tags = 0;
         if (tokens[i] < 0) {
             r->begin = i + 1;
             continue;
@@ -99,20 +117,26 @@ INLINE int next_target(State *s, int which, int column, const int nv, const int 
             r->end++;
         left = i - r->begin < reach ? i - r->begin : reach;
         right = r->end - 1 - i < reach ? r->end - 1 - i : reach;
-    } while (left + right == 0);
+        if (p->most_tags)
+            n_tags = find_document(s, r, i);
+    } while (left + right + n_tags == 0);
     s->target_words[column * s->column_stride + which] = tokens[i];
     s->target_rows[column * s->column_stride + which] = output_row(s, tokens[i], 0);
     s->contexts += left + right;
     if (pairwise(p)) {
         r->next = i - left + (left == 0);
         r->last = i + right - (right == 0);
-        s->examples += left + right;
+        r->tag = r->document;
+        r->tags_end = r->tag + n_tags;
+        s->examples += left + right + n_tags;
     } else {
         one->place = i - left;
         one->n_places = (int)(left + right + 1);
         one->middle = (int)left;
         one->slot = (int)(window - left);
         one->n = (int)(left + right);
+        one->document = r->document;
+        one->n_tags = n_tags;
         s->examples++;
     }
     return 1;
@@ -123,19 +147,25 @@ INLINE int next_example(State *s, int which, int column, const int nv, const int
 {
     Reader *r = &s->readers[which];
     Example *one = &r->example;
-    const int new_target = r->next > r->last;
+    const int new_target = r->next > r->last && r->tag >= r->tags_end;
     if (new_target && !next_target(s, which, column, nv, out_nv))
         return 0;
     if (!pairwise(s->p))
         return 1;
     if (new_target && s->p->longest_path) {
         s->alpha = learning_rate(s);
-        step_path_of_target(s, r->at, r->next, r->last, out_nv);
+        step_path_of_target(s, r, out_nv);
     }
-    one->place = r->next++;
-    r->next += r->next == r->at;
-    if (!s->p->drawn)
-        r->next = r->last + 1; /* the pairs of this target have no other step */
+    if (r->next <= r->last) {
+        one->place = r->next++;
+        r->next += r->next == r->at;
+    } else {
+        one->place = r->tag++;
+    }
+    if (!s->p->drawn) { /* the pairs of this target have no other step */
+        r->next = r->last + 1;
+        r->tag = r->tags_end;
+    }
     if (s->p->bands > 1) {
         one->slot = (int)(one->place - r->at + s->p->window - (one->place > r->at));
         s->target_rows[which] = output_row(s, s->target_words[which], one->slot);

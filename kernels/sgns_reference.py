@@ -48,6 +48,8 @@ class Parameters(NamedTuple):
     word_logits: np.ndarray  # (n_words, word_stride): K
     slot_logits: np.ndarray  # (1, at least 2 window): s; with rings, the slots of each in turn
     nodes: np.ndarray  # (n_words, out_width): N, the inner nodes of the Huffman tree
+    documents: np.ndarray  # (n_documents, width): D
+    document_logits: np.ndarray  # (n_documents,): what attention adds to the logit of the document's place
 
 
 class Paths(NamedTuple):
@@ -64,16 +66,20 @@ class Batch(NamedTuple):
     The k-th column has the k-th example of each part.
     """
 
-    targets: np.ndarray  # (BLOCK,) the word to predict
+    targets: np.ndarray  # (BLOCK,) the word to predict; -1 where there is no example
     places: np.ndarray  # (BLOCK,) its place in the text
     first: np.ndarray  # (BLOCK,) slot of its first context word; the others follow
-    n: np.ndarray  # (BLOCK,) number of context words, 0 where there is no example
+    n: np.ndarray  # (BLOCK,) number of context words
     words: np.ndarray  # (BLOCK, 2 window) word by slot
     hidden: np.ndarray  # (BLOCK, out_width) x
     grad: np.ndarray  # (BLOCK, out_width) -alpha dL/dx
     logits: np.ndarray  # (BLOCK, drawn + 1) of the negatives, then of the target
     weights: np.ndarray  # (BLOCK, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
     grad_weights: np.ndarray  # (BLOCK, rings, 2 window) W_i += grad_weights[i] grad
+    n_tags: np.ndarray  # (BLOCK,) rows of D that the line has
+    tags: np.ndarray  # (BLOCK, most_tags) which they are
+    tag_weights: np.ndarray  # (BLOCK, most_tags) x += sum tag_weights[t] D_t
+    tag_grad_weights: np.ndarray  # (BLOCK, most_tags) D_t += tag_grad_weights[t] grad
 
 
 class Ring(NamedTuple):
@@ -94,6 +100,7 @@ class Readers(NamedTuple):
     stop: np.ndarray  # (shared_by,) where the part ends
     reach: np.ndarray  # (shared_by,) words of the window on each side
     slot: np.ndarray  # (shared_by,) the next slot, for models that take one context word at a time
+    tag: np.ndarray  # (shared_by,) the next tag of the document, for these models
 
 
 NO_PATHS = Paths(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
@@ -200,7 +207,10 @@ def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
 
 @njit(nogil=True, cache=True)
 def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
-    """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3)."""
+    """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3).
+
+    The tags of a document have the same place, which stands after the slots, and a logit each.
+    """
     weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
     for i in range(batch.n[b]):
         at = slot_in_ring(p, ring, batch.first[b] + i)
@@ -212,7 +222,17 @@ def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
             logit += params.word_logits[word, ring.column + (at if p.word_slots else 0)]
         weights[i] = min(max(logit, -p.attention_clip), p.attention_clip)
         top = max(top, weights[i])
+    of_tags = batch.tag_weights[b]
+    for t in range(batch.n_tags[b]):
+        logit = params.slot_logits[0, 2 * p.window] if p.use_slots else 0.0
+        if p.word_stride:
+            logit += params.document_logits[batch.tags[b, t]]
+        of_tags[t] = min(max(logit, -p.attention_clip), p.attention_clip)
+        top = max(top, of_tags[t])
     total = 0.0
+    for t in range(batch.n_tags[b]):
+        of_tags[t] = math.exp(of_tags[t] - top)
+        total += of_tags[t]
     for i in range(batch.n[b]):
         at = slot_in_ring(p, ring, batch.first[b] + i)
         weights[i] = math.exp(weights[i] - top) if at >= 0 else 0.0
@@ -223,7 +243,7 @@ def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
 @njit(nogil=True, cache=True)
 def exists(b: int, batch: Batch) -> bool:
     """Return whether there is an example of this number in the batch."""
-    return b < len(batch.n) and batch.n[b] > 0
+    return b < len(batch.n) and batch.targets[b] >= 0
 
 
 @njit(nogil=True, cache=True)
@@ -267,6 +287,8 @@ def follow(p: Any, b: int, batch: Batch) -> None:
             overlap = 0.0
             for i in range(batch.n[b]):
                 overlap += batch.weights[b, r, i] * weight_at(p, before, r, place_of(p, b, i, batch), batch)
+            for t in range(batch.n_tags[b]):
+                overlap += batch.tag_weights[b, t] * batch.tag_grad_weights[before, t]
             add(batch.hidden[b, part], overlap, batch.grad[before, part])
 
 
@@ -280,9 +302,12 @@ def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: 
     ring = ring_of(p, r)
     part = slice(ring.begin, ring.end)
     grad = batch.grad[b, part]
-    slopes, along = np.zeros(batch.n[b]), 0.0
+    slopes, along, n_tags = np.zeros(batch.n[b]), 0.0, batch.n_tags[b]
+    of_tags = np.zeros(n_tags)
     for i in range(batch.n[b]):
         slopes[i] = dot(grad, params.inputs[batch.words[b, batch.first[b] + i], part])
+    for t in range(n_tags):
+        of_tags[t] = dot(grad, params.documents[batch.tags[b, t]])
     for d in range(1, GROUP):
         before = neighbour_before(b, d, batch)
         if before < 0:
@@ -290,6 +315,10 @@ def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: 
         product = dot(grad, batch.grad[before, part])
         for i in range(batch.n[b]):
             slopes[i] += weight_at(p, before, r, place_of(p, b, i, batch), batch) * product
+        for t in range(n_tags):
+            of_tags[t] += batch.tag_grad_weights[before, t] * product
+    for t in range(n_tags):
+        along += batch.tag_weights[b, t] * of_tags[t]
     for i in range(batch.n[b]):
         along += batch.weights[b, r, i] * slopes[i]
     for i in range(batch.n[b]):
@@ -302,6 +331,12 @@ def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: 
             params.word_logits[word, ring.column + (at if p.word_slots else 0)] += delta
         if p.use_slots:
             params.slot_logits[0, ring.first_slot + at] += delta
+    for t in range(n_tags):
+        delta = p.attention_rate * batch.tag_weights[b, t] / total * (of_tags[t] - along / total)
+        if p.word_stride:
+            params.document_logits[batch.tags[b, t]] += delta
+        if p.use_slots:
+            params.slot_logits[0, 2 * p.window] += delta
 
 
 @njit(nogil=True, cache=True)
@@ -336,16 +371,20 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
 
     skipgram, ssg: the row of its one context word; cbow: the mean of the rows; cbow-attn: their
     mean weighted by attention; cwindow: the rows side by side, zeros where there is no word. With rings,
-    each part of x is made of the words in its ring; it is zero if there are none.
+    each part of x is made of the words in its ring; it is zero if there are none. Tags of a document are
+    further rows.
     """
     hidden, n = batch.hidden[b], batch.n[b]
     hidden[:] = 0.0
     if p.composition == SIDE_BY_SIDE:
         for slot in range(batch.first[b], batch.first[b] + n):
             hidden[slot * p.width : (slot + 1) * p.width] = params.inputs[batch.words[b, slot]]
+        for t in range(tags_beside(p, b, batch)):
+            slot = 2 * p.window + t
+            hidden[slot * p.width : (slot + 1) * p.width] = params.documents[batch.tags[b, t]]
         return
     if p.composition == PAIR:
-        hidden[:] = params.inputs[batch.words[b, batch.first[b]]]
+        hidden[:] = row_of_pair(b, batch, params)
         return
     for r in range(number_of_rings(p)):
         ring = ring_of(p, r)
@@ -353,6 +392,8 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
         for i in range(n):
             weights[i] = slot_in_ring(p, ring, batch.first[b] + i) >= 0
             members += weights[i] > 0.0
+        batch.tag_weights[b] = 1.0
+        members += batch.n_tags[b]
         total = float(members)
         if members == 0:
             grad_weights[:n] = 0.0
@@ -361,6 +402,8 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
             total, squares = attend(p, b, r, batch, params), 0.0
             for i in range(n):
                 squares += weights[i] ** 2
+            for t in range(batch.n_tags[b]):
+                squares += batch.tag_weights[b, t] ** 2
             if members > 1:  # there was a choice
                 stats[CONCENTRATION] += squares / total**2
                 stats[WEIGHED] += 1
@@ -373,18 +416,48 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
                 weights[i] /= total
             row = params.inputs[batch.words[b, batch.first[b] + i]]
             add(hidden[ring.begin : ring.end], weights[i], row[ring.begin : ring.end])
+        for t in range(batch.n_tags[b]):
+            batch.tag_grad_weights[b, t] = batch.tag_weights[b, t] * scale
+            if not p.sum_rows:
+                batch.tag_weights[b, t] /= total
+            add(hidden, batch.tag_weights[b, t], params.documents[batch.tags[b, t]])
+
+
+@njit(nogil=True, cache=True)
+def tags_beside(p: Any, b: int, batch: Batch) -> int:
+    """Return how many tags of a document stand beside the words of cwindow: no more than there are places."""
+    return min(batch.n_tags[b], p.out_width // p.width - 2 * p.window)
+
+
+@njit(nogil=True, cache=True)
+def row_of_pair(b: int, batch: Batch, params: Parameters) -> np.ndarray:
+    """Return the row from which a pair's target is predicted: of its word, or of its document."""
+    if batch.n[b] == 0:
+        return params.documents[batch.tags[b, 0]]
+    return params.inputs[batch.words[b, batch.first[b]]]
 
 
 @njit(nogil=True, cache=True)
 def spread(p: Any, b: int, batch: Batch, params: Parameters) -> None:
     """Take the gradient of x back to the rows that it was composed of."""
+    if p.composition == PAIR:
+        add(row_of_pair(b, batch, params), 1.0, batch.grad[b])
+        return
+    if p.composition == SIDE_BY_SIDE:
+        for t in range(tags_beside(p, b, batch)):
+            slot = 2 * p.window + t
+            row = params.documents[batch.tags[b, t]]
+            add(row, 1.0, batch.grad[b, slot * p.width : (slot + 1) * p.width])
+    else:
+        for t in range(batch.n_tags[b]):
+            add(params.documents[batch.tags[b, t]], batch.tag_grad_weights[b, t], batch.grad[b])
+    if p.frozen:
+        return
     for i in range(batch.n[b]):
         slot = batch.first[b] + i
         row = params.inputs[batch.words[b, slot]]
         if p.composition == SIDE_BY_SIDE:
             add(row, 1.0, batch.grad[b, slot * p.width : (slot + 1) * p.width])
-        elif p.composition == PAIR:
-            add(row, 1.0, batch.grad[b])
         else:
             for r in range(number_of_rings(p)):
                 ring = ring_of(p, r)
@@ -414,16 +487,23 @@ def step(
     """
     if pairwise(p):  # x after the steps of the group before
         for b in group:
-            batch.hidden[b] = params.inputs[batch.words[b, batch.first[b]]]
-    if size == 1:
+            batch.hidden[b] = row_of_pair(b, batch, params)
+    if size == 1 and not p.frozen:
         for b in group:
             for t in range(p.drawn):
                 row = output_row(p, params, negatives[t], band)
                 exchange(batch.hidden[b], row, batch.logits[b, t], batch.grad[b])
     for b in group:
         row = output_row(p, params, batch.targets[b], band)
-        exchange(batch.hidden[b], row, batch.logits[b, p.drawn], batch.grad[b])
-    if size > 1:
+        if p.frozen:
+            add(batch.grad[b], batch.logits[b, p.drawn], row)
+        else:
+            exchange(batch.hidden[b], row, batch.logits[b, p.drawn], batch.grad[b])
+    if p.frozen:
+        for t in range(p.drawn):
+            for b in group:
+                add(batch.grad[b], batch.logits[b, t], output_row(p, params, negatives[t], band))
+    elif size > 1:
         for t in range(p.drawn):
             row = output_row(p, params, negatives[t], band)
             for b in group:
@@ -436,7 +516,9 @@ def step(
 
 
 @njit(nogil=True, cache=True)
-def step_paths(column: np.ndarray, alpha: float, batch: Batch, params: Parameters, paths: Paths) -> float:
+def step_paths(
+    p: Any, column: np.ndarray, alpha: float, batch: Batch, params: Parameters, paths: Paths
+) -> float:
     """Take the step of the examples of a column along the paths of their targets; return the loss.
 
     All logits are those before the step; then each example finds the rows as the one before has left them.
@@ -452,24 +534,31 @@ def step_paths(column: np.ndarray, alpha: float, batch: Batch, params: Parameter
         for k in range(end - begin):
             g, loss = slope(logits[b, k], paths.labels[begin + k])
             total += loss
-            exchange(batch.hidden[b], params.nodes[paths.nodes[begin + k]], alpha * g, batch.grad[b])
+            node = params.nodes[paths.nodes[begin + k]]
+            if p.frozen:
+                add(batch.grad[b], alpha * g, node)
+            else:
+                exchange(batch.hidden[b], node, alpha * g, batch.grad[b])
     return total
 
 
 @njit(nogil=True, cache=True)
 def step_path_of_target(
-    target: int, words: np.ndarray, alpha: float, params: Parameters, paths: Paths
+    p: Any, target: int, words: np.ndarray, tags: np.ndarray, alpha: float, params: Parameters, paths: Paths
 ) -> float:
     """Take the step of the pairs of a target along its path; return the loss.
 
-    The context words take it a GROUP at a time. Logits of a group are those before its step, and each node
+    The context words, and then the tags of the document, take it a GROUP at a time. Logits of a group are those before its step, and each node
     moves by the sum of its steps.
     """
     begin, end = paths.ends[target], paths.ends[target + 1]
     nodes, total = paths.nodes[begin:end], 0.0
-    for first in range(0, len(words), GROUP):
-        group = words[first : first + GROUP]
-        xs = params.inputs[group]
+    n = len(words) + len(tags)
+    for first in range(0, n, GROUP):
+        group = np.arange(first, min(first + GROUP, n))
+        xs = np.zeros((len(group), params.inputs.shape[1]), params.inputs.dtype)
+        for b, k in enumerate(group):
+            xs[b] = params.inputs[words[k]] if k < len(words) else params.documents[tags[k - len(words)]]
         grads = np.zeros_like(xs)
         for k in range(len(nodes)):
             before = params.nodes[nodes[k]].copy()
@@ -477,9 +566,11 @@ def step_path_of_target(
                 g, loss = slope(dot(xs[b], before), paths.labels[begin + k])
                 total += loss
                 add(grads[b], alpha * g, before)
-                add(params.nodes[nodes[k]], alpha * g, xs[b])
-        for b in range(len(group)):
-            add(params.inputs[group[b]], 1.0, grads[b])
+                if not p.frozen:
+                    add(params.nodes[nodes[k]], alpha * g, xs[b])
+        for b, k in enumerate(group):
+            row = params.inputs[words[k]] if k < len(words) else params.documents[tags[k - len(words)]]
+            add(row, 1.0, grads[b])
     return total
 
 
@@ -504,7 +595,7 @@ def train_batch(
     follows the steps of its neighbours before, and attention learns from its weights at that time.
     """
     drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
-    examples: Any = np.flatnonzero(batch.n)
+    examples: Any = np.flatnonzero(batch.targets >= 0)
     for b in examples:
         compose(p, b, batch, params, stats)
     batch.grad[:] = 0.0
@@ -523,7 +614,7 @@ def train_batch(
             for first in range(0, len(column), GROUP):
                 step(p, size, column[first : first + GROUP], batch, params, negatives, band)
         if p.longest_path and not pairwise(p):
-            stats[LOSS] += step_paths(column, alpha, batch, params, paths)
+            stats[LOSS] += step_paths(p, column, alpha, batch, params, paths)
     if p.composition == ATTENTION and p.attention_rate != 0.0:
         for reader in range(size):
             learn_attention_of_reader(p, reader, batch, params)
@@ -548,8 +639,29 @@ def subsample(tokens: np.ndarray, keep: np.ndarray, rng: np.ndarray, stats: np.n
 
 
 @njit(nogil=True, cache=True)
+def tags_of(p: Any, at: int, tokens: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the rows of D of the line of a place; its first line end is -1, the others -2."""
+    end = at
+    while end < len(tokens) and tokens[end] >= 0:
+        end += 1
+    begin = end
+    while (
+        p.most_tags and end < len(tokens) and rows[end] >= 0 and tokens[end] == (-1 if end == begin else -2)
+    ):
+        end += 1
+    return rows[begin:end]
+
+
+@njit(nogil=True, cache=True)
 def next_example(
-    p: Any, r: int, readers: Readers, tokens: np.ndarray, b: int, batch: Batch, rng: np.ndarray
+    p: Any,
+    r: int,
+    readers: Readers,
+    tokens: np.ndarray,
+    rows: np.ndarray,
+    b: int,
+    batch: Batch,
+    rng: np.ndarray,
 ) -> tuple[bool, int]:
     """Make batch[b] the next example of part r; return whether there was one, and the tokens read for it.
 
@@ -559,14 +671,16 @@ def next_example(
     read = 0
     while True:
         i = readers.at[r]
-        if readers.slot[r] >= 2 * window:  # on to the next target
+        tags = tags_of(p, i, tokens, rows) if 0 <= i < readers.stop[r] and tokens[i] >= 0 else rows[:0]
+        if readers.slot[r] >= 2 * window and readers.tag[r] >= len(tags):  # on to the next target
             i = readers.at[r] = i + 1
             if i >= readers.stop[r]:
                 return False, read
             read += 1
-            readers.slot[r] = 0
-            readers.reach[r] = window
-            if p.shrink_windows:
+            readers.slot[r] = readers.tag[r] = 0
+            tags = tags_of(p, i, tokens, rows) if tokens[i] >= 0 else rows[:0]
+            readers.reach[r] = 0 if p.only_documents else window
+            if p.shrink_windows and not p.only_documents:
                 readers.reach[r] = 1 + np.int64((draw(rng) * np.uint64(window)) >> S32)
         left = right = 0
         if tokens[i] >= 0:
@@ -577,10 +691,20 @@ def next_example(
         # slots are the places around the target, left to right: 0 .. 2 window - 1
         first, last = max(readers.slot[r], window - left), window + right
         readers.slot[r] = first + 1 if pairs and first < last else 2 * window
-        if first < last:
+        of_document = pairs and first >= last and readers.tag[r] < len(tags)
+        if first < last or of_document or (not pairs and len(tags)):
             break
+        readers.tag[r] = len(tags)
     batch.targets[b], batch.places[b], batch.first[b] = tokens[i], i, first
-    batch.n[b] = 1 if pairs else last - first
+    batch.n[b] = min(1, last - first) if pairs else last - first
+    if of_document:
+        batch.n[b], batch.n_tags[b] = 0, 1
+        batch.tags[b, 0] = tags[readers.tag[r]]
+        readers.tag[r] += 1
+        return True, read
+    if not pairs:
+        batch.n_tags[b] = readers.tag[r] = len(tags)
+        batch.tags[b, : len(tags)] = tags
     for slot in range(first, first + batch.n[b]):
         batch.words[b, slot] = tokens[i + slot - window + (slot >= window)]
     return True, read
@@ -601,6 +725,7 @@ def context_words(tokens: np.ndarray, at: int, reach: int) -> np.ndarray:
 def train_tokens(
     p: Any,
     tokens: np.ndarray,
+    rows: np.ndarray,
     readers: Readers,
     batch: Batch,
     params: Parameters,
@@ -618,32 +743,37 @@ def train_tokens(
     most = BATCH if pairwise(p) else GROUP
     for r in range(n_readers):
         readers.at[r], readers.stop[r] = n * r // p.shared_by - 1, n * (r + 1) // p.shared_by
-        readers.slot[r] = 2 * p.window
+        readers.slot[r], readers.tag[r] = 2 * p.window, p.most_tags
     while n_readers:
         columns = 0
         for first in range(0, p.shared_by, most):
             size = 0
-            batch.n[:] = 0
+            batch.targets[:] = -1
+            batch.n_tags[:] = 0
             while size < most and first + size < n_readers:
-                one, more = next_example(p, first + size, readers, tokens, size, batch, rng)
+                one, more = next_example(p, first + size, readers, tokens, rows, size, batch, rng)
                 read += more
                 if one and more and pairwise(p) and p.longest_path:
                     alpha = p.alpha_begin + (p.alpha_end - p.alpha_begin) / n * read
-                    words = context_words(tokens, readers.at[first + size], readers.reach[first + size])
-                    stats[LOSS] += step_path_of_target(batch.targets[size], words, alpha, params, paths)
+                    at = readers.at[first + size]
+                    words = context_words(tokens, at, readers.reach[first + size])
+                    tags = tags_of(p, at, tokens, rows)
+                    target = batch.targets[size]
+                    stats[LOSS] += step_path_of_target(p, target, words, tags, alpha, params, paths)
                     if not p.drawn:  # the pairs of this target have no other step
-                        readers.slot[first + size] = 2 * p.window
-                        stats[EXAMPLES] += len(words) - 1
-                        stats[CONTEXTS] += len(words) - 1
+                        readers.slot[first + size], readers.tag[first + size] = 2 * p.window, len(tags)
+                        stats[EXAMPLES] += len(words) + len(tags) - 1
+                        stats[CONTEXTS] += len(words) - batch.n[size]
                 examples = 0 + one
                 while 0 < examples < neighbours(p) and one:
                     b = examples * GROUP + size
-                    one, more = next_example(p, first + size, readers, tokens, b, batch, rng)
+                    one, more = next_example(p, first + size, readers, tokens, rows, b, batch, rng)
                     read += more
                     examples += one
                 columns = max(columns, examples)
                 size += examples > 0
                 if not examples:
+                    batch.targets[size] = -1
                     n_readers -= 1
                     for state in readers:
                         state[first + size] = state[n_readers]
@@ -662,13 +792,14 @@ def _train_chunk(
     pool: np.ndarray,
     params: Parameters,
     paths: Paths,
+    tags: np.ndarray,
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
     p = hyper[0]
     slots, dtype = 2 * p.window, params.inputs.dtype
     batch = Batch(
-        np.zeros(BLOCK, np.int64),
+        np.full(BLOCK, -1, np.int64),
         np.zeros(BLOCK, np.int64),
         np.zeros(BLOCK, np.int64),
         np.zeros(BLOCK, np.int64),
@@ -678,15 +809,23 @@ def _train_chunk(
         np.zeros((BLOCK, p.drawn + 1), dtype),
         np.zeros((BLOCK, number_of_rings(p), slots), dtype),
         np.zeros((BLOCK, number_of_rings(p), slots), dtype),
+        np.zeros(BLOCK, np.int64),
+        np.zeros((BLOCK, p.most_tags), np.int64),
+        np.zeros((BLOCK, p.most_tags), dtype),
+        np.zeros((BLOCK, p.most_tags), dtype),
     )
     readers = Readers(
         np.zeros(p.shared_by, np.int64),
         np.zeros(p.shared_by, np.int64),
         np.zeros(p.shared_by, np.int64),
         np.zeros(p.shared_by, np.int64),
+        np.zeros(p.shared_by, np.int64),
     )
     kept = subsample(tokens, keep, rng, stats)
-    train_tokens(p, kept, readers, batch, params, pool, paths, rng, stats)
+    rows = np.full(len(kept), -1, np.int64)
+    if p.most_tags:
+        rows[kept < 0] = tags
+    train_tokens(p, kept, rows, readers, batch, params, pool, paths, rng, stats)
 
 
 def train_chunk(
@@ -700,6 +839,7 @@ def train_chunk(
     paths: tuple[np.ndarray, ...] | None = None,
     private: tuple[np.ndarray, ...] | None = None,
     lock: np.ndarray | None = None,
+    documents: tuple[np.ndarray, ...] | None = None,
 ) -> None:
     """Train on one chunk of encoded text; every parameter array is updated in place.
 
@@ -708,7 +848,7 @@ def train_chunk(
     hyper : ndarray of shape (1,), ``HYPER_DTYPE``
         Hyper-parameters; each field is explained in sgns.h.
     tokens : ndarray of shape (n_tokens,), int32
-        Word ids in the order of the text, -1 after each line.
+        Word ids in the order of the text, -1 after each line, and -2 for each further tag of the line.
     keep : ndarray of shape (n_words,), uint32, or empty
         A token is kept if a uniform 32-bit draw is at most this; empty keeps all.
     pool : ndarray of shape (n_tuples, drawn), int32
@@ -716,7 +856,7 @@ def train_chunk(
     shared : tuple of four or five float ndarrays, C-contiguous, updated in place
         inputs W (n_words, width); outputs O (n_words, bands * out_width), of any shape if drawn is 0;
         word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
-        of all); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
+        of all; then that of the document); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place
@@ -728,6 +868,10 @@ def train_chunk(
         merge. Compiled loop only; with ``n_private`` 0 they may be left out.
     lock : ndarray of shape (1,), int32, optional
         Held by a thread while it merges private rows.
+    documents : tuple of ndarrays, optional
+        If lines are documents: their rows D (n_documents, width) and attention logits (n_documents,), of the
+        float type of ``shared``, updated in place; and the row of each line end among the tokens, int64, -1
+        for none.
 
     Raises
     ------
@@ -745,5 +889,8 @@ def train_chunk(
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
     nodes = shared[4] if paths is not None else np.zeros((0, 0), shared[0].dtype)
     along = NO_PATHS if paths is None else Paths(*paths)
-    params = Parameters(shared[0], shared[1], shared[2], shared[3], nodes)
-    _train_chunk(hyper, tokens, keep, pool, params, along, rng, stats)
+    rows, logits, tags = documents or (nodes[:0], np.zeros(0, shared[0].dtype), np.zeros(0, np.int64))
+    if len(tags) != (np.count_nonzero(tokens < 0) if hyper["most_tags"][0] else 0):
+        raise ValueError("the documents do not fit the tokens and the hyper-parameters")
+    params = Parameters(shared[0], shared[1], shared[2], shared[3], nodes, rows, logits)
+    _train_chunk(hyper, tokens, keep, pool, params, along, tags, rng, stats)

@@ -109,6 +109,22 @@ INLINE void exchange(float *x, float *sum, float *const *rows, const float *weig
     FOR_PANELS(nv, PANEL, EXCHANGE);
 }
 
+/* row += weight x */
+INLINE void add_times(float *row, const float *x, float weight, int nv)
+{
+    const vec times = broadcast(weight);
+    for (int k = 0; k < nv; k++)
+        AT(row, k) += times * AT(x, k);
+}
+
+/* sum = sum_t weights[t] rows[t] */
+INLINE void gather(float *sum, float *const *rows, const float *weights, int n, int nv)
+{
+    memset(sum, 0, (size_t)nv * sizeof(vec));
+    for (int t = 0; t < n; t++)
+        add_times(sum, rows[t], weights[t], nv);
+}
+
 /* row += x */
 INLINE void add(float *row, const float *x, int nv)
 {

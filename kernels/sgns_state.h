@@ -18,6 +18,8 @@ typedef struct {
     int64_t place;           /* of the first context word; the others follow, with the target among them */
     int n_places, middle;    /* their number with the target, and which is the target; unset for a pair */
     int slot, n;             /* slot of the first context word, and the number of context words */
+    int64_t document;        /* the place of the line end, at which the rows of its tags begin */
+    int n_tags;
 } Example;
 
 /* A part of x, and the ring of places of whose rows it is made: those from `inner` to `outer` places off the target.
@@ -34,6 +36,8 @@ typedef struct {
     int64_t target;          /* place of the first target */
     int64_t begin, end;      /* the places in reach, with the targets among them */
     int reader, column, n;   /* reader in the batch, which of its examples the first one is, and their number */
+    int64_t document;        /* as in Example */
+    int n_tags;
     ivec left, right;        /* words in reach of the k-th target, in the lanes k, k + GROUP, ..; no target: -1 */
     vec gains[MOST_RINGS];   /* in the same lanes: W += gain weight grad */
     vec overlaps[MOST_RINGS][GROUP]; /* [d]: x moves by this times the gradient of the d-th target before its own */
@@ -52,6 +56,9 @@ typedef struct {
     int64_t at, stop;        /* place of the target, and the end of the part */
     int64_t begin, end;      /* of the line, as far as windows reach */
     int64_t next, last;      /* context words still to come, for models that predict from one at a time */
+    int64_t tag, tags_end;   /* tags still to come */
+    int64_t document;        /* place of the end of the line that was read last */
+    int n_tags;              /* of that line */
     Example example;         /* read last */
 } Reader;
 
@@ -91,6 +98,8 @@ typedef struct {
     float *hidden[BLOCK + 1]; /* (out_width,) where x is composed; zeros if x is a row of W, or there is no example */
     float *grads[BLOCK + 1]; /* (out_width,) -alpha dL/dx, unless x learns in place; zeros if there is no example */
     float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
+    vec *tag_weights[BLOCK]; /* (most_tags,) of a run: x += sum weights D; target k in the lanes k, k + GROUP, .. */
+    vec *tag_slopes, *tags_renewed; /* (most_tags,) scratch space of learn_ring */
     float **output_rows;     /* (n_outputs,) rows of O: of the negatives, and in a batch of one then of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
@@ -170,6 +179,8 @@ INLINE void add_to_runs(State *s, int which, int column)
         run->reader = which - s->first;
         run->column = column;
         run->n = 0;
+        run->document = one->document;
+        run->n_tags = one->n_tags;
         run->left = run->right = (ivec){0} - 1;
     }
     run->begin = one->place < run->begin ? one->place : run->begin;

@@ -89,6 +89,14 @@ INLINE void set_mask(State *s, const int32_t *words)
 INLINE void step_group(State *s, float **xs, float **grads, float **target_rows, const float *weights, const int nv)
 {
     const int in_place = pairwise(s->p);
+    if (s->p->frozen) {
+        gather_group(grads, s->output_rows, weights, s->p->drawn, 0, nv);
+        for (int b = 0; b < GROUP; b++)
+            add_times(grads[b], target_rows[b], weights[GROUP * s->p->drawn + b], nv);
+        for (int b = 0; in_place && b < GROUP; b++)
+            add(xs[b], grads[b], nv);
+        return;
+    }
     if (in_place && distinct(xs)) {
         exchange_group(xs, grads, target_rows, s->output_rows, weights, s->p->drawn, nv, 1);
         return;
@@ -124,7 +132,11 @@ INLINE void step_negatives(State *s, int column, const int nv)
     if (size > 1)
         for (int b = 0; b < size; b += GROUP)
             step_group(s, xs + b, grads + b, target_rows + b, s->logits + first_logit(s, b), nv);
-    else if (pairwise(p))
+    else if (p->frozen) {
+        gather(grads[0], s->output_rows, s->logits, n_outputs, nv);
+        if (pairwise(p))
+            add(xs[0], grads[0], nv);
+    } else if (pairwise(p))
         exchange(xs[0], 0, s->output_rows, s->logits, n_outputs, nv, 1);
     else
         exchange(xs[0], grads[0], s->output_rows, s->logits, n_outputs, nv, 0);

@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     Lexicon *lexicon;
-    int lowercase;
+    int lowercase, every_line;
     const uint8_t *begin, *end;
     int32_t *out; /* ids, in order */
     int64_t n;
@@ -95,7 +95,9 @@ static inline void put_spelled(Reader *r)
 static inline void put_line_end(Reader *r)
 {
     r->stats.lines++;
-    if (r->waiting ? !r->batch[r->waiting - 1].text : r->n && r->out[r->n - 1] == LINE_END)
+    if (r->every_line)
+        ;
+    else if (r->waiting ? !r->batch[r->waiting - 1].text : r->n && r->out[r->n - 1] == LINE_END)
         return;
     r->batch[r->waiting].text = NULL;
     if (++r->waiting == BATCH)
@@ -312,10 +314,10 @@ static void copy_text(uint8_t *to, const uint8_t *from, size_t n, int lowercase)
         to[i] = (uint8_t)(from[i] + ((uint8_t)(from[i] - 'A') < 26 ? 32 : 0));
 }
 
-/* Ids of all tokens of n bytes, LINE_END where lines end (\n, \r\n or \r; several in a row count once).
- * out has room for n + 1. Returns the number of ids, or NO_MEMORY. */
-static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int words, int lowercase, int32_t *out,
-                         TextStats *stats)
+/* Ids of all tokens of n bytes, LINE_END where lines end (\n, \r\n or \r; several in a row count once, unless
+ * every line counts). out has room for n + 1. Returns the number of ids, or NO_MEMORY. */
+static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int words, int lowercase, int every_line,
+                         int32_t *out, TextStats *stats)
 {
     Reader *r = malloc(sizeof(Reader));
     uint8_t *copy = malloc(n + PADDING);
@@ -330,6 +332,7 @@ static int64_t read_text(Lexicon *lexicon, const uint8_t *text, size_t n, int wo
     r->stats.first_repaired = -1;
     r->lexicon = lexicon;
     r->lowercase = lowercase;
+    r->every_line = every_line;
     r->begin = copy;
     r->end = copy + n;
     r->out = out;
@@ -393,10 +396,10 @@ typedef struct {
     int64_t kept, lines, split;
 } Renumbered;
 
-/* out = final[raw], without what is ABSENT or has a negative final id and without empty lines, lines cut after
- * `longest` tokens. out has room for n + n / longest + 2. A block with no line end is all head. */
-static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int32_t *out,
-                     Renumbered *result)
+/* out = final[raw], without what is ABSENT or has a negative final id and, unless every line counts, without empty
+ * lines; lines are cut after `longest` tokens. out has room for n + n / longest + 2. A block with no line end is all head. */
+static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int every_line,
+                     int32_t *out, Renumbered *result)
 {
     Renumbered s = {0, 0, 0, 0, 0, 0, 0};
     int64_t i = 0, w = 0, line = 0;
@@ -421,7 +424,7 @@ static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_
                 out[w++] = id;
                 line++;
                 s.kept++;
-            } else if (raw[i] == LINE_END && line) {
+            } else if (raw[i] == LINE_END && (line || every_line)) {
                 out[w++] = LINE_END;
                 s.lines++;
                 line = 0;

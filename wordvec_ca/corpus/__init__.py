@@ -5,6 +5,7 @@ Comes in: what a user calls a corpus (`Corpus`) and how it is to be read. Goes o
 """
 
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
+from wordvec_ca.corpus.documents import DocumentLines, DocumentTags, Tag, with_marks
 from wordvec_ca.corpus.encode import (
     EncodedCorpus,
     count_corpus,
@@ -22,8 +23,10 @@ from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.token_lists import (
     LiveTokens,
     ScannedCorpus,
+    ScannedDocuments,
     count_token_lists,
     fingerprint,
+    scan_documents,
     scan_text,
     scan_token_lists,
 )
@@ -40,6 +43,8 @@ __all__ = [
     "EVERY_WORD",
     "Corpus",
     "CorpusStats",
+    "DocumentLines",
+    "DocumentTags",
     "EncodedCorpus",
     "LiveTokens",
     "NoWords",
@@ -47,7 +52,9 @@ __all__ = [
     "Phrases",
     "ReadingProgress",
     "ScannedCorpus",
+    "ScannedDocuments",
     "Source",
+    "Tag",
     "TextOptions",
     "TokenStream",
     "Vocab",
@@ -62,9 +69,11 @@ __all__ = [
     "merge_types",
     "reopen_corpus",
     "save_phrases",
+    "scan_documents",
     "scan_text",
     "scan_token_lists",
     "stream_corpus",
     "types_by_count",
+    "with_marks",
     "write_vocabulary",
 ]

@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,12 +24,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint, digest_vocab
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import is_url, save_json, withdraw
+from wordvec_ca.files import atomic_file, is_url, save_json, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
 from wordvec_ca.showable import has_secrets, showable_name
 from wordvec_ca.text import (
@@ -40,6 +41,9 @@ from wordvec_ca.text import (
     segmenter_version,
     url_identity,
 )
+
+TAGS = "documents.tags"
+"""The tags of each document, as JSON, if records name them."""
 
 CACHE_FORMAT = 3
 """Raised whenever an old cache would hold other ids than a new one."""
@@ -65,7 +69,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
             "tokenizer": options.tokenizer,
             "lowercase": bool(options.lowercase),
             "unicode": UNICODE_VERSION,
-            "max_sentence": MAX_SENTENCE,
+            "max_sentence": None if options.documents else MAX_SENTENCE,
             "min_count": options.min_count if vocab is None else None,
             "max_final_vocab": options.max_final_vocab if vocab is None else None,
             "vocab": None if vocab is None else digest_vocab(vocab).hexdigest(),
@@ -74,6 +78,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
             "segmenter": segmenter_version(options.tokenizer) if is_segmenter(options.tokenizer) else None,
             "phrases": None if phrases is None else phrases.digest,
             "markup": markup_version(),
+            "documents": [options.tag_field] if options.documents else None,
         },
         "files": identities(files),
     }
@@ -192,13 +197,43 @@ def tokens(directory: Path) -> NDArray[np.int32]:
     return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
 
 
+def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
+    """Return which documents the lines of a cache are; None if they are not documents.
+
+    Raises
+    ------
+    DataError
+        The tags are damaged or missing.
+    """
+    record = json.loads((directory / "cache.json").read_text("utf-8"))
+    given = record["recipe"]["options"].get("documents")
+    if given is None:
+        return None
+    if given == [None]:
+        return DocumentTags(encoding.stats.sentences)
+    path = directory / TAGS
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = DocumentTags.of(json.loads(line) for line in file)
+    except (OSError, TypeError, ValueError) as error:
+        raise DataError(f"{str(path)!r} cannot be used: {error}") from error
+    if found.n_lines != encoding.stats.sentences:
+        raise DataError(f"{str(path)!r} has tags for {found.n_lines} of {encoding.stats.sentences} documents")
+    return found
+
+
 def invalidate(directory: Path) -> None:
     """Take an old cache out of use, before one of its files is replaced."""
     withdraw(directory / "cache.json")
 
 
-def complete(directory: Path, made: dict[str, Any], encoding: Encoding) -> None:
+def complete(
+    directory: Path, made: dict[str, Any], encoding: Encoding, tags: Iterable[Any] | None = None
+) -> None:
     """Write what is missing in a new cache, of which ``tokens.i32`` is there."""
+    if tags is not None:
+        with atomic_file(directory / TAGS, follow_links=False) as file:
+            file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)
     encoding.vocab.save(directory / "vocab.tsv")
     record = {
         "recipe": made,

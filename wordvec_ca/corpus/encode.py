@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus import cache
+from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.options import EVERY_WORD, TextOptions
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
@@ -53,6 +54,8 @@ class EncodedCorpus:
         Whether an earlier cache was used.
     reason : str
         Why the text was read again, or what was reused.
+    documents : DocumentTags or None
+        Which documents the lines are, if they are documents.
     """
 
     def __init__(
@@ -65,7 +68,9 @@ class EncodedCorpus:
         directory: Path | None,
         reused: bool,
         reason: str,
+        documents: DocumentTags | None = None,
     ) -> None:
+        self.documents = documents
         self.tokens = tokens
         self.vocab = vocab
         self.stats = stats
@@ -142,7 +147,12 @@ def encode_corpus(
         if not isinstance(found, str):
             reason = "corpus, tokenizer and vocabulary are unchanged"
             return EncodedCorpus(
-                cache.tokens(directory), *found, directory=directory, reused=True, reason=reason
+                cache.tokens(directory),
+                *found,
+                directory=directory,
+                reused=True,
+                reason=reason,
+                documents=cache.tags(directory, found),
             )
         reason = found
 
@@ -156,13 +166,15 @@ def encode_corpus(
             with atomic_file(directory / "tokens.i32", follow_links=False) as out:
                 made = reading.encode(spill, out)
                 cache.invalidate(directory)
-            cache.complete(directory, recipe, made)
+            given = options.documents and options.tag_field
+            cache.complete(directory, recipe, made, source.records.tags if given else None)
             tokens = cache.tokens(directory)
         else:
             with cache.nameless_file(directory) as out:
                 made = reading.encode(spill, out)
                 tokens = np.memmap(out, dtype=np.int32, mode="r")
-    return EncodedCorpus(tokens, *made, directory=directory if keep else None, reused=False, reason=reason)
+    kept = directory if keep else None
+    return EncodedCorpus(tokens, *made, directory=kept, reused=False, reason=reason, documents=reading.tags)
 
 
 def reopen_corpus(
@@ -190,7 +202,12 @@ def reopen_corpus(
     encoding, change = found
     reason = "the run continues"
     return EncodedCorpus(
-        cache.tokens(directory), *encoding, directory=directory, reused=True, reason=reason
+        cache.tokens(directory),
+        *encoding,
+        directory=directory,
+        reused=True,
+        reason=reason,
+        documents=cache.tags(directory, encoding),
     ), change
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from wordvec_ca.corpus import sentence_file
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.errors import Option, OptionError
 from wordvec_ca.machine import usable_cpus
@@ -23,6 +24,10 @@ class TextOptions(TextFields):
     phrases : Phrases or path, optional
         Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is read with
         ``Phrases.load``.
+    documents : bool, default False
+        Whether each line, or record, is a document: none is dropped, though it is empty, and none is split.
+    tag_field : str, optional
+        The field of records that holds the tag of the document, or a list of tags.
     workers : int, optional
         Threads that tokenise; by default one per usable processor. What comes out is the same.
     block_bytes : int, default 2**20
@@ -35,6 +40,8 @@ class TextOptions(TextFields):
     """
 
     phrases: Phrases | str | os.PathLike[str] | None = None
+    documents: bool = False
+    tag_field: str | None = None
     workers: int | None = None
     block_bytes: int = BLOCK_BYTES
 
@@ -61,6 +68,11 @@ class TextOptions(TextFields):
     def count_bytes(self) -> int | None:
         """Bytes that words and counts may take, or None for the default."""
         return None if self.count_memory is None else self.count_memory << 20
+
+    @property
+    def longest_line(self) -> int:
+        """Tokens after which a line is split."""
+        return 2**62 if self.documents else sentence_file.MAX_SENTENCE
 
     def loaded_phrases(self) -> Phrases | None:
         """Return the phrases, read from their file if a path was given.

@@ -25,8 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.corpus import sentence_file
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
+from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
 from wordvec_ca.corpus.source import Source
@@ -182,13 +182,14 @@ class Reading:
 
             started = time.perf_counter()
             digest = self._digest(vocab)
-            written = SentenceFile(out, digest)
+            longest, every_line = self.options.longest_line, self.options.documents
+            written = SentenceFile(out, digest, longest, every_line=every_line)
 
             def work(
                 block: tuple[NDArray[np.int32], NDArray[np.int32]],
             ) -> tuple[NDArray[np.int32], Renumbered]:
                 ids, final = block
-                return renumber(ids, final, sentence_file.MAX_SENTENCE)
+                return renumber(ids, final, longest, every_line)
 
             read_back = ((ids, final_of(lexicon)) for lexicon, ids in _provisional(spill, blocks))
             for ids, found in in_order(pool, work, read_back, 2 * self.threads):
@@ -204,10 +205,11 @@ class Reading:
         vocab, final = self.vocab, self._given_ids(self.vocab)
         digest = self._digest(vocab)
         ready = ReadyIds()
-        written = SentenceFile(ready, digest)
+        longest, every_line = self.options.longest_line, self.options.documents
+        written = SentenceFile(ready, digest, longest, every_line=every_line)
         with ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for _, ids in self._read(pool):
-                written.write(*renumber(ids, final, sentence_file.MAX_SENTENCE))
+                written.write(*renumber(ids, final, longest, every_line))
                 if ready.parts:
                     yield ready.take()
         self._complete(written, vocab)
@@ -224,6 +226,15 @@ class Reading:
         ids = np.full(len(self.lexicons[0]), -1, dtype=np.int32)
         ids[: len(vocab)] = np.arange(len(vocab), dtype=np.int32)
         return ids
+
+    @property
+    def tags(self) -> DocumentTags | None:
+        """Which documents the lines that were read are; None if they are not documents."""
+        if not self.options.documents:
+            return None
+        if self.options.tag_field is None:
+            return DocumentTags(self.stats.sentences)
+        return DocumentTags.of(self.source.records.tags)
 
     def _digest(self, vocab: Vocab) -> hashlib.blake2b:
         return begin_fingerprint(vocab, self.options.tokenizer, lowercase=self.options.lowercase)
@@ -302,11 +313,11 @@ class Reading:
     ) -> tuple[NDArray[np.int32], TextStats]:
         """Return the ids of a block of text and what was found in it."""
         if isinstance(text, TokenLines):
-            return lexicon.read_text(bytes(text), False, False)
+            return lexicon.read_text(bytes(text), False, False, self.options.documents)
         if segmenting is None:
-            return lexicon.read_text(text, self.options.words, self.options.lowercase)
+            return lexicon.read_text(text, self.options.words, self.options.lowercase, self.options.documents)
         segmented = segmenting.segment(text)
-        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase)
+        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase, self.options.documents)
         found["repaired"] += segmented.repaired
         found["first_repaired"] = segmented.first_repaired
         return ids, found

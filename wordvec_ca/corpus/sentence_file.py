@@ -18,9 +18,30 @@ MAX_SENTENCE = 10_000
 
 
 class SentenceFile:
-    """Joins renumbered blocks; splits lines that go on from block to block after MAX_SENTENCE tokens."""
+    """Joins renumbered blocks; splits lines that go on from block to block after so many tokens.
 
-    def __init__(self, file: IO[bytes] | ReadyIds, digest: hashlib.blake2b) -> None:
+    Parameters
+    ----------
+    file : binary file or ReadyIds
+        Where the ids go.
+    digest : hash
+        Of the ids.
+    longest : int, default MAX_SENTENCE
+        Tokens of a line, at most.
+    every_line : bool, default False
+        Whether empty lines are written too.
+    """
+
+    def __init__(
+        self,
+        file: IO[bytes] | ReadyIds,
+        digest: hashlib.blake2b,
+        longest: int | None = None,
+        *,
+        every_line: bool = False,
+    ) -> None:
+        self._longest = MAX_SENTENCE if longest is None else longest
+        self._every_line = every_line
         self.file = file
         self.digest = digest
         self.open = 0  # tokens of the line that has not ended yet
@@ -29,8 +50,8 @@ class SentenceFile:
     def write(self, ids: NDArray[np.int32], found: Renumbered) -> None:
         """Append a block."""
         head, rest = ids[: found["head"]], ids[found["head"] + found["closed"] :]
-        while self.open + len(head) > MAX_SENTENCE:
-            room = MAX_SENTENCE - self.open
+        while self.open + len(head) > self._longest:
+            room = self._longest - self.open
             self._put(head[:room])
             self._end_line()
             self.split += 1
@@ -38,7 +59,7 @@ class SentenceFile:
         self._put(head)
         self.open += len(head)
         if found["closed"]:
-            if self.open:
+            if self.open or self._every_line:
                 self._end_line()
             self._put(rest)
             self.open = found["tail"]

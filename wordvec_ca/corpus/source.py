@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
@@ -13,6 +12,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_read_once
 from wordvec_ca.text import (
     ReadText,
+    Records,
     TextFiles,
     column_values,
     field_names,
@@ -42,15 +42,15 @@ class Source:
     def __init__(self, corpus: Corpus, options: TextOptions) -> None:
         field = options.field
         helpers = options.threads
-        self.records: Counter[str] = Counter()
+        self.records = Records(documents=options.documents, tag_field=options.tag_field)
         self.files: TextFiles | None = None
         self.lines: Iterable[Any] | None = None
         self.pieces: Iterator[bytes] | None = None
         self.token_lists: Iterable[Any] | None = None
         if isinstance(corpus, str | os.PathLike):
-            self.files = TextFiles(find_files([corpus]), field, helpers, options.encoding)
+            self.files = TextFiles(find_files([corpus]), field, helpers, options.encoding, self.records)
         elif is_stream(corpus):
-            self.files = TextFiles([corpus], field, helpers, options.encoding)  # type: ignore[list-item]
+            self.files = TextFiles([corpus], field, helpers, options.encoding, self.records)  # type: ignore[list-item]
         elif isinstance(corpus, bytes | bytearray):
             raise DataError(
                 "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
@@ -60,7 +60,7 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
-            self.files = TextFiles(find_files(corpus), field, helpers, options.encoding)
+            self.files = TextFiles(find_files(corpus), field, helpers, options.encoding, self.records)
         elif is_frame(corpus):
             self.pieces = frame_texts(corpus, field_names(field), self.records)
         else:
@@ -105,7 +105,9 @@ class Source:
         """Return the text, in pieces cut anywhere; not of token lists."""
         if self.files is not None:
             return self.files.pieces()
-        return self.pieces if self.pieces is not None else line_pieces(self.lines or ())
+        if self.pieces is not None:
+            return self.pieces
+        return line_pieces(self.lines or (), documents=self.records.documents)
 
     @staticmethod
     def check_repeatable(

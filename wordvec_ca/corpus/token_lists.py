@@ -96,6 +96,65 @@ class ScannedCorpus:
             start = stop
 
 
+@dataclass(frozen=True)
+class ScannedDocuments:
+    """Documents with all their words, before any are chosen; see `ScannedCorpus` for what is not here.
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n,), int32
+        Words, -1 after each document, also after an empty one.
+    tags : list of sequences of str and int
+        Those of each document.
+    lengths : ndarray of shape (n_documents,), int64
+        Words of each.
+    """
+
+    words: list[Any]
+    counts: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    tags: list[Sequence[Any]]
+    lengths: NDArray[np.int64]
+    raw_types: None = None
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents there are."""
+        return len(self.tags)
+
+    @property
+    def raw_tokens(self) -> int:
+        """How many words they have."""
+        return int(self.lengths.sum())
+
+    def chosen(self, index: Mapping[Any, int]) -> NDArray[np.int32]:
+        """Return the tokens as rows of another list of words, without those that it does not have."""
+        rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
+        tokens = np.append(rows, np.int32(-1))[self.tokens]  # -1 is the last
+        return np.asarray(tokens[tokens != ABSENT], np.int32)
+
+
+def scan_documents(documents: Iterable[tuple[Sequence[Hashable], Sequence[Any]]]) -> ScannedDocuments:
+    """Count and encode documents in one pass; none is dropped, and none is split.
+
+    Parameters
+    ----------
+    documents : iterable of (words, tags)
+    """
+    ids: defaultdict[Any, int] = defaultdict()
+    ids.default_factory = ids.__len__
+    found, lengths = array("i"), array("q")
+    tags: list[Sequence[Any]] = []
+    for words, of_document in documents:
+        found.extend(map(ids.__getitem__, words))
+        found.append(-1)
+        lengths.append(len(words))
+        tags.append(of_document)
+    tokens = np.frombuffer(found, np.int32) if len(found) else np.zeros(0, np.int32)
+    counts = np.bincount(tokens[tokens >= 0], minlength=len(ids)).astype(np.int64)
+    return ScannedDocuments(list(ids), counts, tokens, tags, np.array(lengths, np.int64))
+
+
 class _Ids(dict[Any, int]):
     """Ids of words; a word that is not there has ABSENT."""
 

@@ -13,6 +13,7 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
+from wordvec_ca.models.documents import Documents
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -39,6 +40,7 @@ __all__ = [
     "PROCESS_BYTES",
     "Callback",
     "ContextWeight",
+    "Documents",
     "EmbeddingModel",
     "History",
     "Point",

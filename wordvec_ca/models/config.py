@@ -43,7 +43,8 @@ class TrainConfig(TrainFields):
                 " is 0; it must be 1 or more unless there is hierarchical softmax, ",
                 Option("hs"),
             )
-        for name, trait in (("parts", "averages"), ("hs", "has_tree"), ("cbow_mean", "sums")):
+        for name in ("parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count"):
+            trait = OPTIONS[name].trait or ""
             if getattr(self, name) != OPTIONS[name].default and not getattr(self.spec, trait):
                 raise OptionError(
                     Option(name),
@@ -92,6 +93,10 @@ class TrainConfig(TrainFields):
     def spec(self) -> ModelSpec:
         """What the model is."""
         return spec_of(self.model)
+
+    def widths(self) -> int:
+        """Return how many times as long as an input row an output row is."""
+        return self.spec.widths(self.window or self.spec.window, self.dm_tag_count)
 
     def rings(self) -> tuple[Part, ...]:
         """Return the parts of the vector and their places; one without a name if there are no ``parts``."""

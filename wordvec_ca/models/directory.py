@@ -58,7 +58,7 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
         K; columns is 2 * window, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
         those of each part in turn, see ``wordvec_ca.vectors.logits_by_part``.
     slots : ndarray of shape (2 * window,), float32
-        s; with parts, the places of each part in turn.
+        s; with parts, the places of each part in turn. Of a model of documents, then that of the document.
     """
     folder = Path(directory)
     record, config = read_record(folder), read_config(folder)
@@ -72,7 +72,7 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     words = np.zeros((n_words, 0), np.float32)
     if columns:
         words = read_array(folder / ModelFile.ATTENTION_WORDS, (n_words, columns))
-    return words, read_array(folder / ModelFile.ATTENTION_SLOTS, (slots,))
+    return words, read_array(folder / ModelFile.ATTENTION_SLOTS, (slots + config.spec.documents,))
 
 
 def read_tree(path: Path, n_words: int) -> np.ndarray:

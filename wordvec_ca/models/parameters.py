@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordvec_ca._version import __version__
-from wordvec_ca.corpus import Vocab
+from wordvec_ca.corpus import DocumentTags, Vocab
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import (
     Curve,
@@ -31,6 +31,7 @@ from wordvec_ca.files import (
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
+from wordvec_ca.models.documents import Documents
 from wordvec_ca.models.history import History
 from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths, word_paths
 from wordvec_ca.models.settings_file import settings_file
@@ -76,6 +77,8 @@ class EmbeddingModel:
         Options; its defaults are resolved.
     vocab : Vocab
         Words and counts.
+    tags : DocumentTags, optional
+        The documents, for a model that has them; by default none.
 
     Attributes
     ----------
@@ -94,6 +97,8 @@ class EmbeddingModel:
         With ``hs``, a tree that words have joined (see `tree_paths`); None for the Huffman tree of counts.
     subwords : Subwords or None
         The rows of n-grams of which ``inputs`` are made, if the configuration has ``subwords``.
+    documents : Documents or None
+        The rows of documents, if the model has any.
     resamples : Resamples or None
         Models of resampled text of which this is the mean.
     record : dict
@@ -102,7 +107,7 @@ class EmbeddingModel:
         How the run went: loss and learning rate along the way.
     """
 
-    def __init__(self, config: TrainConfig, vocab: Vocab) -> None:
+    def __init__(self, config: TrainConfig, vocab: Vocab, tags: DocumentTags | None = None) -> None:
         self.config = ResolvedConfig.of(config)
         self.vocab = vocab
         self.record: dict[str, Any] = {}
@@ -116,6 +121,9 @@ class EmbeddingModel:
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
         self.resamples: Resamples | None = None
         self.tree: np.ndarray | None = None
+        self.documents: Documents | None = None
+        if self.config.spec.documents:
+            self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size)
 
     def __getitem__(self, word: str) -> np.ndarray:
         """Say where the vectors are: a model has more than them.
@@ -215,6 +223,13 @@ class EmbeddingModel:
         arrays = dict(zip(names, self.shared, strict=False))
         return arrays if self.subwords is None else {**arrays, "inputs": self.subwords.rows}
 
+    @property
+    def resumed(self) -> dict[str, np.ndarray]:
+        """The arrays from which training goes on: those that learn, by name, and the rows of documents."""
+        if self.documents is None:
+            return self.learnt
+        return {**self.learnt, "documents": self.documents.rows, "document_logits": self.documents.logits}
+
     def compose(self) -> None:
         """With n-grams, make the vectors of all words anew from the rows that they share."""
         if self.subwords is not None:
@@ -224,6 +239,7 @@ class EmbeddingModel:
     def n_bytes(self) -> int:
         """Memory of the parameters in bytes."""
         rows = 0 if self.subwords is None else self.subwords.rows.nbytes
+        rows += 0 if self.documents is None else self.documents.rows.nbytes
         return rows + sum(array.nbytes for array in self.shared)
 
     def empty_like(self) -> EmbeddingModel:
@@ -241,10 +257,12 @@ class EmbeddingModel:
         return model
 
     def initialise(self) -> None:
-        """Draw W uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
+        """Draw W, and D, uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
 
         With n-grams, their rows are drawn (see ``Subwords.initialise``).
         """
+        if self.documents is not None:
+            self.documents.initialise(self.config.seed, self.config.vector_size)
         if self.subwords is not None:
             self.subwords.initialise(self.config.seed, self.config.vector_size)
             self.compose()
@@ -261,7 +279,7 @@ class EmbeddingModel:
         hyper["composition"] = c.spec.letter
         hyper["width"] = padded(c.vector_size)
         hyper["bands"] = c.spec.bands(c.window)
-        hyper["out_width"] = padded(c.vector_size) * c.spec.widths(c.window)
+        hyper["out_width"] = padded(c.vector_size) * c.widths()
         hyper["window"] = c.window
         hyper["shrink_windows"] = c.shrink_windows
         if c.parts is not None:
@@ -281,6 +299,9 @@ class EmbeddingModel:
             hyper["use_slots"] = c.attention != "word"
         hyper["attention_clip"] = c.attention_clip
         hyper["merge_every"] = 2**31 - 1
+        if self.documents is not None:
+            hyper["most_tags"] = self.documents.tags.most
+            hyper["only_documents"] = c.spec.pairwise and not c.dbow_words
         return hyper
 
     @property
@@ -458,7 +479,9 @@ class EmbeddingModel:
                 slots, columns = logits_of(self.config)
                 if columns:
                     save_npy(folder / ModelFile.ATTENTION_WORDS, self.word_logits[:, :columns])
-                save_npy(folder / ModelFile.ATTENTION_SLOTS, self.slot_logits[0, :slots])
+                save_npy(folder / ModelFile.ATTENTION_SLOTS, self.slot_logits[0, : slots + self.config.spec.documents])
+            if self.documents is not None:
+                self.documents.save(folder, d, attends=self.config.spec.attends)
             self.vocab.save(folder / ModelFile.VOCAB)
             if self.tree is not None:
                 save_npy(folder / ModelFile.TREE, self.tree)
@@ -503,7 +526,7 @@ class EmbeddingModel:
         vocab = Vocab.load(folder / ModelFile.VOCAB)
         vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
         d, n = config.vector_size, len(vocab)
-        bands, widths = config.spec.bands(config.window), config.spec.widths(config.window)
+        bands, widths = config.spec.bands(config.window), config.widths()
         # all arrays must fit before memory is taken for what the configuration promises
         form = config.vectors or "input"
         inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))
@@ -512,6 +535,8 @@ class EmbeddingModel:
         attention = read_attention(folder) if config.spec.attends else None
         model = cls(config, vocab)
         model.inputs[:, :d] = inputs
+        if config.spec.documents:
+            model.documents = Documents.load(folder, d, attends=config.spec.attends)
         if model.subwords is not None:
             rows = model.subwords.rows
             check_ngrams(folder, len(rows) - n)

@@ -43,6 +43,8 @@ class ModelSpec:
     shared_by : int or None
         Predictions, from places far apart in the text, that share a draw of negatives, by default; None if
         each has its own (docs/decisions/010-shared-negatives.md).
+    documents : bool
+        Whether each line is a document with a row of its own, D, one more of the rows that x is made of.
     fasttext_number : int or None
         How fastText's files name it; None if fastText does not have it.
     hidden, output_shape, gradient, source : str
@@ -58,6 +60,7 @@ class ModelSpec:
     window: int = 5
     alpha: float = 0.05
     shared_by: int | None = None
+    documents: bool = False
     fasttext_number: int | None = None
     hidden: str
     output_shape: str = "V × d"
@@ -104,9 +107,24 @@ class ModelSpec:
         """Return the output rows of a word."""
         return 2 * window if self.outputs == "by place" else 1
 
-    def widths(self, window: int) -> int:
-        """Return how many times as long as an input row an output row is."""
-        return 2 * window if self.outputs == "wide" else 1
+    @property
+    def pairs_documents(self) -> bool:
+        """Whether it predicts each word from the document alone: then there is the choice of ``dbow_words``."""
+        return self.documents and self.pairwise
+
+    @property
+    def joins_documents(self) -> bool:
+        """Whether x has places for a number of tags: then there is the choice of ``dm_tag_count``."""
+        return self.documents and self.outputs == "wide"
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether each part of x can be made of its own places."""
+        return self.averages and not self.documents
+
+    def widths(self, window: int, tags: int = 1) -> int:
+        """Return how many times as long as an input row an output row is, with so many tags of a document."""
+        return 2 * window + tags * self.documents if self.outputs == "wide" else 1
 
     def default_alpha(self, cbow_update: str) -> float:
         """Return the learning rate at the start for a kind of step."""
@@ -168,6 +186,50 @@ SPECS = (
         source="Ling et al. 2015",
         advice="large windows without losing word order; a third to a half of CBOW's speed",
     ),
+    ModelSpec(
+        name="pv-dbow",
+        aliases=("dbow",),
+        composition="pair",
+        documents=True,
+        shared_by=16,
+        hidden="the row of the document; with `--dbow-words` of one context word, too",
+        gradient="g",
+        source="Le & Mikolov 2014",
+        advice="vectors of documents: classification, search",
+    ),
+    ModelSpec(
+        name="pv-dm",
+        aliases=("dm",),
+        composition="mean",
+        documents=True,
+        shared_by=4,
+        hidden="mean of the rows of the words and of the document",
+        gradient="`exact`: g / n each; `word2vec`: g each",
+        source="Le & Mikolov 2014",
+        advice="vectors of documents and of words",
+    ),
+    ModelSpec(
+        name="pv-dm-concat",
+        composition="side by side",
+        outputs="wide",
+        documents=True,
+        hidden="the rows side by side, that of the document last",
+        output_shape="V × (2b + 1)d",
+        gradient="the part of g of each slot",
+        source="Le & Mikolov 2014",
+        advice="documents, with word order; memory × 2·window for outputs",
+    ),
+    ModelSpec(
+        name="pv-dm-attn",
+        composition="attention",
+        documents=True,
+        window=10,
+        shared_by=4,
+        hidden="Σ aᵢ Wᵢ + a D",
+        gradient="`exact`: aᵢ g; `word2vec`: n aᵢ g",
+        source="this project, after Ling et al. 2015",
+        advice="documents; learns which words the document predicts, and which their neighbours",
+    ),
 )
 """All models, in the order in which the training loop numbers them."""
 
@@ -178,6 +240,10 @@ ModelName = Literal[
     "ssg", "structgram", "structured-skipgram",
     "cwindow",
     "cbow-attn", "attention", "cbow-attention",
+    "pv-dbow", "dbow",
+    "pv-dm", "dm",
+    "pv-dm-concat",
+    "pv-dm-attn",
 ]  # fmt: skip
 """All these names, for type checkers."""
 

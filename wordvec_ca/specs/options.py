@@ -321,7 +321,11 @@ class TrainFields(TextFields):
     parts: str | None = _learning(None,
         "cbow, cbow-attn: make each part of the vectors of its own places, as near:2,far or "
         "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.vectors.parse_parts``.", usual="one part",
-        metavar="NAME:PLACES:DIMENSIONS,…", trait="averages", shapes="always")
+        metavar="NAME:PLACES:DIMENSIONS,…", trait="has_parts", shapes="always")
+    dbow_words: bool = _learning(False, "pv-dbow: train the vectors of words too, as skipgram does.",
+        trait="pairs_documents")
+    dm_tag_count: int = _learning(1, "pv-dm-concat: tags of a document that stand beside the words.",
+        limits=(1, 1_000), trait="joins_documents", shapes="always")
     backend: Literal["cython", "numba"] = _learning("cython", "Implementation of the training loop.",
         on_cluster=False)
     attention: AttentionKind = _attention("full",  # noqa: RUF009

@@ -18,7 +18,7 @@ from wordvec_ca.text.frames import column_values, frame_texts, is_frame
 from wordvec_ca.text.markup_library import markup_version
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
-from wordvec_ca.text.records import field_names, fields_with_text, object_texts
+from wordvec_ca.text.records import Records, field_names, fields_with_text, object_texts
 from wordvec_ca.text.remote import be_patient, url_identity
 from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
@@ -31,6 +31,7 @@ __all__ = [
     "TOKENIZERS",
     "KnownWords",
     "ReadText",
+    "Records",
     "SegmentingProcesses",
     "TextFiles",
     "TokenLines",

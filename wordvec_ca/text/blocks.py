@@ -43,8 +43,11 @@ class ReadText:
         self.name, self.pieces = name, pieces
 
 
-def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
-    """Yield str lines as UTF-8, each with a line end; DataError names a line that is not Unicode text."""
+def line_pieces(lines: Iterable[Any], *, documents: bool = False) -> Iterator[bytes]:
+    """Yield str lines as UTF-8, each with a line end; DataError names a line that is not Unicode text.
+
+    If they are ``documents``, each stays one line.
+    """
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
             raise DataError(
@@ -56,6 +59,8 @@ def line_pieces(lines: Iterable[Any]) -> Iterator[bytes]:
             raise DataError(
                 f"line {number} of the corpus holds a lone surrogate at character {error.start}"
             ) from error
+        if documents:
+            piece = piece.rstrip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ")
         yield piece if piece.endswith(b"\n") else piece + b"\n"
 
 

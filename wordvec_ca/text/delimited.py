@@ -13,7 +13,7 @@ from itertools import islice
 
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import KEEP, from_utf8
-from wordvec_ca.text.records import RecordTexts
+from wordvec_ca.text.records import RecordTexts, with_tag_field
 
 LONGEST_CELL = 1 << 26
 """Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
@@ -108,14 +108,15 @@ def cell_texts(
     try:
         rows = _closed_rows(pieces, delimiter, name)
         _, header = next(rows)
-        for field in fields:
+        needed = with_tag_field(fields, records)
+        for field in needed:
             if header.count(field) != 1:
                 raise DataError(
                     f"{name} has {header.count(field) or 'no'} column(s) {field!r}; its header has "
                     f"{', '.join(map(repr, header[:20]))}; give the name of one, ",
                     Option("field"),
                 )
-        places = [(field, header.index(field)) for field in fields]
+        places = [(field, header.index(field)) for field in needed]
         for line, row in rows:
             if not row:
                 continue

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.text.records import object_texts
+from wordvec_ca.text.records import object_texts, with_tag_field
 from wordvec_ca.text.tables import TableRows, text_columns
 
 _AT_ONCE = 1 << 12
@@ -36,17 +36,18 @@ def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str])
     """
     name = f"the {type(frame).__name__}"
     if _is_arrow_table(frame):
-        return _arrow_texts(frame, text_columns(frame.schema, fields, name), name, records)
+        return _arrow_texts(frame, text_columns(frame.schema, fields, name, records), name, records)
     known = [str(column) for column in frame.columns]
     shown = f"its columns are {', '.join(map(repr, known[:20]))}"
     if fields is None:
         raise DataError(
             f"the corpus is a {type(frame).__name__}; {shown}; name those to read, ", Option("field")
         )
-    for field in fields:
+    needed = with_tag_field(fields, records)
+    for field in needed:
         if known.count(field) != 1:
             raise DataError(f"{name} has {known.count(field) or 'no'} column(s) {field!r}; {shown}")
-    return object_texts(_rows(frame, fields), fields, records)
+    return object_texts(_rows(frame, needed), fields, records)
 
 
 def column_values(corpus: Any) -> Iterator[Any] | None:
@@ -70,7 +71,8 @@ def _rows(frame: Any, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _arrow_texts(table: Any, fields: list[str], name: str, records: Counter[str]) -> Iterator[bytes]:
-    rows = TableRows(fields, name, records)
+    n_tag_fields = len(with_tag_field([], records))
+    rows = TableRows(fields[: len(fields) - n_tag_fields], name, records)
     for batch in (
         table.to_batches(max_chunksize=_AT_ONCE) if hasattr(table, "to_batches") else _batches(table)
     ):

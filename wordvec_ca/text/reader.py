@@ -76,6 +76,8 @@ class TextFiles:
         Threads that decompress bzip2, processes that remove markup.
     encoding : str, optional
         Of plain text, JSON lines, CSV and TSV; by default UTF-8.
+    records : Counter, optional
+        What is met in files that are not plain text is counted here.
 
     Attributes
     ----------
@@ -95,12 +97,13 @@ class TextFiles:
         field: str | Sequence[str] | None = None,
         helpers: int = 1,
         encoding: str | None = None,
+        records: Counter[str] | None = None,
     ) -> None:
         self.files = files
         self.helpers = helpers
         self.fields = field_names(field)
         self.encoding = encoding
-        self.records: Counter[str] = Counter()
+        self.records: Counter[str] = Counter() if records is None else records
         self.bytes_read = 0
         self.starts: list[int] = []
         self._told_of_lines = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,8 +10,45 @@ from contextlib import suppress
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.encodings import in_utf8
 from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_line, written_list
+
+
+class Records(Counter[str]):
+    """What was met in records, and how often; and the tags of documents, if that is what they are.
+
+    Parameters
+    ----------
+    documents : bool
+        Whether each record is a document: then its text is one line.
+    tag_field : str, optional
+        The field that holds its tag, or a list of tags.
+
+    Attributes
+    ----------
+    tags : list of lists of str and int
+        Those of each record that gave a text.
+    """
+
+    def __init__(self, *, documents: bool = False, tag_field: str | None = None) -> None:
+        super().__init__()
+        self.documents, self.tag_field = documents, tag_field
+        self.tags: list[list[str | int]] = []
+
+    def take_tags(self, value: Any) -> bool:
+        """Keep the tag, or tags, in the field of a record; return whether that is what it holds."""
+        tags = value if isinstance(value, list | tuple) else [value]
+        if not tags or not all(type(tag) in (str, int) for tag in tags):
+            return False
+        self.tags.append(list(tags))
+        return True
+
+
+def with_tag_field(fields: Sequence[str], records: Counter[str]) -> list[str]:
+    """Return the fields that are read of each record: those of its text, and that of its tags."""
+    tag_field = records.tag_field if isinstance(records, Records) else None
+    return list(dict.fromkeys([*fields, tag_field] if tag_field else fields))
 
 
 def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -102,7 +140,19 @@ class RecordTexts:
         if not texts:
             self.records["records without text"] += 1
             self._first = self._first or f"{where} has the fields {', '.join(map(repr, list(record)[:10]))}"
+        elif isinstance(self.records, Records) and self.records.documents:
+            return self._document(texts, record, where)
         return texts
+
+    def _document(self, texts: list[bytes], record: Mapping[str, Any], where: str) -> list[bytes]:
+        """Return the texts of a record as one line, and keep its tags."""
+        assert isinstance(self.records, Records)
+        field = self.records.tag_field
+        if field is not None and not self.records.take_tags(value_of(record, field)):
+            self._malformed(f"{where} cannot be used: its {field!r} is not a tag: a string or a whole number")
+            return []
+        kind = TokenLines if all(isinstance(text, TokenLines) for text in texts) else bytes
+        return [kind(re.sub(rb"[\r\n]+", b" ", b" ".join(texts)) + b"\n")]
 
     def _text(self, value: Any, field: str) -> bytes:
         """Return a value as text with a line end; NotWords if it is neither a text nor a list of words."""

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import from_utf8
-from wordvec_ca.text.records import RecordTexts
+from wordvec_ca.text.records import Records, RecordTexts, with_tag_field
 from wordvec_ca.text.word_lists import looks_written, written_list
 
 PARQUET = b"PAR1"
@@ -71,7 +71,7 @@ def column_texts(
     opened = _parquet if head.startswith(PARQUET) else _arrow
     rows = TableRows(fields, name, records)
     try:
-        for batch, share in opened(stream, head, fields, name):
+        for batch, share in opened(stream, head, fields, name, records):
             yield from rows.of(batch)
             done(share)
         rows.end()
@@ -90,10 +90,11 @@ class TableRows:
     Parameters
     ----------
     fields, name, records
-        As in `column_texts`.
+        As in `column_texts`. The columns of a batch begin with those of the text.
     """
 
     def __init__(self, fields: Sequence[str] | None, name: str, records: Counter[str]) -> None:
+        self._n_fields = None if fields is None else len(fields)
         self._fields, self._name, self._records = fields, name, records
         self._texts: RecordTexts | None = None
         self._first: dict[str, Any] = {}
@@ -101,8 +102,9 @@ class TableRows:
     def of(self, columns: dict[str, Any]) -> Iterator[bytes]:
         """Yield the text of columns of some rows, each cell with a line end."""
         columns = {field: _plain(column) for field, column in columns.items()}
-        if self._texts is None and any(map(self._holds_lists, columns, columns.values())):
-            self._texts = RecordTexts(tuple(columns), self._name, self._records)
+        documents = isinstance(self._records, Records) and self._records.documents
+        if self._texts is None and (documents or any(map(self._holds_lists, columns, columns.values()))):
+            self._texts = RecordTexts(tuple(columns)[: self._n_fields], self._name, self._records)
         if self._texts is None:
             n_rows, nulls, text = _lines(list(columns.values()))
             self._records["records"] += n_rows
@@ -135,12 +137,14 @@ class TableRows:
             self._texts.end("no row has a text")
 
 
-def _parquet(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str) -> Batches:
+def _parquet(
+    stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str, records: Counter[str]
+) -> Batches:
     """Yield (columns, share of the file that is read)."""
     from pyarrow import parquet
 
     table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
-    names = text_columns(table.schema_arrow, fields, name)
+    names = text_columns(table.schema_arrow, fields, name, records)
     metadata = table.metadata
     read = 0
     for number in range(metadata.num_row_groups):
@@ -155,7 +159,9 @@ def _parquet(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name:
             yield {field: batch.column(field) for field in names}, read / metadata.num_rows
 
 
-def _arrow(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str) -> Batches:
+def _arrow(
+    stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str, records: Counter[str]
+) -> Batches:
     """Yield (columns, share of the file that is read)."""
     import pyarrow
 
@@ -165,12 +171,12 @@ def _arrow(stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: s
         stream.seek(0)
     if head.startswith(ARROW_FILE):
         file = pyarrow.ipc.open_file(stream)
-        names = text_columns(file.schema, fields, name)
+        names = text_columns(file.schema, fields, name, records)
         for number in range(file.num_record_batches):
             yield from _slices(file.get_batch(number), names, (number + 1) / file.num_record_batches)
         return
     with pyarrow.ipc.open_stream(stream) as batches:
-        names = text_columns(batches.schema, fields, name)
+        names = text_columns(batches.schema, fields, name, records)
         for batch in batches:
             yield from _slices(batch, names, stream.tell() / size if size else 0.0)
 
@@ -181,8 +187,10 @@ def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
         yield {field: part.column(field) for field in names}, share
 
 
-def text_columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[str]:
-    """Return the names of the columns to read, all of which hold text or lists of words.
+def text_columns(
+    schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]
+) -> list[str]:
+    """Return the names of the columns to read, all of which hold text or lists of words, and that of tags.
 
     Raises
     ------
@@ -190,13 +198,18 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[s
         There is no such column, it holds something else, or nobody has said which.
     """
     texts = [field.name for field in schema if _is_text(field.type)]
+    of_tags = with_tag_field([], records)
+    if of_tags and of_tags[0] not in schema.names:
+        raise DataError(f"{name} has no column {of_tags[0]!r} of tags; its columns are {schema.names}")
+    if fields is None:
+        texts = [text for text in texts if text not in of_tags]
     lists = [field.name for field in schema if _is_list(field.type)]
     known = f"its columns of text are {', '.join(map(repr, texts[:20])) or 'none'}"
     if lists:
         known += f", and those of lists of words {', '.join(map(repr, lists[:20]))}"
     if fields is None:
         if len(texts or lists) == 1:
-            return texts or lists
+            return with_tag_field(texts or lists, records)
         raise DataError(f"{name} is a table; {known}; give the names of one or more, ", Option("field"))
     for field in fields:
         places = schema.get_all_field_indices(field)
@@ -205,7 +218,7 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str) -> list[s
         kind = schema.field(field).type
         if not (_is_text(kind) or _is_list(kind)):
             raise DataError(f"{name}: the column {field!r} holds {kind}, not text; {known}")
-    return list(fields)
+    return with_tag_field(fields, records)
 
 
 def _is_text(kind: Any) -> bool:

@@ -206,7 +206,7 @@ class Checkpoints:
         try:
             if self.storage.free_bytes() < 1.1 * model.n_bytes + (1 << 20):
                 self.drop_old(kept=1)
-            write_checkpoint(self.storage, self.next_name(), asdict(state), model.learnt, model.vocab)
+            write_checkpoint(self.storage, self.next_name(), asdict(state), model.resumed, model.vocab)
             self.drop_old()
         except DataError as error:
             kept = "the one before is kept" if self.names() else "there is none yet"
@@ -272,7 +272,9 @@ class Checkpoints:
         DataError
             None is whole.
         """
-        state = self.newest(lambda name: read_checkpoint(self.storage, name, State.from_record, model.learnt))
+        state = self.newest(
+            lambda name: read_checkpoint(self.storage, name, State.from_record, model.resumed)
+        )
         if state is None:
             raise DataError("no checkpoint can be read: there is none")
         model.compose()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca import kernels
+from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import POOL_DRAWS, STATS, add_delta, aligned_zeros, delta_of, noise_pool
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
@@ -81,6 +82,8 @@ class Replica:
         Tokens that a thread takes at a time, at most; by default those of `chunk_size`.
     rates : ndarray of shape (n_words,), float32, optional
         How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
+    lines : DocumentLines, optional
+        The documents of the text, for a model of documents.
     like : Replica, optional
         One of the same vocabulary and options; what never changes is shared with it.
     """
@@ -94,6 +97,7 @@ class Replica:
         rate: float = 1.0,
         chunk_tokens: int | None = None,
         rates: np.ndarray | None = None,
+        lines: DocumentLines | None = None,
         like: Replica | None = None,
     ) -> None:
         config = model.config
@@ -121,6 +125,7 @@ class Replica:
         self.pool: np.ndarray = self._noise() if like is None else like.pool
         self.lock = np.zeros(16, np.int32)
         self.base: dict[str, np.ndarray] = {}
+        self.lines = lines
         self.workers = [Worker(self) for _ in range(self.threads)]
         if model.subwords is not None:
             for i, worker in enumerate(self.workers):
@@ -152,7 +157,12 @@ class Replica:
         )
 
     def train_chunk(
-        self, worker: Worker, tokens: np.ndarray, position: int, seeds: tuple[int, ...] | list[int]
+        self,
+        worker: Worker,
+        tokens: np.ndarray,
+        position: int,
+        seeds: tuple[int, ...] | list[int],
+        start: int = 0,
     ) -> None:
         """Train a run of whole lines, in the thread of ``worker``.
 
@@ -164,6 +174,8 @@ class Replica:
             Of the first token in the whole run.
         seeds : sequence of int
             What the random numbers of the chunk follow from.
+        start : int
+            Of the first token in the text, for a model of documents.
         """
         worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
         worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
@@ -176,6 +188,10 @@ class Replica:
         if composed is not None:
             composed.compose(tokens)
             shared = composed.vectors, *shared[1:]
+        documents = None
+        if self.lines is not None and self.model.documents is not None:
+            tokens, rows = self.lines.of_chunk(start, tokens)
+            documents = self.model.documents.rows, self.model.documents.logits, rows
         self.kernel(
             worker.hyper,
             tokens,
@@ -187,6 +203,7 @@ class Replica:
             self.model.paths,
             worker.private,
             self.lock,
+            documents,
         )
         if composed is not None:
             composed.hand_back()

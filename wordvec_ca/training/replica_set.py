@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import merge_replicas
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunk, Chunks, StreamedChunks
@@ -43,6 +44,8 @@ class Replicas:
         Tokens of an epoch, line ends included.
     rates : ndarray of shape (n_words,), float32, optional
         See `Replica`; then there is one replica.
+    lines : DocumentLines, optional
+        See `Replica`. A line is trained by one replica, so the rows of documents are never merged.
 
     Attributes
     ----------
@@ -56,7 +59,13 @@ class Replicas:
         What they took.
     """
 
-    def __init__(self, model: EmbeddingModel, n_tokens: int, rates: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        n_tokens: int,
+        rates: np.ndarray | None = None,
+        lines: DocumentLines | None = None,
+    ) -> None:
         config = model.config
         n = 1 if rates is not None else usual_replicas(config, len(model.vocab), n_tokens)
         self.plan = MergePlan.of(config, n_tokens, n)
@@ -69,6 +78,7 @@ class Replicas:
             rate=self.plan.rate,
             chunk_tokens=self._chunk_tokens(config.threads),
             rates=rates,
+            lines=lines,
         )
         self.all = [first]
         for number in threads[1:]:
@@ -79,6 +89,7 @@ class Replicas:
                     threads=number,
                     rate=self.plan.rate,
                     chunk_tokens=first.chunk_tokens,
+                    lines=lines,
                     like=first,
                 )
             )

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from wordvec_ca.corpus import LiveTokens, TokenStream
+from wordvec_ca.corpus import DocumentLines, LiveTokens, TokenStream
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import STATS
 from wordvec_ca.models import Callback, EmbeddingModel, History, Point, Progress
@@ -68,7 +68,11 @@ class Trainer:
         config = model.config
         self.model, self.config, self.tokens, self.valid = model, config, tokens, valid
         self.sample = sample
-        self.replicas = Replicas(model, len(tokens), rates)
+        lines = None
+        if model.documents is not None:
+            assert isinstance(tokens, np.ndarray)
+            lines = DocumentLines(tokens, model.documents.tags)
+        self.replicas = Replicas(model, len(tokens), rates, lines)
         self.replica = self.replicas.all[0]
         self.schedule, self.chunk_tokens = self.replica.schedule, self.replica.chunk_tokens
         self.hyper = self.replica.hyper
@@ -237,7 +241,7 @@ class Trainer:
                 end = before + chunk.stop
                 seeds = self._seeds(epoch, chunk.index)
                 tokens = chunk.tokens if self.sample is None else self.sample.of(chunk)
-                worker.replica.train_chunk(worker, tokens, before + chunk.start, seeds)
+                worker.replica.train_chunk(worker, tokens, before + chunk.start, seeds, chunk.start)
                 self.reached = max(self.reached, end)
         except BaseException as error:
             self.failures.append(error)

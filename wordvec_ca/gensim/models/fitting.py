@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import LiveTokens, Vocab, fingerprint, scan_token_lists
+from wordvec_ca.corpus import DocumentTags, LiveTokens, Vocab, fingerprint, scan_token_lists
 from wordvec_ca.gensim.models.ngram_rows import NgramRows, ngram_options
 from wordvec_ca.gensim.models.vocabulary import (
     files_of,
@@ -44,10 +44,13 @@ class Corpus:
     tokens : ndarray of shape (n,), int32, or LiveTokens
     raw_tokens : int
         Words of an epoch, with unknown ones; of all epochs so far if the tokens are live.
+    tags : DocumentTags or None
+        Which documents the sentences are.
     """
 
     tokens: np.ndarray | LiveTokens
     raw_tokens: int
+    tags: DocumentTags | None = None
 
 
 def corpus_of(
@@ -112,7 +115,7 @@ def config_of(model: Any) -> ResolvedConfig:
         seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
     workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
     config = TrainConfig(
-        model="skipgram" if model.sg else "cbow",
+        model=_name_of(model),
         vector_size=model.vector_size,
         vectors="input",
         window=min(model.window, WIDEST_WINDOW),
@@ -132,29 +135,68 @@ def config_of(model: Any) -> ResolvedConfig:
         cbow_mean=bool(model.sg or model.cbow_mean),
         tokenizer="whitespace",
         lowercase=False,
+        dbow_words=bool(model.sg and getattr(model, "dbow_words", 0)),
+        dm_tag_count=model.dm_tag_count if _is_concatenated(model) else 1,
         **ngram_options(model.wv),
     )
     return ResolvedConfig.of(config)
 
 
-def engine_of(model: Any) -> Any:
-    """Return the parameters of a model as the training loop needs them, and share their memory."""
+def _is_concatenated(model: Any) -> bool:
+    """Return whether the output vectors of a model are longer than those of words."""
+    return bool(not model.sg and getattr(model, "dm_concat", 0))
+
+
+def _name_of(model: Any) -> Any:
+    """Return what wordvec_ca calls the model."""
+    if not hasattr(model, "dv"):
+        return "skipgram" if model.sg else "cbow"
+    return "pv-dbow" if model.sg else "pv-dm-concat" if _is_concatenated(model) else "pv-dm"
+
+
+def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
+    """Return the parameters of a model as the training loop needs them, and share their memory.
+
+    Parameters
+    ----------
+    model : Word2Vec
+    tags : DocumentTags, optional
+        The documents, if it has any.
+    """
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
-    engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts))
+    engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
     former, model._engine = model._engine, engine
     if engine.subwords is None:
         engine.inputs = _aligned(model.wv.vectors, engine.inputs, former and former.inputs)
         model.wv.vectors = engine.inputs[:, : model.vector_size]
     else:
         engine.inputs[:, : model.vector_size] = model.wv.vectors
-    if model.negative:
+    if engine.documents is not None:
+        before = former and former.documents and former.documents.rows
+        engine.documents.rows = _aligned(model.dv.vectors, engine.documents.rows, before)
+        model.dv.vectors = engine.documents.rows[:, : model.vector_size]
+    if model.negative and not _is_concatenated(model):
         engine.outputs = _aligned(model.syn1neg, engine.outputs, former and former.outputs)
         model.syn1neg = engine.outputs[:, : model.vector_size]
+    elif model.negative:
+        _parts(model, engine.outputs)[:] = _rolled(model, model.syn1neg, -model.dm_tag_count)
     if model.hs:  # gensim numbers the nodes of the tree from the leaves, the loop from the root
         n_nodes = max(0, len(model.syn1) - 1)
-        engine.nodes[:n_nodes, : model.vector_size] = model.syn1[:n_nodes][::-1]
+        tags_last = -model.dm_tag_count if _is_concatenated(model) else 0
+        _parts(model, engine.nodes)[:n_nodes] = _rolled(model, model.syn1[:n_nodes][::-1], tags_last)
     return engine
+
+
+def _parts(model: Any, rows: np.ndarray) -> np.ndarray:
+    """Return padded rows, of one or several vectors each, without the padding: (n, vectors, vector_size)."""
+    n_parts = model.layer1_size // model.vector_size
+    return rows.reshape(len(rows), n_parts, -1)[:, :, : model.vector_size]
+
+
+def _rolled(model: Any, rows: np.ndarray, places: int) -> np.ndarray:
+    """Return rows as vectors side by side, moved by some places: gensim has those of tags first, we last."""
+    return np.roll(rows.reshape(len(rows), -1, model.vector_size), places, axis=1)
 
 
 def _aligned(rows: np.ndarray, room: np.ndarray, former: np.ndarray | None) -> np.ndarray:
@@ -203,9 +245,16 @@ class Report:
         model.wv.forget_norms()
         if self.ngrams is not None:
             self.ngrams.hand_back()
+        tags_first = model.dm_tag_count if _is_concatenated(model) else 0
+        if self.engine.documents is not None:
+            model.dv.forget_norms()
+        if tags_first and model.negative:
+            outputs = _parts(model, self.engine.outputs).reshape(len(model.wv), -1)
+            model.syn1neg[:] = _rolled(model, outputs, tags_first).reshape(model.syn1neg.shape)
         if model.hs:
             n_nodes = max(0, len(model.syn1) - 1)
-            model.syn1[:n_nodes] = self.engine.nodes[:n_nodes, : model.vector_size][::-1]
+            nodes = _parts(model, self.engine.nodes)[:n_nodes][::-1].reshape(n_nodes, -1)
+            model.syn1[:n_nodes] = _rolled(model, nodes, tags_first).reshape(n_nodes, -1)
 
 
 def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]:
@@ -217,7 +266,7 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
     corpus : Corpus
     callbacks : sequence of CallbackAny2Vec
     """
-    engine = engine_of(model)
+    engine = engine_of(model, corpus.tags)
     trainer = Trainer(engine, corpus.tokens, rates=row_rates(model))
     report = Report(model, engine, trainer, callbacks)
     started = time.perf_counter()

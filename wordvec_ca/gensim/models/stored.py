@@ -67,7 +67,7 @@ def save(thing: Any, target: Any) -> None:
     objects = {"": vectors} if vectors is thing else {"wv.": vectors, "": thing}
     for prefix, each in objects.items():
         for name, value in vars(each).items():
-            if name in LEFT_OUT or name.startswith("_"):
+            if name in LEFT_OUT or name.startswith("_") or (each is thing and name == "dv"):
                 continue
             if isinstance(value, np.ndarray) and value.dtype != object:
                 tensors["vectors" if each is vectors and name == "vectors" else prefix + name] = value
@@ -99,6 +99,8 @@ def save(thing: Any, target: Any) -> None:
         "attributes": json.dumps(attributes),
         "texts": json.dumps(texts),
     }
+    if (documents := getattr(thing, "dv", None)) is not None:
+        _put_documents(documents, tensors)
     words = [str(key) for key in keys]
     if not hasattr(target, "write"):
         _write(tensors, words, Path(target), metadata)
@@ -107,6 +109,35 @@ def save(thing: Any, target: Any) -> None:
         _write(tensors, words, Path(folder) / "model", metadata)
         with open(Path(folder) / "model", "rb") as file:
             shutil.copyfileobj(file, target)
+
+
+def _put_documents(documents: Any, tensors: dict[str, np.ndarray]) -> None:
+    """Add the vectors of documents, their tags as JSON, and what is counted of them."""
+    try:
+        tags = [key if isinstance(key, str) else int(key) for key in documents.index_to_key]
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a tag of a document cannot be saved: {error}; only str and int are") from error
+    tensors["dv.vectors"] = documents.vectors
+    if tags != list(range(len(tags))):
+        tensors["dv.index_to_key"] = np.frombuffer(json.dumps(tags).encode(), np.uint8)
+    for name, values in documents.expandos.items():
+        if values.dtype != object:
+            tensors[f"dv.expandos.{name}"] = values
+
+
+def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    """Take what `_put_documents` has written out of tensors; None if there is none."""
+    found = {name: tensors.pop(name) for name in list(tensors) if name.startswith("dv.")}
+    if "dv.vectors" not in found:
+        return None
+    names = found.get("dv.index_to_key")
+    try:
+        tags = list(range(len(found["dv.vectors"]))) if names is None else json.loads(bytes(names))
+    except ValueError as error:
+        raise DataError(f"the tags of the documents are damaged: {error}") from error
+    head = "dv.expandos."
+    counted = {name.removeprefix(head): values for name, values in found.items() if name.startswith(head)}
+    return {"vectors": found["dv.vectors"], "index_to_key": tags, "expandos": counted}
 
 
 def _write(tensors: dict[str, np.ndarray], words: list[str], path: Path, metadata: dict[str, str]) -> None:
@@ -183,7 +214,8 @@ def _read_own(path: Path) -> tuple[str, dict[str, Any]]:
     vectors: dict[str, Any] = {"index_to_key": keys, "expandos": expandos, "vectors": tensors.pop("vectors")}
     if "counts" in tensors:
         expandos["count"] = tensors.pop("counts")
-    model: dict[str, Any] = {}
+    documents = _documents_from(tensors)
+    model: dict[str, Any] = {} if documents is None else {"dv": documents}
     is_model = metadata["class"] == "Word2Vec"
     for name, value in (*tensors.items(), *attributes.items()):
         if name.startswith("expandos."):

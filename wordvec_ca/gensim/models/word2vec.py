@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.fitting import corpus_of, engine_of, fit
+from wordvec_ca.gensim.models.fitting import Corpus, corpus_of, engine_of, fit
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.published import WithForms
 from wordvec_ca.gensim.models.sentences import (
@@ -294,7 +294,7 @@ class Word2Vec(WithForms, Vocabulary):
         asked = list(callbacks)
         for callback in asked:
             callback.on_train_begin(self)
-        corpus = corpus_of(self, corpus_iterable, corpus_file, total_examples, total_words, live=bool(asked))
+        corpus = self._corpus(corpus_iterable, corpus_file, total_examples, total_words, live=bool(asked))
         trained, raw = fit(self, corpus, asked)
         logger.info(
             "training on %i raw words (%i effective words) took %.1fs in all",
@@ -306,6 +306,18 @@ class Word2Vec(WithForms, Vocabulary):
         for callback in asked:
             callback.on_train_end(self)
         return trained, raw
+
+    def _corpus(
+        self,
+        corpus_iterable: Any,
+        corpus_file: Any,
+        total_examples: int | None,
+        total_words: int | None,
+        *,
+        live: bool,
+    ) -> Corpus:
+        """Return the sentences as rows of the model."""
+        return corpus_of(self, corpus_iterable, corpus_file, total_examples, total_words, live=live)
 
     def _check_training_sanity(
         self, epochs: int | None, total_examples: int | None, total_words: int | None
@@ -480,7 +492,7 @@ class Word2Vec(WithForms, Vocabulary):
             It is damaged, or a pickle that names anything but a model (no pickle is run).
         """
         kind, state = stored.load(fname, mmap)
-        if kind != "Word2Vec" or not isinstance(state.get("wv"), dict):
+        if kind != "Word2Vec" or not isinstance(state.get("wv"), dict) or "dv" in state:
             raise AttributeError(f"Model of type {kind} can't be loaded by {cls.__name__}")  # type: ignore[attr-defined]
         vectors = KeyedVectors.kind_of(state["wv"])
         kinds = [each for each in (cls, *cls.__subclasses__()) if each._vectors is vectors]  # type: ignore[attr-defined]

@@ -1,0 +1,148 @@
+"""Which documents the lines of a text are: their tags, and the rows of parameters that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+
+Tag = str | int
+
+FURTHER_TAG = -2
+"""Stands after a line end among the tokens of a chunk, once for each tag of the document beyond the first."""
+
+BLOCK_TOKENS = 1 << 20
+"""Tokens whose line ends are counted together."""
+
+
+@dataclass(frozen=True)
+class DocumentTags:
+    """Which documents the lines of a text are.
+
+    Attributes
+    ----------
+    n : int
+        How many documents, or tags, there are.
+    names : list of str and int, or None
+        The tag of each row; None if it is its number.
+    ends : ndarray of shape (n_lines,), int64, or None
+        Where the rows of a line end in ``rows``; None if the k-th line has the k-th row.
+    rows : ndarray, int64, or None
+        The rows of the first line, of the second, ...
+    """
+
+    n: int
+    names: Sequence[Tag] | None = None
+    ends: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, tags: Iterable[Sequence[Tag]], known: Sequence[Tag] | None = ()) -> DocumentTags:
+        """Return the documents of lines by their tags.
+
+        Parameters
+        ----------
+        tags : iterable of sequences of str and int
+            Those of each line; a tag may stand in several.
+        known : sequence, optional
+            Tags that have the first rows.
+        """
+        index: dict[Tag, int] = {tag: row for row, tag in enumerate(known or ())}
+        rows: list[int] = []
+        ends: list[int] = []
+        for of_line in tags:
+            rows += [index.setdefault(tag, len(index)) for tag in of_line]
+            ends.append(len(rows))
+        names = list(index)
+        plain = names == list(range(len(names))) and all(type(name) is int for name in names)
+        in_order = rows == list(range(len(ends))) and ends == list(range(1, len(ends) + 1))
+        if in_order:
+            return cls(len(names), None if plain else names)
+        return cls(len(names), None if plain else names, np.array(ends, np.int64), np.array(rows, np.int64))
+
+    @property
+    def most(self) -> int:
+        """Tags of the document that has most of them, at least 1."""
+        if self.ends is None:
+            return 1
+        return max(1, int(np.diff(self.ends, prepend=0).max(initial=0)))
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines there are."""
+        return self.n if self.ends is None else len(self.ends)
+
+    def of_lines(self, first: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many rows each of n lines has, and these rows; a line without any has the row -1."""
+        if self.ends is None or self.rows is None:
+            return np.ones(n, np.int64), np.arange(first, first + n, dtype=np.int64)
+        begin = int(self.ends[first - 1]) if first else 0
+        numbers = np.diff(self.ends[first : first + n], prepend=begin)
+        rows = self.rows[begin : begin + int(numbers.sum())]
+        if numbers.all():
+            return numbers, rows
+        at = np.cumsum(numbers) - numbers
+        return np.maximum(numbers, 1), np.insert(rows, at[numbers == 0], -1)
+
+
+class DocumentLines:
+    """Tells which rows the lines of a chunk have.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n,), int32
+        The encoded text, -1 after each line; may be memory-mapped.
+    tags : DocumentTags
+
+    Raises
+    ------
+    DataError
+        The text has more lines than there are tags for.
+    """
+
+    def __init__(self, tokens: NDArray[np.int32], tags: DocumentTags) -> None:
+        self._tokens, self._tags = tokens, tags
+        n = tags.n_lines
+        if (found := int(self._lines_before[-1])) > n:
+            raise DataError(f"the text has {found:,} lines, but there are tags for {n:,} documents")
+
+    @cached_property
+    def _lines_before(self) -> NDArray[np.int64]:
+        """The line ends before each block of tokens, and in all."""
+        return np.cumsum([0, *(np.count_nonzero(block < 0) for block in self._blocks())])
+
+    def _blocks(self) -> Iterator[NDArray[np.int32]]:
+        for start in range(0, len(self._tokens), BLOCK_TOKENS):
+            yield self._tokens[start : start + BLOCK_TOKENS]
+
+    def of_chunk(self, start: int, tokens: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tokens of a chunk with a mark for each further tag, and the rows of all line ends.
+
+        Parameters
+        ----------
+        start : int
+            Where the chunk begins in the text.
+        tokens : ndarray of shape (n,), int32
+            It consists of whole lines.
+        """
+        block = start // BLOCK_TOKENS
+        first = int(self._lines_before[block])
+        first += int(np.count_nonzero(self._tokens[block * BLOCK_TOKENS : start] < 0))
+        ends = np.flatnonzero(tokens < 0)
+        numbers, rows = self._tags.of_lines(first, len(ends))
+        return with_marks(tokens, ends, numbers), rows
+
+
+def with_marks(
+    tokens: NDArray[np.int32], ends: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return tokens in which a line end is followed by a mark for each further tag of its document."""
+    further = numbers - 1
+    if not further.any():
+        return tokens
+    return np.insert(tokens, np.repeat(ends + 1, further), FURTHER_TAG).astype(np.int32)

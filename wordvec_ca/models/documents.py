@@ -1,0 +1,146 @@
+"""The documents of a model: their tags, and a row of parameters for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from wordvec_ca.corpus import DocumentTags, Tag
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import map_npy, save_npy
+from wordvec_ca.kernels import aligned_zeros, padded
+
+BLOCK_ROWS = 65_536
+"""Rows that are initialised or saved at a time."""
+
+
+@dataclass
+class Documents:
+    """The rows of the documents of a model.
+
+    Attributes
+    ----------
+    tags : DocumentTags
+    rows : ndarray of shape (n_documents, width), float32
+        The vectors D, padded as those of words are.
+    logits : ndarray of shape (n_documents,), float32
+        What each adds to the logit of the document's place; 0 without attention.
+    """
+
+    tags: DocumentTags
+    rows: np.ndarray
+    logits: np.ndarray
+    _index: dict[Tag, int] | None = field(default=None, repr=False)
+
+    @classmethod
+    def zeros(cls, tags: DocumentTags, vector_size: int) -> Documents:
+        """Return documents whose rows are zero."""
+        rows = aligned_zeros((tags.n, padded(vector_size)))
+        return cls(tags, rows, np.zeros(tags.n, np.float32))
+
+    def __len__(self) -> int:
+        return self.tags.n
+
+    def initialise(self, seed: int, vector_size: int) -> None:
+        """Draw the rows uniformly from plus or minus 0.5 / vector_size, as those of words are."""
+        rng = np.random.default_rng([seed, 0x646F6373])
+        for start in range(0, len(self.rows), BLOCK_ROWS):
+            rows = self.rows[start : start + BLOCK_ROWS, :vector_size]
+            rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
+
+    @property
+    def names(self) -> Sequence[Tag]:
+        """The tag of each row."""
+        return range(self.tags.n) if self.tags.names is None else self.tags.names
+
+    def row(self, tag: Tag) -> int:
+        """Return the row of a tag; of a number that is no tag itself as text, as commands have it, too.
+
+        Raises
+        ------
+        DataError
+            There is no such document.
+        """
+        if self.tags.names is None:
+            number = int(tag) if str(tag).isdecimal() else -1
+            if 0 <= number < self.tags.n:
+                return number
+        else:
+            if self._index is None:
+                self._index = {name: row for row, name in enumerate(self.tags.names)}
+            for name in (tag, int(tag) if str(tag).isdecimal() else tag):
+                if name in self._index:
+                    return self._index[name]
+        raise DataError(f"there is no document {tag!r} among the {self.tags.n:,} of the model")
+
+    def save(self, folder: Path, vector_size: int, *, attends: bool) -> None:
+        """Write ``documents.npy``, and what is not plain: ``documents.tags`` and ``documents.logits.npy``."""
+        save_npy(folder / "documents.npy", self.rows[:, :vector_size])
+        if attends:
+            save_npy(folder / "attention_documents.npy", self.logits)
+        if self.tags.names is not None:
+            with open(folder / "documents.tags", "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(_plain(name), ensure_ascii=True) + "\n" for name in self.names)
+
+    @classmethod
+    def load(cls, folder: Path, vector_size: int, *, attends: bool, padded_rows: bool = True) -> Documents:
+        """Read the documents of a model directory.
+
+        Parameters
+        ----------
+        folder : Path
+        vector_size : int
+        attends : bool
+            Whether there are logits.
+        padded_rows : bool, default True
+            Whether the rows are copied to memory, padded, to be trained; else they are memory-mapped.
+
+        Raises
+        ------
+        DataError
+            They are missing, damaged, or do not fit.
+        """
+        try:
+            rows = map_npy(folder / "documents.npy")
+        except FileNotFoundError:
+            raise DataError(
+                f"the model is incomplete: {str(folder / 'documents.npy')!r} is missing"
+            ) from None
+        if rows.ndim != 2 or rows.shape[1] != vector_size or rows.dtype != np.float32:
+            raise DataError(
+                f"{str(folder / 'documents.npy')!r} has shape {rows.shape} and type {rows.dtype}; expected "
+                f"(documents, {vector_size}), float32"
+            )
+        names = _read_tags(folder / "documents.tags", len(rows))
+        logits = np.zeros(len(rows), np.float32)
+        if attends:
+            logits[:] = map_npy(folder / "attention_documents.npy").reshape(len(rows))
+        tags = DocumentTags(len(rows), names)
+        if not padded_rows:
+            return cls(tags, rows, logits)
+        documents = cls.zeros(tags, vector_size)
+        documents.rows[:, :vector_size] = rows
+        documents.logits[:] = logits
+        return documents
+
+
+def _plain(name: Tag) -> Tag:
+    return name if isinstance(name, str) else int(name)
+
+
+def _read_tags(path: Path, n: int) -> list[Tag] | None:
+    """Return the tags in a file, one a line as JSON; None if there is no such file."""
+    if not path.exists():
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            names = [json.loads(line) for line in file]
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(path)!r} cannot be used: {error}") from error
+    if len(names) != n or not all(type(name) in (str, int) for name in names):
+        raise DataError(f"{str(path)!r} does not hold a tag for each of {n} documents")
+    return names
