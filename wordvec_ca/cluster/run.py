@@ -108,6 +108,10 @@ def train_on_cluster(
     if config is not None:
         check_type(config)
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
+    if config.spec.documents:
+        raise OptionError(
+            Option("cluster"), f" is not for {config.model}: its documents are rows of one machine's disk"
+        )
     if config.resamples is not None:
         raise OptionError(
             Option("resamples"),

@@ -65,6 +65,22 @@ class DocumentTags:
             return cls(len(names), None if plain else names)
         return cls(len(names), None if plain else names, np.array(ends, np.int64), np.array(rows, np.int64))
 
+    def after(self, former: DocumentTags) -> DocumentTags:
+        """Return these documents of lines with rows behind those of a model that is trained further.
+
+        A tag that the model has keeps its row. Documents that have numbers alone, here and there, are new.
+        """
+        if self.names is None and former.names is None:
+            ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
+            rows = np.arange(self.n, dtype=np.int64) if self.rows is None else self.rows
+            return DocumentTags(former.n + self.n, None, ends, rows + former.n)
+        index: dict[Tag, int] = {tag: row for row, tag in enumerate(former.names or range(former.n))}
+        names = self.names or range(self.n)
+        final = np.array([index.setdefault(tag, len(index)) for tag in names], np.int64)
+        ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
+        rows = final if self.rows is None else final[self.rows]
+        return DocumentTags(len(index), list(index), ends, rows)
+
     @property
     def most(self) -> int:
         """Tags of the document that has most of them, at least 1."""

@@ -13,7 +13,7 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
-from wordvec_ca.models.documents import Documents
+from wordvec_ca.models.documents import Documents, tags_of_model
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -67,6 +67,7 @@ __all__ = [
     "read_record",
     "read_tree",
     "saved_bytes",
+    "tags_of_model",
     "weights_by_place",
     "weights_by_word",
     "word_paths",

@@ -43,7 +43,7 @@ class TrainConfig(TrainFields):
                 " is 0; it must be 1 or more unless there is hierarchical softmax, ",
                 Option("hs"),
             )
-        for name in ("parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count"):
+        for name in ("parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count", "tag_field"):
             trait = OPTIONS[name].trait or ""
             if getattr(self, name) != OPTIONS[name].default and not getattr(self.spec, trait):
                 raise OptionError(
@@ -60,6 +60,10 @@ class TrainConfig(TrainFields):
                 Option("vectors", "input"),
             )
         self.rings()
+        if self.spec.documents and self.resamples is not None:
+            raise OptionError(
+                Option("resamples"), f" draws lines anew, and the lines of {self.model} are documents: leave it out"
+            )
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)
         if (self.shared_by or 1) > 1 and self._negatives() == "exact":
@@ -105,7 +109,8 @@ class TrainConfig(TrainFields):
     def text_options(self) -> TextOptions:
         """Return how a text is read."""
         names = {field.name for field in dataclasses.fields(TextOptions)} & set(OPTIONS)
-        return TextOptions(**{name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in names}
+        return TextOptions(documents=self.spec.documents, **given)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that JSON can hold, in the order of the help."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,11 @@ class Documents:
         for start in range(0, len(self.rows), BLOCK_ROWS):
             rows = self.rows[start : start + BLOCK_ROWS, :vector_size]
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
+
+    def begin_with(self, former: Documents) -> None:
+        """Take over the rows and logits of documents that are the first ones of these."""
+        self.rows[: len(former)] = former.rows
+        self.logits[: len(former)] = former.logits
 
     @property
     def names(self) -> Sequence[Tag]:
@@ -126,6 +132,21 @@ class Documents:
         documents.rows[:, :vector_size] = rows
         documents.logits[:] = logits
         return documents
+
+
+def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
+    """Return the documents of a model directory.
+
+    Raises
+    ------
+    DataError
+        It has none.
+    """
+    folder = Path(directory)
+    if not (folder / "documents.npy").exists():
+        raise DataError(f"{os.fspath(directory)!r} has no vectors of documents")
+    n = len(map_npy(folder / "documents.npy"))
+    return DocumentTags(n, _read_tags(folder / "documents.tags", n))
 
 
 def _plain(name: Tag) -> Tag:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import Corpus, CorpusStats, ReadingProgress, Vocab, count_corpus
+from wordvec_ca.corpus import Corpus, CorpusStats, DocumentTags, ReadingProgress, Vocab, count_corpus
 from wordvec_ca.machine import machine_memory
 from wordvec_ca.models import (
     PROCESS_BYTES,
@@ -122,7 +122,8 @@ def measured_speed(config: ResolvedConfig, vocab: Vocab, n_tokens: int, *, secon
     """Return the words per second of the training loop on a text of that length, drawn by frequency."""
     sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
     config = replace(config, negatives="shared" if sharing > 1 else "exact", shared_by=sharing)
-    model = EmbeddingModel(replace(config, epochs=1_000_000), vocab)
+    tags = DocumentTags(2_000) if config.spec.documents else None
+    model = EmbeddingModel(replace(config, epochs=1_000_000), vocab, tags)
     model.initialise()
     rng = np.random.default_rng(0)
     tokens = rng.choice(len(vocab), size=100_000, p=vocab.counts / vocab.counts.sum()).astype(np.int32)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from wordvec_ca import kernels
-from wordvec_ca.corpus import Corpus, EncodedCorpus, ReadingProgress, Vocab
+from wordvec_ca.corpus import Corpus, DocumentTags, EncodedCorpus, ReadingProgress, Vocab
 from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.models import (
     Callback,
@@ -23,6 +23,7 @@ from wordvec_ca.models import (
     check_memory,
     check_room,
     check_type,
+    tags_of_model,
 )
 from wordvec_ca.resampling import ResampledModels
 from wordvec_ca.runs.displays import progress_display, style_for_python
@@ -173,7 +174,7 @@ def train(
         held_out = texts.held_out(request.valid, encoded.vocab)
         if request.config.resamples is not None:
             return _resampled(request, request.config, session, run, encoded, held_out)
-        model, origin = _initialised(request, request.config, encoded.vocab, first)
+        model, origin = _initialised(request, request.config, encoded, first)
         if run is not None:
             run.keep_tree(model.tree)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
@@ -274,11 +275,11 @@ def resume(
             request = dataclasses.replace(request, overwrite=run.may_overwrite())
             return _resampled(request, config, session, run, encoded, held_out)
         if former is None:
-            model, origin = _initialised(request, config, encoded.vocab)
+            model, origin = _initialised(request, config, encoded)
             run.keep_tree(model.tree)
         else:
             check_memory(config, len(encoded.vocab))
-            model, origin = EmbeddingModel(config, encoded.vocab), []
+            model, origin = EmbeddingModel(config, encoded.vocab, _tags(request, config, encoded)), []
             model.tree = run.tree(len(encoded.vocab))
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
@@ -358,6 +359,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         vocab=request.vocab,
         keep_cache=request.keep_cache,
         no_cache=request.no_cache,
+        valid=request.valid,
     )
     if request.continue_from is None and (warning := config.alpha_warning()):
         warnings.warn(warning, stacklevel=3)
@@ -390,13 +392,14 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
 
 
 def _initialised(
-    request: RunRequest, config: ResolvedConfig, vocab: Vocab, first: KeyedVectors | None = None
+    request: RunRequest, config: ResolvedConfig, encoded: EncodedCorpus, first: KeyedVectors | None = None
 ) -> tuple[EmbeddingModel, list[dict[str, Any]]]:
     """Return a model with the parameters with which it begins, and what is recorded of their origin."""
+    vocab = encoded.vocab
     check_memory(config, len(vocab))
     if request.output is not None:
         check_room(request.output, config, len(vocab))
-    model = EmbeddingModel(config, vocab)
+    model = EmbeddingModel(config, vocab, _tags(request, config, encoded))
     model.initialise()
     if request.continue_from is not None:
         return model, [{"at": 0.0, **begin_from_model(model, request.continue_from)}]
@@ -404,6 +407,20 @@ def _initialised(
         first = first or first_vectors(request.init_vectors, config.vector_size)
         return model, [{"at": 0.0, **begin_from_vectors(model, first, request.init_vectors)}]
     return model, []
+
+
+def _tags(request: RunRequest, config: ResolvedConfig, encoded: EncodedCorpus) -> DocumentTags | None:
+    """Return the documents of a text, after those of the model that is trained further."""
+    if not config.spec.documents:
+        return None
+    if encoded.documents is None:
+        raise DataError(
+            f"the lines of this encoded text are not documents, which {config.model} needs: encode it with "
+            "TextOptions(documents=True), or give the text"
+        )
+    if request.continue_from is None:
+        return encoded.documents
+    return encoded.documents.after(tags_of_model(request.continue_from))
 
 
 def _resampled(

@@ -37,6 +37,7 @@ def check_together(
     vocab: Any = None,
     keep_cache: bool = False,
     no_cache: bool = False,
+    valid: Any = None,
 ) -> None:
     """Raise an OptionError if options of `train`, which documents the arguments, do not go together."""
     if continue_from is not None and not (vocab is None and init_vectors is None):
@@ -63,6 +64,12 @@ def check_together(
             Option("continue_from"),
             " and ",
             Option("init_vectors"),
+        )
+    if config.spec.documents and (no_cache or valid is not None):
+        raise OptionError(
+            Option("no_cache" if no_cache else "valid"),
+            f" is not for {config.model}: {'its documents are found in the encoded text' if no_cache else ''}"
+            f"{'' if no_cache else 'held-out documents have no vectors to predict from'}; leave it out",
         )
     if keep_cache and no_cache:
         raise OptionError(
@@ -220,6 +227,8 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
             array[here] = from_array[there]
     if model.config.spec.attends:
         model.slot_logits[:] = former.slot_logits
+    if model.documents is not None and former.documents is not None:
+        model.documents.begin_with(former.documents)
     tree: dict[str, int] = {}
     if model.nodes is not None and former.nodes is not None:
         if len(here) < len(former.vocab):

@@ -283,6 +283,10 @@ class TrainFields(TextFields):
         "Publish input rows, output rows less their mean, principal components of both, both side by side, "
         "or their sum; cawv publish changes it later.",
         "See docs/both-halves.md.", usual="input", resume="change alone")
+    tag_field: str | None = _text(None,
+        "pv-…: the field of a record that holds the tag of its document, or a list of tags.",
+        "Tags are strings or whole numbers; several documents may share one.",
+        usual="the number of the document", metavar="NAME", trait="documents", continued=None)
     phrases: str | None = _text(None, "Join these, from cawv phrases: new_york.", metavar="FILE")
     alpha: float | None = _learning(None, "Learning rate at the start.",
         "The exact step of {cbow_update} has a higher one (docs/decisions/).", flags=("--lr",),

@@ -1,0 +1,157 @@
+"""Vectors of documents that a model was not trained on: all parameters stay, and one new row learns."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca import kernels
+from wordvec_ca.errors import DataError
+from wordvec_ca.kernels import STATS, aligned_zeros, noise_pool
+from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.specs.models import models_with
+from wordvec_ca.training.schedule import keep_thresholds
+
+POOL_DRAWS = 200_000
+"""Negatives that are drawn once for all documents: each begins to read them at a place of its own."""
+
+DOCUMENTS_AT_ONCE = 64
+"""Documents that a thread takes at a time."""
+
+SHARED_BY = 4
+"""Predictions of a document that share negatives; its passes are read side by side."""
+
+
+class Inference:
+    """Finds vectors of documents: the same text always has the same vector.
+
+    The generator of a document is seeded with its words, so neither the other documents nor the threads
+    matter. A document begins at the mean of the vectors of its words, as long as a trained one.
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        A model of documents, trained.
+    epochs : int, optional
+        Passes over a document; by default those of training.
+    alpha, min_alpha : float, optional
+        Learning rates at the start and the end; by default those of training.
+
+    Raises
+    ------
+    DataError
+        The model has no documents.
+    """
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        *,
+        epochs: int | None = None,
+        alpha: float | None = None,
+        min_alpha: float | None = None,
+    ) -> None:
+        config = model.config
+        if model.documents is None:
+            known = ", ".join(models_with("documents"))
+            raise DataError(f"a {config.model} model has no vectors of documents; these have: {known}")
+        self.model, self.config = model, config
+        self.epochs = config.epochs if epochs is None else epochs
+        self.hyper = model.hyper()
+        self.hyper["frozen"] = self.hyper["only_documents"] = 1
+        self.hyper["only_documents"] = config.spec.pairwise
+        self.hyper["most_tags"] = 1
+        self.hyper["shared_by"] = min(SHARED_BY, config.sharing())
+        self.hyper["alpha_begin"] = config.alpha if alpha is None else alpha
+        self.hyper["alpha_end"] = config.min_alpha if min_alpha is None else min_alpha
+        self._kernel = kernels.load(config.backend)
+        self._keep = keep_thresholds(model.vocab, config.sample)
+        self._pool = noise_pool(
+            model.vocab.counts,
+            config.negative,
+            ns_exponent=config.ns_exponent,
+            draws=POOL_DRAWS,
+            seed=config.seed,
+        )
+        rows = model.documents.rows[: min(10_000, len(model.documents))]
+        self._length = float(np.median(np.linalg.norm(rows, axis=1))) if len(rows) else 0.0
+        self._logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
+        # vectors of words that no pair has trained say nothing
+        self._from_words = not self.hyper["only_documents"][0] or config.dbow_words
+
+    def infer(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
+        """Return the vectors of documents.
+
+        Parameters
+        ----------
+        lines : sequence of ndarrays of int32
+            The rows of the known words of each.
+        threads : int, default 1
+
+        Returns
+        -------
+        ndarray of shape (n_documents, vector_size), float32
+            Zeros for a document without known words; a warning tells how many there are.
+        """
+        width = self.model.inputs.shape[1]
+        rows = aligned_zeros((len(lines), width))
+        logits = np.full(1, self._logit, np.float32)
+
+        def work(start: int) -> None:
+            for i in range(start, min(start + DOCUMENTS_AT_ONCE, len(lines))):
+                if len(lines[i]):
+                    self._infer(lines[i], rows[i : i + 1], logits)
+
+        starts = range(0, len(lines), DOCUMENTS_AT_ONCE)
+        if threads == 1:
+            for start in starts:
+                work(start)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, starts))
+        if empty := sum(not len(line) for line in lines):
+            warnings.warn(
+                f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are zero",
+                stacklevel=2,
+            )
+        return rows[:, : self.config.vector_size]
+
+    def _infer(self, words: NDArray[np.int32], row: np.ndarray, logits: np.ndarray) -> None:
+        if self._from_words:
+            row[0] = self.model.inputs[words].mean(axis=0)
+            length = float(np.linalg.norm(row))
+            row *= self._length / length if length else 0.0
+        line = np.append(words, np.int32(-1)).astype(np.int32)
+        tokens = np.tile(line, self.epochs)
+        seed = hashlib.blake2b(line.tobytes(), digest_size=16).digest()
+        rng = np.frombuffer(seed, np.uint64).copy()
+        rng[1] %= np.uint64(len(self._pool))
+        self._kernel(
+            self.hyper,
+            tokens,
+            self._keep,
+            self._pool,
+            self.model.shared,
+            rng,
+            np.zeros(len(STATS)),
+            self.model.paths,
+            documents=(row, logits, np.zeros(self.epochs, np.int64)),
+        )
+
+
+def known_rows(vocab: Any, documents: Iterable[Sequence[Any]]) -> list[NDArray[np.int32]]:
+    """Return the rows of the known words of token lists.
+
+    Parameters
+    ----------
+    vocab : mapping of words to rows
+    documents : iterable of sequences of words
+    """
+    found = ([vocab[word] for word in words if word in vocab] for words in documents)
+    return [np.array(rows, np.int32) for rows in found]
