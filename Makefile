@@ -42,7 +42,7 @@ bench: $(VENV)/.dev ## speed beside gensim; half an hour, on a machine that does
 
 # gensim's tests come with gensim; tests/gensim/redirect.py gives them the drop-in, and says which do not apply.
 # Those that ask the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).
-GENSIM_TESTS ?= $(addprefix gensim.test.test_,word2vec keyedvectors phrases fasttext)
+GENSIM_TESTS ?= $(addprefix gensim.test.test_,word2vec doc2vec keyedvectors phrases fasttext)
 test-gensim: $(VENV)/.dev ## gensim's own tests, of the drop-in
 	$(PIP) testfixtures pot
 	mkdir -p build/gensim && cd build/gensim && PYTHONPATH=$(CURDIR)/tests/gensim $(abspath $(BIN))/python -m pytest \

@@ -11,14 +11,24 @@ import sys
 
 import gensim
 import gensim.models
+import gensim.models.doc2vec
 import gensim.models.fasttext
 import gensim.test.utils
 import pytest
 
-from wordvec_ca.gensim.models import callbacks, fasttext, fasttext_inner, keyedvectors, phrases, word2vec
+from wordvec_ca.gensim.models import (
+    callbacks,
+    doc2vec,
+    fasttext,
+    fasttext_inner,
+    keyedvectors,
+    phrases,
+    word2vec,
+)
 
 OURS = {
     "word2vec": word2vec,
+    "doc2vec": doc2vec,
     "keyedvectors": keyedvectors,
     "callbacks": callbacks,
     "phrases": phrases,
@@ -56,6 +66,7 @@ for name, module in OURS.items():
     setattr(gensim.models, name, module)
 gensim.models.Word2Vec = word2vec.Word2Vec
 gensim.models.FastText = fasttext.FastText
+gensim.models.Doc2Vec = doc2vec.Doc2Vec
 gensim.models.Phrases = phrases.Phrases
 gensim.models.KeyedVectors = keyedvectors.KeyedVectors
 

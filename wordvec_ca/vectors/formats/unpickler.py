@@ -38,6 +38,7 @@ _SHELLS = {
         "Vocab",
     },
     "gensim.models.fasttext": {"FastText", "FastTextKeyedVectors", "FastTextTrainables", "FastTextVocab"},
+    "gensim.models.doc2vec": {"Doc2Vec", "Doctag", "Doc2VecTrainables", "Doc2VecVocab"},
     "gensim.models.word2vec": {
         "Word2Vec",
         "Word2VecKeyedVectors",
