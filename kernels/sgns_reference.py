@@ -548,8 +548,8 @@ def step_path_of_target(
 ) -> float:
     """Take the step of the pairs of a target along its path; return the loss.
 
-    The context words, and then the tags of the document, take it a GROUP at a time. Logits of a group are those before its step, and each node
-    moves by the sum of its steps.
+    The context words, and then the tags of the document, take it a GROUP at a time. Logits of a group are
+    those before its step, and each node moves by the sum of its steps.
     """
     begin, end = paths.ends[target], paths.ends[target + 1]
     nodes, total = paths.nodes[begin:end], 0.0
@@ -856,7 +856,8 @@ def train_chunk(
     shared : tuple of four or five float ndarrays, C-contiguous, updated in place
         inputs W (n_words, width); outputs O (n_words, bands * out_width), of any shape if drawn is 0;
         word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
-        of all; then that of the document); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
+        of all; then that of the document); and with hierarchical softmax nodes N (n_words, out_width), the
+        last of which is not used.
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place

@@ -1,4 +1,4 @@
-"""Rows of documents in the loop: against the reference, and against central differences of the plain losses."""
+"""Rows of documents in the loop: against the reference, and against central differences of the losses."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class TrainConfig(TrainFields):
         self.rings()
         if self.spec.documents and self.resamples is not None:
             raise OptionError(
-                Option("resamples"), f" draws lines anew, and the lines of {self.model} are documents: leave it out"
+                Option("resamples"),
+                f" draws lines anew, and the lines of {self.model} are documents: leave it out",
             )
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)

@@ -257,7 +257,7 @@ class EmbeddingModel:
         return model
 
     def initialise(self) -> None:
-        """Draw W, and D, uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
+        """Draw W and D uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
 
         With n-grams, their rows are drawn (see ``Subwords.initialise``).
         """

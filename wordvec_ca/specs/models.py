@@ -109,7 +109,7 @@ class ModelSpec:
 
     @property
     def pairs_documents(self) -> bool:
-        """Whether it predicts each word from the document alone: then there is the choice of ``dbow_words``."""
+        """Whether it predicts words from the document alone: then there is the choice of ``dbow_words``."""
         return self.documents and self.pairwise
 
     @property

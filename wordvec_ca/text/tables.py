@@ -187,9 +187,7 @@ def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
         yield {field: part.column(field) for field in names}, share
 
 
-def text_columns(
-    schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]
-) -> list[str]:
+def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
     """Return the names of the columns to read, all of which hold text or lists of words, and that of tags.
 
     Raises

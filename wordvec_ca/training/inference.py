@@ -117,7 +117,8 @@ class Inference:
                 list(pool.map(work, starts))
         if empty := sum(not len(line) for line in lines):
             warnings.warn(
-                f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are zero",
+                f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are "
+                "zero",
                 stacklevel=2,
             )
         return rows[:, : self.config.vector_size]

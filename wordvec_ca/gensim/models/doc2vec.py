@@ -34,7 +34,7 @@ __all__ = [
 logger = logging.getLogger("gensim.models.doc2vec")
 
 
-class TaggedDocument(namedtuple("TaggedDocument", "words tags")):  # noqa: PYI024 - pickled as gensim's is
+class TaggedDocument(namedtuple("TaggedDocument", "words tags")):
     """A document: its words, a list of str, and its tags, a list of str and int."""
 
     __slots__ = ()
