@@ -25,7 +25,7 @@ from wordvec_ca.kernels import pool as pool_module
 from wordvec_ca.kernels.pool import NEAR, RARE, noise_pool
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.runs.run import train
-from wordvec_ca.specs.models import MODELS, SPECS, models_with, spec_of
+from wordvec_ca.specs.models import MODELS, SPECS, WORD_MODELS, models_with, spec_of
 from wordvec_ca.text.embedded import docstrings
 from wordvec_ca.training.chunks import Chunks
 from wordvec_ca.training.schedule import keep_thresholds
@@ -1199,7 +1199,7 @@ def test_misuse_of_the_door_is_a_value_error(misfit: str) -> None:
         _sgns.train_chunk(**arguments)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", WORD_MODELS)
 def test_hyper_parameters_that_do_not_fit_are_a_value_error(model: str) -> None:
     for values in WRONG_HYPER:
         problem = Problem(model)
@@ -1219,7 +1219,7 @@ def test_hyper_parameters_that_do_not_fit_are_a_value_error(model: str) -> None:
             np.testing.assert_array_equal(array, was)
 
 
-@pytest.mark.parametrize("model", sorted(set(MODELS) - set(SHARED_BY)))
+@pytest.mark.parametrize("model", sorted(set(WORD_MODELS) - set(SHARED_BY)))
 def test_ssg_and_cwindow_share_no_negatives(model: str) -> None:
     problem = Problem(model, shared_by=2)
     arguments = call(problem, problem.text([20, 30]))

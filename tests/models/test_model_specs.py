@@ -45,7 +45,7 @@ def test_defaults_follow_from_the_table() -> None:
         assert config.shrink_windows is not spec.knows_places
         assert config.alpha == spec.default_alpha("exact")
         assert config.sharing() == (spec.shared_by or 1)
-    assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn"
+    assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn; 10 for pv-dm-attn"
     assert models_with("pairwise") == ("skipgram", "ssg")
 
 

@@ -29,4 +29,5 @@ def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:
 
 def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:
     """Return whether all parameters are equal, bit for bit."""
-    return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in zip(a.shared, b.shared, strict=True))
+    pairs = [*zip(a.shared, b.shared, strict=True), *zip(a.resumed.values(), b.resumed.values(), strict=True)]
+    return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in pairs)

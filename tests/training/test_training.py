@@ -25,13 +25,13 @@ from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import n_parameters
 from wordvec_ca.runs.estimate import measured_speed
 from wordvec_ca.runs.run import resume, train
-from wordvec_ca.specs.models import MODELS
+from wordvec_ca.specs.models import WORD_MODELS
 from wordvec_ca.training.chunks import parts
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
 from wordvec_ca.training.trainer import Trainer
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
-KINDS = [{"model": model} for model in MODELS if model != "cbow-attn"]
+KINDS = [{"model": model} for model in WORD_MODELS if model != "cbow-attn"]
 KINDS += [{"model": "cbow-attn", "attention": kind} for kind in ("full", "position", "word")]
 IDS = [" ".join(kind.values()) for kind in KINDS]
 
@@ -233,7 +233,7 @@ def test_run_in_another_thread_can_be_interrupted(tmp_path: Path) -> None:
 # ---- learning ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", WORD_MODELS)
 def test_loss_begins_at_its_known_value_and_falls(model: str) -> None:
     held_out = sentences(100, seed=2)
     # outputs are 0 at first: each of 1 + negative logistic losses is ln 2; a negative that is the target
@@ -334,7 +334,7 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
     may_be_none = ("max_final_vocab", "field", "count_memory", "phrases", "shared_by", "encoding", "buckets")
-    may_be_none += ("parts", "replicas", "merges", "merge_rate", "resamples")
+    may_be_none += ("parts", "replicas", "merges", "merge_rate", "resamples", "tag_field")
     assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)

@@ -234,6 +234,9 @@ SPECS = (
 """All models, in the order in which the training loop numbers them."""
 
 MODELS = tuple(spec.name for spec in SPECS)
+WORD_MODELS = tuple(spec.name for spec in SPECS if not spec.documents)
+"""Those of words alone, in which a line is not a document."""
+
 ModelName = Literal[
     "cbow",
     "skipgram", "sg", "skip-gram",

@@ -121,7 +121,7 @@ def config_of(model: Any) -> ResolvedConfig:
         window=min(model.window, WIDEST_WINDOW),
         shrink_windows=model.shrink_windows,
         negative=model.negative,
-        negatives="exact" if model.negative and not model.sg else None,  # for rare words, in few epochs
+        negatives="exact" if _has_own_negatives(model) else None,  # for rare words, in few epochs
         hs=bool(model.hs),
         ns_exponent=float(model.ns_exponent),
         sample=sample_share(counts, model.sample),
@@ -140,6 +140,11 @@ def config_of(model: Any) -> ResolvedConfig:
         **ngram_options(model.wv),
     )
     return ResolvedConfig.of(config)
+
+
+def _has_own_negatives(model: Any) -> bool:
+    """Return whether each prediction of a model has negatives of its own, though it could share them."""
+    return bool(model.negative and not model.sg and not hasattr(model, "dv"))
 
 
 def _is_concatenated(model: Any) -> bool:
