@@ -479,7 +479,10 @@ class EmbeddingModel:
                 slots, columns = logits_of(self.config)
                 if columns:
                     save_npy(folder / ModelFile.ATTENTION_WORDS, self.word_logits[:, :columns])
-                save_npy(folder / ModelFile.ATTENTION_SLOTS, self.slot_logits[0, : slots + self.config.spec.documents])
+                save_npy(
+                    folder / ModelFile.ATTENTION_SLOTS,
+                    self.slot_logits[0, : slots + self.config.spec.documents],
+                )
             if self.documents is not None:
                 self.documents.save(folder, d, attends=self.config.spec.attends)
             self.vocab.save(folder / ModelFile.VOCAB)
