@@ -46,7 +46,7 @@ def test_defaults_follow_from_the_table() -> None:
         assert config.alpha == spec.default_alpha("exact")
         assert config.sharing() == (spec.shared_by or 1)
     assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn; 10 for pv-dm-attn"
-    assert models_with("pairwise") == ("skipgram", "ssg")
+    assert models_with("pairwise") == ("skipgram", "ssg", "pv-dbow")
 
 
 def test_the_documentation_shows_the_table() -> None:

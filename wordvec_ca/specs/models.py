@@ -309,7 +309,7 @@ def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
     Examples
     --------
     >>> defaults_by_model(lambda spec: spec.window)
-    '5; 20 for cbow-attn'
+    '5; 20 for cbow-attn; 10 for pv-dm-attn'
     """
     values = [(value(spec), spec.name) for spec in SPECS if value(spec) is not None]
     (common, _), *others = Counter(shown for shown, _ in values).most_common()
