@@ -1,0 +1,108 @@
+"""The paper's protocol of the learning rate: fixed, for words of more than 40 occurrences.
+
+    python scripts/experiments/ling2015/fixed_rate.py --data "$CAWV_DATA" --output fixed-rate --lines 156003
+
+Attention (without the warm-up, which the paper does not have) and CBOW, both with window 20, at rates that
+are fixed and at rates that fall, with every seed. Cells that are finished are skipped. The rule, written down
+before the runs: a row for each model and rate, all of them shown, none chosen.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from cells import evaluate
+from recipes import ATTENTION, CBOW, COMMON
+from records import append_line, read_lines
+from study import lines_of, parsed_study, parser, say, table, write_section
+from tables import DATASETS
+
+from wordvec_ca.corpus import TextOptions, encode_corpus
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import TrainConfig
+from wordvec_ca.runs import train
+
+TITLE = "Attention-CBOW and its rivals (Ling et al. 2015)"
+
+MORE_THAN = 40
+"""Occurrences of the rarest words in the paper's vocabulary."""
+
+MODELS: dict[str, dict[str, Any]] = {
+    "attention": {**ATTENTION, "attention_warmup": 0.0},
+    "CBOW": {**CBOW, "cbow_update": "exact", "shrink_windows": False},
+}
+
+RATES = (0.05, 0.1, 0.2, 0.4)
+
+
+def main() -> None:
+    """Train and judge what is left, then write the section."""
+    arguments = parser(__doc__, "ling2015", data=True)
+    arguments.add_argument("--workers", type=int, default=2)
+    options = parsed_study(arguments, "fixed-rate", seeds="1,2,3")
+    log = options.output / "fixed_rate.jsonl"
+    cells = [
+        (model, rate, falls, seed)
+        for seed in options.seeds
+        for model in MODELS
+        for rate in RATES
+        for falls in (False, True)
+        if not falls or rate >= 0.2
+    ]
+    done = {tuple(line["cell"]): line["values"] for line in read_lines(log)}
+    if any(cell not in done for cell in cells):
+        config = TextOptions(
+            tokenizer=COMMON["tokenizer"], lowercase=False, min_count=MORE_THAN + 1, workers=options.workers
+        )
+        folder = options.output / "text"
+        with encode_corpus(lines_of(options.corpus, options.lines), config, cache_dir=folder) as text:
+            for cell in cells:
+                if cell not in done:
+                    say(f"{cell}")
+                    done[cell] = judged(text, cell, options)
+                    append_line(log, {"cell": list(cell), "values": done[cell]})
+    rows = []
+    for model in MODELS:
+        for falls, rate in sorted({(falls, rate) for _, rate, falls, _ in cells}):
+            found = [done[model, rate, falls, seed] for seed in options.seeds]
+            shown = [
+                "diverged" if None in found else _spread([values[name] for values in found])
+                for name in DATASETS.values()
+            ]
+            rows.append([model, "falls" if falls else "fixed", f"{rate:g}", *shown])
+    body = [
+        "## The paper's fixed learning rate",
+        f"Wikipedia, the first {options.lines:,} lines, words of more than {MORE_THAN} occurrences, "
+        f"{COMMON['vector_size']} dimensions, window {COMMON['window']}, {COMMON['negative']} negatives, one "
+        f"epoch, exact step, no warm-up; {len(options.seeds)} seeds, mean ± standard deviation. The paper "
+        "has 530 M tokens, a fixed rate that it does not give, and no other detail of the step.",
+        table(("model", "rate", "alpha", *DATASETS.values()), rows),
+    ]
+    write_section(options.page, TITLE, "fixed-rate", "\n\n".join(body))
+
+
+def judged(text: Any, cell: tuple[str, float, bool, int], options: Any) -> dict[str, float] | None:
+    """Train a cell and return its figures by column; None if training diverged."""
+    model, rate, falls, seed = cell
+    chosen = {**COMMON, **MODELS[model], "alpha": rate, "min_count": MORE_THAN + 1, "seed": seed}
+    if not falls:
+        chosen["min_alpha"] = rate
+    try:
+        trained = train(text, TrainConfig(**chosen, workers=options.workers))
+    except DataError:
+        return None
+    reports = evaluate(trained.vectors, options, seed)
+    return {DATASETS[report.task, report.dataset]: report.value for report in reports}
+
+
+def _spread(values: list[float]) -> str:
+    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
+
+
+if __name__ == "__main__":
+    main()
