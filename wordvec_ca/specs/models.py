@@ -163,7 +163,7 @@ SPECS = (
         output_shape="V × 2b × d, by slot",
         gradient="g",
         source="Ling et al. 2015a",
-        advice="syntax; memory × 2·window for outputs",
+        advice="tagging; memory × 2·window for outputs",
     ),
     ModelSpec(
         name="cwindow",
