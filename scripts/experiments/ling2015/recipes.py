@@ -21,9 +21,9 @@ COMMON: dict[str, Any] = {
     "tokenizer": "words",
     "lowercase": False,
 }
-"""Window, dimensions and negatives are the paper's. Its vocabulary has words of more than 40 occurrences in 530 M
-tokens, and its learning rate is fixed: see fixed_rate.py. It does not mention epochs and sub-sampling. Without
-sub-sampling, which would remove the neighbours that syntax depends on; with it, see the ablations."""
+"""Window, dimensions and negatives are the paper's. Its vocabulary has words of more than 40 occurrences in
+530 M tokens, and its learning rate is fixed: see fixed_rate.py. It does not mention epochs and sub-sampling.
+Without sub-sampling, which would remove the neighbours that syntax depends on; with it, see the ablations."""
 
 TUNE_LINES = 156_003
 """Lines of the corpus for choosing settings: 10 M words."""
