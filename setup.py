@@ -106,7 +106,7 @@ EXTENSIONS = [
             extra_compile_args=FLAGS,
             extra_link_args=LINK_FLAGS,
         )
-        for name in ("_decimals", "_replicas")
+        for name in ("_decimals", "_pool", "_replicas")
     ),
 ]
 

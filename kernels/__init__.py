@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         predict_labels,
     )
     from wordvec_ca.kernels.huffman import Paths, huffman_paths
-    from wordvec_ca.kernels.pool import POOL_DRAWS, noise_pool
+    from wordvec_ca.kernels.pool import POOL_DRAWS, NoisePools, noise_pool
 
 _HOMES = {
     "_ngrams": ("distinct_words", "ngram_keys", "word_ngrams"),
@@ -84,7 +84,7 @@ _HOMES = {
         ),
     ),
     "huffman": ("Paths", "huffman_paths"),
-    "pool": ("POOL_DRAWS", "noise_pool"),
+    "pool": ("POOL_DRAWS", "NoisePools", "noise_pool"),
 }
 
 __all__ = [
@@ -97,6 +97,7 @@ __all__ = [
     "UNICODE_VERSION",
     "Lexicon",
     "LineModel",
+    "NoisePools",
     "Paths",
     "PhraseTable",
     "Renumbered",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import mmap
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+
+from wordvec_ca.kernels._pool import put_in_order
 
 POOL_DRAWS = 4_000_000
 """Draws in a large pool; 16 MB that are read sequentially."""
@@ -19,33 +22,31 @@ NEAR = 1 << 20
 APART = 128
 """Tuples within which a burst lies at least: far enough apart to meet other contexts."""
 
+GOLDEN_SECTION = (5**0.5 - 1) / 2
+"""What the offset of a pool lies after that of the one before it."""
+
 PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
 
 
-def noise_pool(
-    counts: np.ndarray,
-    drawn: int,
-    *,
-    ns_exponent: float = 0.75,
-    burst: int = 1,
-    row_bytes: int = 448,
-    draws: int = POOL_DRAWS,
-    seed: int = 1,
-) -> np.ndarray:
-    """Draw tuples of negatives from the smoothed unigram distribution (Mikolov et al. 2013, section 2.2).
+class NoisePools:
+    """The pools of a run, one after another, each drawn from the smoothed unigram distribution.
 
-    The number of times that a word stands in the pool is its expectation, rounded up or down at
-    random, and they lie evenly over the pool, each at a random place of its part; those of a rare
-    word in bursts, if that is wanted (docs/decisions/012). A word may stand twice in a tuple; it then
-    counts twice.
+    The number of times that a word stands in a pool is its expectation, rounded up or down, and they lie
+    evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
+    wanted (docs/decisions/012). A word may stand twice in a tuple; it then counts twice.
+
+    All pools have the same order: a pool is one draw for each unit of mass, all at the same offset into
+    their units, and only that offset differs (systematic sampling). The offsets are multiples of the golden
+    section, which part [0, 1) evenly however many there are (Knuth, The Art of Computer Programming 3,
+    section 6.4): a word that should stand in every tenth pool stands in about every tenth.
 
     Parameters
     ----------
     counts : ndarray of shape (n_words,), integer
         Word frequencies.
     drawn : int
-        Negatives per tuple; with 0 there is one tuple, which is empty.
+        Negatives per tuple, at least 1.
     ns_exponent : float, default 0.75
         Power of the frequencies.
     burst : int
@@ -53,30 +54,59 @@ def noise_pool(
     row_bytes : int
         Bytes of a row that a negative is met in.
     draws : int
-        About how many words the pool holds.
+        About how many words a pool holds.
     seed : int
         Seed of the draw.
-
-    Returns
-    -------
-    ndarray of shape (n_tuples, drawn), int32, C-contiguous
     """
+
+    def __init__(
+        self,
+        counts: np.ndarray,
+        drawn: int,
+        *,
+        ns_exponent: float = 0.75,
+        burst: int = 1,
+        row_bytes: int = 448,
+        draws: int = POOL_DRAWS,
+        seed: int = 1,
+    ) -> None:
+        rng = np.random.default_rng([seed, 0x6E6F6973])
+        self._shape = max(1, draws // drawn), drawn
+        self._total = self._shape[0] * drawn
+        mass = np.asarray(counts, dtype=np.float64) ** ns_exponent
+        self._ends = np.cumsum(mass / mass.sum()) * self._total
+        self._offset = rng.random()
+        spread = max(NEAR // row_bytes, APART * drawn)
+        self._order = _order_of(self._times(0), burst, spread, rng)
+
+    def pool(self, number: int) -> np.ndarray:
+        """Return a pool by its number in the run, shape (n_tuples, drawn), int32, C-contiguous."""
+        times = self._times(number)
+        pool = np.empty(self._total, np.int32)
+        put_in_order(np.repeat(np.arange(len(times), dtype=np.int32), times), self._order, pool)
+        return pool.reshape(self._shape)
+
+    def _times(self, number: int) -> np.ndarray:
+        """Return how often each word stands in a pool."""
+        # Systematic sampling: one draw per unit of mass, all at the same offset.
+        offset = (self._offset + number * GOLDEN_SECTION) % 1.0
+        upto = np.floor(self._ends + offset).astype(np.int64)
+        upto[-1] = self._total
+        return np.diff(upto, prepend=0)
+
+
+def noise_pool(counts: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
+    """Return the first of the `NoisePools` with these arguments; with ``drawn`` 0, one empty tuple."""
     if not drawn:
         return np.zeros((1, 0), np.int32)
-    rng = np.random.default_rng([seed, 0x6E6F6973])
-    n_tuples = max(1, draws // drawn)
-    mass = np.asarray(counts, dtype=np.float64) ** ns_exponent
-    ends = np.cumsum(mass / mass.sum()) * (n_tuples * drawn)
-    # Systematic sampling: one draw per unit of mass, all at the same random offset.
-    upto = np.floor(ends + rng.random()).astype(np.int64)
-    upto[-1] = n_tuples * drawn
-    times = np.diff(upto, prepend=0)
-    spread = max(NEAR // row_bytes, APART * drawn)
-    return _in_order(times, burst, spread, rng).reshape(n_tuples, drawn)
+    return NoisePools(counts, drawn, **options).pool(0)
 
 
-def _in_order(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
-    """Return each word as many times as it comes, in the order of the draws; bursts lie within ``spread``."""
+def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the order in which draws stand in a pool, of which there are so many of each word, int32.
+
+    The draws are numbered by words. Bursts lie within ``spread``.
+    """
     total = int(times.sum())
     draws = _pages(total)
     ends = np.cumsum(times)
@@ -93,9 +123,11 @@ def _in_order(times: np.ndarray, burst: int, spread: int, rng: np.random.Generat
         # a word's last burst may be smaller: not at the end of the pool for all
         place += np.repeat(rng.random(len(n)) * total, n)
         place += rng.integers(0, spread, len(place)) * np.repeat(in_burst > 1, n)
-        # place << 32 | word: sorting these sorts the words by their places
-        words = np.repeat(np.arange(first, last), n)
-        draws[ends[last - 1] - n.sum() : ends[last - 1]] = place.astype(np.int64) % total << 32 | words
+        # place << 32 | number: sorting these sorts the numbers by their places
+        before = int(ends[last - 1] - n.sum())
+        draws[before : ends[last - 1]] = place.astype(np.int64) % total << 32 | np.arange(
+            before, ends[last - 1]
+        )
     draws.sort()
     return draws.astype(np.int32)  # the lower half
 

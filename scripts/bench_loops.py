@@ -46,7 +46,7 @@ class Loop:
         for begin in itertools.cycle(range(0, len(trainer.tokens), size)):
             tokens = trainer.tokens[begin : begin + size]
             replica.kernel(
-                worker.hyper, tokens, replica.keep, replica.pool, trainer.model.shared, worker.rng,
+                worker.hyper, tokens, replica.keep, replica.negatives.at(0), trainer.model.shared, worker.rng,
                 worker.stats, trainer.model.paths, worker.private, replica.lock,
             )  # fmt: skip
             words += int(np.count_nonzero(tokens >= 0))

@@ -188,8 +188,8 @@ class Workload:
         steps = max(200, 400_000 // (cores * shared_by))
         assert config.window is not None
         found = simulate(
-            self.tokens, self.keep, self.replica.pool, cores, min(group, cores), rows, every, shared_by,
-            config.window, config.spec.pairwise, self.lines, steps, CHIPLET, CACHED_ROWS,
+            self.tokens, self.keep, self.replica.negatives.at(0), cores, min(group, cores), rows, every,
+            shared_by, config.window, config.spec.pairwise, self.lines, steps, CHIPLET, CACHED_ROWS,
             len(self.model.vocab), np.random.default_rng(1),
         )  # fmt: skip
         return found, every

@@ -48,7 +48,7 @@ ONLY_HERE = {
 
 COMPILED = {
     f"wordvec_ca.kernels.{name}"
-    for name in ("_sgns", "_text", "_decimals", "_ngrams", "_replicas", "_classifier")
+    for name in ("_sgns", "_text", "_decimals", "_ngrams", "_pool", "_replicas", "_classifier")
 }
 
 KERNEL_LIBRARIES = {"numpy", "numba", *sys.stdlib_module_names}

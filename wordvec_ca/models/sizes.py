@@ -14,7 +14,7 @@ from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.specs.models import logit_columns
 
 PROCESS_BYTES = 110_000_000
-"""Bytes that the interpreter, the libraries and the pool of negatives take."""
+"""Bytes that the interpreter, the libraries and a small pool of negatives take."""
 
 
 def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:

@@ -24,7 +24,7 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.runs.warm_start import joint_vocab
 from wordvec_ca.specs.quantities import duration, size
-from wordvec_ca.training import Trainer, parts, quality, usual_replicas
+from wordvec_ca.training import Trainer, parts, pool_bytes, quality, usual_replicas
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ def plan(
         n_words=len(words),
         n_parameters=n_parameters(config, len(words)),
         replicas=replicas,
-        memory_bytes=memory_bytes(config, len(words), replicas) + PROCESS_BYTES,
+        memory_bytes=memory_bytes(config, len(words), replicas)
+        + pool_bytes(len(words), stats.kept_tokens + stats.lines)
+        + PROCESS_BYTES,
         cache_bytes=0 if no_cache else 4 * (stats.kept_tokens + stats.lines),
         model_bytes=saved_bytes(config, len(words)),
         words_per_second=speed,

@@ -23,6 +23,7 @@ from wordvec_ca.training.merge_plan import (
     usual_replicas,
 )
 from wordvec_ca.training.merge_rule import expected_touches
+from wordvec_ca.training.negatives import pool_bytes
 from wordvec_ca.training.record import loop_settings, recorded, run_record
 from wordvec_ca.training.replica import Replica, TokenRange
 from wordvec_ca.training.schedule import Clock, Schedule
@@ -57,6 +58,7 @@ __all__ = [
     "most_replicas",
     "parse_interval",
     "parts",
+    "pool_bytes",
     "quality",
     "read_checkpoint",
     "recorded",

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import DocumentLines
-from wordvec_ca.kernels import POOL_DRAWS, STATS, add_delta, aligned_zeros, delta_of, noise_pool
+from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
 from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, block_tokens
+from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
@@ -122,7 +123,7 @@ class Replica:
         else:
             self.row_rates = RowRates(model.inputs, rates)
             self.chunk_tokens = SMALL_CHUNK
-        self.pool: np.ndarray = self._noise() if like is None else like.pool
+        self.negatives: Negatives = self._negatives() if like is None else like.negatives
         self.lock = np.zeros(16, np.int32)
         self.base: dict[str, np.ndarray] = {}
         self.lines = lines
@@ -144,16 +145,16 @@ class Replica:
                 contexts=contexts,
             )
 
-    def _noise(self) -> np.ndarray:
-        config = self.config
-        return noise_pool(
+    def _negatives(self) -> Negatives:
+        shared_by = int(self.hyper["shared_by"][0])
+        return Negatives(
+            self.config,
             self.model.vocab.counts,
-            config.negative,
-            ns_exponent=config.ns_exponent,
-            burst=2 if self.hyper["shared_by"][0] == 1 else 1,  # else a fetched row serves several anyway
+            self.n_tokens,
+            keep=self.keep,
+            shared_by=shared_by,
+            burst=2 if shared_by == 1 else 1,  # else a fetched row serves several anyway
             row_bytes=4 * int(self.hyper["out_width"][0]),
-            draws=max(50_000, min(POOL_DRAWS, self.n_tokens)),
-            seed=config.seed,
         )
 
     def train_chunk(
@@ -182,7 +183,8 @@ class Replica:
         if self.config.spec.attends:
             worker.hyper["attention_rate"] = self.schedule.attention_rate(position)
         worker.rng[:] = np.random.SeedSequence(list(seeds)).generate_state(2, np.uint64)
-        worker.rng[1] %= np.uint64(len(self.pool))
+        pool = self.negatives.at(position)
+        worker.rng[1] %= np.uint64(len(pool))
         held = None if self.row_rates is None else self.row_rates.before(tokens)
         shared, composed = self.model.shared, worker.composed
         if composed is not None:
@@ -196,7 +198,7 @@ class Replica:
             worker.hyper,
             tokens,
             self.keep,
-            self.pool,
+            pool,
             shared,
             worker.rng,
             worker.stats,

@@ -1,0 +1,3 @@
+import numpy as np
+
+def put_in_order(draws: np.ndarray, order: np.ndarray, out: np.ndarray) -> None: ...

@@ -1,0 +1,141 @@
+"""The pool of negatives at each place of a run: it grows with the vocabulary, and is drawn anew.
+
+In a pool a word stands a whole number of times. Of a large vocabulary most words should stand there less than
+once; only over several pools can each come as often as it should. Which pool a chunk reads follows from where
+the chunk stands in the run, so that a resumed run reads the same ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_pool
+from wordvec_ca.models import ResolvedConfig
+
+SMALLEST_POOL = 50_000
+"""Draws of the pool of a short text."""
+
+DRAWS_PER_WORD = 2
+"""Draws of a pool for each word, at least: else most of a large vocabulary would be missing in it."""
+
+PASSES = 6
+"""How often a pool is read before the next is drawn, on average.
+
+A word that should be drawn 20 times in a run then stands in three or four pools. Read more often, a pool
+would cost less time, which is 1 to 2 % of CBOW's with ten million words.
+"""
+
+ROUNDED = 2.0
+"""A word that should stand less often in a pool than this is rounded too far for one pool to serve a run."""
+
+
+class Negatives:
+    """The pools of a run: which chunk reads which.
+
+    Parameters
+    ----------
+    config : ResolvedConfig
+    counts : ndarray of shape (n_words,), int64
+        Word frequencies.
+    n_tokens : int
+        Tokens of an epoch, of all replicas together.
+    keep : ndarray of shape (n_words,), uint32
+        Thresholds of sub-sampling, empty for none: how many draws a token needs follows from them.
+    shared_by : int
+        Predictions that share a tuple.
+    burst, row_bytes : int
+        See `NoisePools`.
+
+    Attributes
+    ----------
+    tokens_per_pool : int
+        Tokens of the run for which a pool serves; of a small vocabulary the whole run.
+    """
+
+    def __init__(
+        self,
+        config: ResolvedConfig,
+        counts: np.ndarray,
+        n_tokens: int,
+        *,
+        keep: np.ndarray,
+        shared_by: int,
+        burst: int,
+        row_bytes: int,
+    ) -> None:
+        drawn, draws = config.negative, pool_draws(len(counts), n_tokens)
+        options = {
+            "ns_exponent": config.ns_exponent,
+            "burst": burst,
+            "row_bytes": row_bytes,
+            "draws": draws,
+            "seed": config.seed,
+        }
+        total = n_tokens * config.epochs
+        self.tokens_per_pool = max(1, total)
+        if drawn and _least_share(counts, config.ns_exponent) * draws < ROUNDED:
+            per_token = drawn * _kept(counts, keep, n_tokens) / shared_by
+            per_token *= config.contexts() if config.spec.pairwise else 1
+            # a pool takes time for each word, too: of a short text it may be read more often
+            read = PASSES * max(draws, DRAWS_PER_WORD * len(counts))
+            self.tokens_per_pool = max(1, int(read / max(per_token, 1e-9)))
+        self._pools = None
+        if self.tokens_per_pool >= total:
+            self._only = noise_pool(counts, drawn, **options)
+        else:
+            self._pools = NoisePools(counts, drawn, **options)
+            self._last = (total - 1) // self.tokens_per_pool
+            self._lock = threading.Lock()
+            self._drawing = ThreadPoolExecutor(1)
+            self._drawn: dict[int, Future[np.ndarray]] = {}
+
+    def at(self, position: int) -> np.ndarray:
+        """Return the pool for a chunk, shape (n_tuples, drawn), int32; the next one is drawn meanwhile.
+
+        Parameters
+        ----------
+        position : int
+            Where the chunk begins in the whole run, counted in tokens through all epochs.
+        """
+        if self._pools is None:
+            return self._only
+        number = min(position // self.tokens_per_pool, self._last)
+        with self._lock:
+            for n in (number, min(number + 1, self._last)):
+                if n not in self._drawn:
+                    self._drawn[n] = self._drawing.submit(self._pools.pool, n)
+            # a thread that is behind may still begin a chunk of the pool before
+            for n in [n for n in self._drawn if not number - 1 <= n <= number + 1]:
+                del self._drawn[n]
+            pool = self._drawn[number]
+        return pool.result()
+
+
+def pool_draws(n_words: int, n_tokens: int) -> int:
+    """Return about how many words a pool holds."""
+    return max(SMALLEST_POOL, min(max(POOL_DRAWS, DRAWS_PER_WORD * n_words), n_tokens))
+
+
+def pool_bytes(n_words: int, n_tokens: int) -> int:
+    """Return the bytes of the pools of a large vocabulary beyond those of one small pool."""
+    if n_words < POOL_DRAWS / 4:
+        return 0
+    held = 5  # the order; the draws by words while a pool is made; the pools read before, now and next
+    return 4 * held * pool_draws(n_words, n_tokens) + 24 * n_words
+
+
+def _least_share(counts: np.ndarray, ns_exponent: float) -> float:
+    """Return the share of draws of the rarest word that is drawn at all."""
+    mass = counts[counts > 0].astype(np.float64) ** ns_exponent
+    return float(mass.min() / mass.sum()) if len(mass) else 1.0
+
+
+def _kept(counts: np.ndarray, keep: np.ndarray, n_tokens: int) -> float:
+    """Return the share of tokens that sub-sampling keeps."""
+    if not len(keep):
+        return 1.0
+    kept = np.dot(counts.astype(np.float64), (keep.astype(np.float64) + 1) / 2**32)
+    return float(kept / max(1, counts.sum()))
