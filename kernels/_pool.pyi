@@ -1,3 +1,9 @@
-import numpy as np
+"""Types of the compiled module ``_pool``."""
 
-def put_in_order(draws: np.ndarray, order: np.ndarray, out: np.ndarray) -> None: ...
+import numpy as np
+from numpy.typing import NDArray
+
+def fill_pool(
+    ends: NDArray[np.float64], offset: float, order: NDArray[np.int32], out: NDArray[np.int32]
+) -> None:
+    """Fill ``out[i]`` with the word of the draw ``order[i]``."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.kernels._pool import put_in_order
+from wordvec_ca.kernels._pool import fill_pool
 
 POOL_DRAWS = 4_000_000
 """Draws in a large pool; 16 MB that are read sequentially."""
@@ -75,24 +75,19 @@ class NoisePools:
         self._total = self._shape[0] * drawn
         mass = np.asarray(counts, dtype=np.float64) ** ns_exponent
         self._ends = np.cumsum(mass / mass.sum()) * self._total
-        self._offset = rng.random()
+        self._first_offset = rng.random()
+        # Systematic sampling: one draw per unit of mass, all at the same offset.
+        upto = np.floor(self._ends + self._first_offset).astype(np.int64)
+        upto[-1] = self._total
         spread = max(NEAR // row_bytes, APART * drawn)
-        self._order = _order_of(self._times(0), burst, spread, rng)
+        self._order = _order_of(np.diff(upto, prepend=0), burst, spread, rng)
 
     def pool(self, number: int) -> np.ndarray:
         """Return a pool by its number in the run, shape (n_tuples, drawn), int32, C-contiguous."""
-        times = self._times(number)
+        offset = (self._first_offset + number * GOLDEN_SECTION) % 1.0
         pool = np.empty(self._total, np.int32)
-        put_in_order(np.repeat(np.arange(len(times), dtype=np.int32), times), self._order, pool)
+        fill_pool(self._ends, offset, self._order, pool)
         return pool.reshape(self._shape)
-
-    def _times(self, number: int) -> np.ndarray:
-        """Return how often each word stands in a pool."""
-        # Systematic sampling: one draw per unit of mass, all at the same offset.
-        offset = (self._offset + number * GOLDEN_SECTION) % 1.0
-        upto = np.floor(self._ends + offset).astype(np.int64)
-        upto[-1] = self._total
-        return np.diff(upto, prepend=0)
 
 
 def noise_pool(counts: np.ndarray, drawn: int, **options: Any) -> np.ndarray:

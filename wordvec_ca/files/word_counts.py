@@ -62,9 +62,11 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
             f"{name}, line {number}: invalid UTF-8 (byte 0x{data[error.start]:02x}); convert it to UTF-8"
         ) from error
     del data
-    if regular and "\\" not in text:
+    if regular:
         fields = text.replace("\n", "\t").split("\t")
-        return fields[0:-1:2], np.array(list(map(int, fields[1::2])), dtype=np.int64)
+        words = fields[0:-1:2]
+        if "\\" not in text or _unescape_all(words):
+            return words, np.array(list(map(int, fields[1::2])), dtype=np.int64)
     lines = split_lines(text)
     while lines and not lines[-1]:
         lines.pop()
@@ -86,6 +88,16 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
         words.append(word)
         counts.append(int(count))
     return words, np.array(counts, dtype=np.int64)
+
+
+def _unescape_all(words: list[str]) -> bool:
+    """Undo the escapes in words, in place; return whether all of them are escapes that we write."""
+    for i in [i for i, word in enumerate(words) if "\\" in word]:
+        try:
+            words[i] = unescape(words[i])
+        except ValueError:
+            return False
+    return True
 
 
 def _complaint(line: str, word: str, count: str) -> str:

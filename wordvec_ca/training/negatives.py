@@ -25,7 +25,7 @@ PASSES = 6
 """How often a pool is read before the next is drawn, on average.
 
 A word that should be drawn 20 times in a run then stands in three or four pools. Read more often, a pool
-would cost less time, which is 1 to 2 % of CBOW's with ten million words.
+would cost less time, which is about 1 % of that of training.
 """
 
 ROUNDED = 2.0
