@@ -560,14 +560,14 @@ def step_path_of_target(
         for b, k in enumerate(group):
             xs[b] = params.inputs[words[k]] if k < len(words) else params.documents[tags[k - len(words)]]
         grads = np.zeros_like(xs)
-        for k in range(len(nodes)):
-            before = params.nodes[nodes[k]].copy()
+        for i in range(len(nodes)):
+            before = params.nodes[nodes[i]].copy()
             for b in range(len(group)):
-                g, loss = slope(dot(xs[b], before), paths.labels[begin + k])
+                g, loss = slope(dot(xs[b], before), paths.labels[begin + i])
                 total += loss
                 add(grads[b], alpha * g, before)
                 if not p.frozen:
-                    add(params.nodes[nodes[k]], alpha * g, xs[b])
+                    add(params.nodes[nodes[i]], alpha * g, xs[b])
         for b, k in enumerate(group):
             row = params.inputs[words[k]] if k < len(words) else params.documents[tags[k - len(words)]]
             add(row, 1.0, grads[b])

@@ -153,7 +153,7 @@ def _of_tables(
     statistic: str, columns: Sequence[np.ndarray], unit: np.ndarray, blocks: Iterator[np.ndarray]
 ) -> np.ndarray:
     """Statistics of the contingency tables of subsamples, each the mean over the searches."""
-    searches = [_Cells(*of_search, unit) for of_search in of_each_search(columns)]
+    searches = [_Cells(classes, clusters, unit) for classes, clusters in of_each_search(columns)]
     parts = []
     for kept in blocks:
         values = [cells.statistics(OF_TABLES[statistic], kept) for cells in searches]

@@ -55,7 +55,7 @@ def read_pairs(source: str | os.PathLike[str] | Iterable[str]) -> list[tuple[str
     """
     is_file = isinstance(source, str | os.PathLike)
     pairs = []
-    for number, text in enumerate(_lines(source) if is_file else source, 1):
+    for number, text in enumerate(_lines(source) if isinstance(source, str | os.PathLike) else source, 1):
         if not text:
             continue
         words = [word.strip() for word in (text.split(":") if ":" in text else text.split())]

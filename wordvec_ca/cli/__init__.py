@@ -223,18 +223,18 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except SystemExit:
         raise
     except BaseException as raised:  # a panic of a library in Rust is no Exception
-        error = raised.error if isinstance(raised, CommandFailure) else raised
-        if isinstance(error, BrokenPipeError) and _output_is_closed():  # as in cawv nn ... | head
+        failure = raised.error if isinstance(raised, CommandFailure) else raised
+        if isinstance(failure, BrokenPipeError) and _output_is_closed():  # as in cawv nn ... | head
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
             sys.exit(1)
         if debug:
-            raise error from error.__cause__
+            raise failure from failure.__cause__
         from wordvec_ca.errors import OutputExistsError
 
-        message = showable(f"Error: {describe_error(error)}", arguments)
+        message = showable(f"Error: {describe_error(failure)}", arguments)
         say(_on_their_lines(message, arguments))
-        sys.exit(2 if isinstance(error, OutputExistsError) else 1)
+        sys.exit(2 if isinstance(failure, OutputExistsError) else 1)
 
 
 def _output_is_closed() -> bool:

@@ -55,7 +55,7 @@ def say(text: object) -> None:
         sys.stderr.flush()
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return the message of an exception, with options as they are typed."""
     return error.spelled(spelled_as_flag) if isinstance(error, Message) else str(error)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,9 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from wordvec_ca.errors import DataError
 
 
-def scratch_array(
-    path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]
-) -> NDArray[np.generic]:
+def scratch_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
     """Return zeros that are memory-mapped from a new file, all of which is on the disk already.
 
     Parameters

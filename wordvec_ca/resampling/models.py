@@ -327,7 +327,7 @@ class ResampledModels:
         model.compose()
 
     @staticmethod
-    def _take_mean(model: EmbeddingModel, sums: dict[str, np.memmap], number: int) -> None:  # type: ignore[type-arg]
+    def _take_mean(model: EmbeddingModel, sums: dict[str, np.ndarray], number: int) -> None:
         for name, array in model.learnt.items():
             np.divide(sums[name], np.float32(number), out=array)
         model.compose()

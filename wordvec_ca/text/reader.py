@@ -110,7 +110,7 @@ class TextFiles:
         sizes = [_size(file) for file in files]
         self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self) -> Generator[bytes, None, None]:
         """Yield the text of all files; each begins without byte order mark and ends with a line end.
 
         Raises
@@ -136,7 +136,7 @@ class TextFiles:
         number = bisect_right(self.starts, offset) - 1
         return _name(self.files[number]), self.starts[number]
 
-    def _text(self, file: str | IO[bytes] | ReadText) -> Generator[bytes]:
+    def _text(self, file: str | IO[bytes] | ReadText) -> Generator[bytes, None, None]:
         """Yield the text of one file, having looked at its beginning."""
         if isinstance(file, ReadText):
             for piece in file.pieces:
@@ -182,7 +182,7 @@ class TextFiles:
         _look(head, name, self.encoding)
         return head.removeprefix(_BOM), pieces
 
-    def _table(self, stream: IO[bytes], start: bytes, file: str | IO[bytes]) -> Generator[bytes]:
+    def _table(self, stream: IO[bytes], start: bytes, file: str | IO[bytes]) -> Generator[bytes, None, None]:
         """Yield the text of a Parquet table or Arrow data."""
         before = self.bytes_read - len(start)
         size = _size(file) or 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Negatives:
         row_bytes: int,
     ) -> None:
         drawn, draws = config.negative, pool_draws(len(counts), n_tokens)
-        options = {
+        options: dict[str, Any] = {
             "ns_exponent": config.ns_exponent,
             "burst": burst,
             "row_bytes": row_bytes,

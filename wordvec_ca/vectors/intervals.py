@@ -161,7 +161,7 @@ class Resampled(Protocol):
     def resampled(self, number: int) -> Self:
         """Return one of the models."""
 
-    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> np.ndarray:
+    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[int]:
         """Return the rows with the highest scores."""
 
 

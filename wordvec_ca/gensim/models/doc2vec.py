@@ -280,7 +280,7 @@ class Doc2Vec(Word2Vec):
                 n_numbers - 1 - scanned.n_documents,
                 (n_numbers - 1 - scanned.n_documents) * self.vector_size * 4,
             )
-        dv.index_to_key += range(known, n_numbers)
+        dv.index_to_key.extend(range(known, n_numbers))
         for name in names:
             if name not in dv.key_to_index:
                 dv.key_to_index[name] = len(dv.index_to_key)
@@ -374,6 +374,8 @@ class Doc2Vec(Word2Vec):
         live: bool,
     ) -> Corpus:
         """Return the documents as rows of words and tags."""
+        known: Any
+        scanned: Any
         known, scanned = self._scanned or (None, None)
         if scanned is None or known is None or known != _state_of(corpus_iterable, corpus_file):
             documents = corpus_iterable if corpus_file is None else TaggedLineDocument(corpus_file)
@@ -392,7 +394,9 @@ class Doc2Vec(Word2Vec):
     ) -> tuple[list[int], list[int]]:
         """Return where each of some equal parts of a file begins, and the number of the line there."""
         starts = [int(os.path.getsize(corpus_file) // workers * part) for part in range(workers)]
-        offsets, numbers, begin = [], [], 0
+        offsets: list[int] = []
+        numbers: list[int] = []
+        begin = 0
         with open(corpus_file, "rb") as file:
             for number, line in enumerate(file):
                 while len(offsets) < workers and starts[len(offsets)] < begin + len(line):
