@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.sentences import PhraseDictionary
 from wordvec_ca.vectors import KeyedVectors
 
 
@@ -159,3 +160,23 @@ def unit_rows(vectors: Vectors, rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
     np.divide(chosen, lengths, out=chosen, where=lengths > 0)
     return chosen
+
+
+def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: str) -> list[list[str]]:
+    """Return sentences in which words are joined to phrases of the vectors (Zeng 2019, section 4.1.1).
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    sentences : sequence of lists of str
+        Words are looked up as everywhere.
+    joiner : str
+        The character that holds a phrase together.
+    """
+    dictionary = PhraseDictionary(vectors.key_to_index, joiner)
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    rows = rows_of(vectors, words).tolist()
+    forms = {
+        word: vectors.index_to_key[row] if row >= 0 else word for word, row in zip(words, rows, strict=True)
+    }
+    return [dictionary.segment([forms[word] for word in sentence]) for sentence in sentences]

@@ -127,6 +127,7 @@ def run(
     skipped: Callable[[Missing], None] | None = None,
     common: Sequence[str] | None = None,
     method: str | None = None,
+    phrases: str | None = None,
     runs: bool = True,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
@@ -150,6 +151,8 @@ def run(
         run among these.
     method : str, optional
         For similarity of sentences: the readout that is the headline, one of ``SENTENCE_METHODS``.
+    phrases : str, optional
+        For sentences: join words to phrases of the vectors, which this character holds together.
     runs : bool
         Whether the headline figure is got for each resampled model too, if the vectors have some.
 
@@ -158,7 +161,7 @@ def run(
     DataError
         A file is malformed; the vectors have NaN.
     """
-    settings = Settings(seed, workers, progress, method)
+    settings = Settings(seed, workers, progress, method, phrases)
     among_common: Vectors | None = None
     resampled = runs and isinstance(vectors, KeyedVectors) and vectors.resamples
     n_runs = len(resampled) if resampled else 0

@@ -39,13 +39,15 @@ Progress = Callable[[str], None]
 class Settings:
     """What every task of a run gets: the seed of everything random, threads, where lines of progress go.
 
-    ``method`` is the readout of sentences that is the headline; None for the first of each task.
+    ``method`` is the readout of sentences that is the headline; None for the first of each task. ``phrases``
+    holds together the phrases of the vectors to which words of sentences are joined; None to join none.
     """
 
     seed: int = 1
     workers: int = 2
     progress: Progress = lambda line: None
     method: str | None = None
+    phrases: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _sick(folder: Path) -> list[DataSet]:
 
 
 def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Report:
-    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method)
+    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method, phrases=s.phrases)
     report.task = "sick"
     return report
 
@@ -257,13 +259,17 @@ TASKS: dict[str, Task] = {
             "sentiment",
             in_folder=lambda folder: _texts(_labelled(folder)),
             of_files=lambda paths: _texts(splits(paths)),
-            evaluate=lambda vectors, data, s: sentiment.evaluate(vectors, data, seed=s.seed),
+            evaluate=lambda vectors, data, s: sentiment.evaluate(
+                vectors, data, seed=s.seed, phrases=s.phrases
+            ),
         ),
         _task(
             "sts",
             in_folder=_sts,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
-            evaluate=lambda vectors, data, s: sts.evaluate(vectors, data, seed=s.seed, method=s.method),
+            evaluate=lambda vectors, data, s: sts.evaluate(
+                vectors, data, seed=s.seed, method=s.method, phrases=s.phrases
+            ),
         ),
         _task(
             "sick",

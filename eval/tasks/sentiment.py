@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences
-from wordvec_ca.eval.lookup import RULE, Vectors
+from wordvec_ca.eval.lookup import RULE, Vectors, with_phrases
 from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.probes.averages import averages
 from wordvec_ca.eval.report import Report, digest_of
@@ -46,6 +46,7 @@ def evaluate(
     seed: int = 1,
     folds: int = 5,
     grid: tuple[float, ...] = GRID,
+    phrases: str | None = None,
 ) -> Report:
     """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
 
@@ -59,6 +60,8 @@ def evaluate(
         Of the cross-validation. Equal texts go into the same fold.
     grid : tuple of float
         Values of C; of equally accurate ones the smallest is taken.
+    phrases : str, optional
+        Join words to phrases of the vectors, which this character holds together.
 
     Returns
     -------
@@ -73,6 +76,13 @@ def evaluate(
     from threadpoolctl import threadpool_limits
 
     started = time.perf_counter()
+    if phrases is not None:
+        parts = {
+            part: replace(texts, sentences=with_phrases(vectors, texts.sentences, phrases))
+            for part in ("train", "dev", "test")
+            if (texts := getattr(data, part)) is not None
+        }
+        data = replace(data, **parts)
     names = sorted(set(data.train.labels))
     with threadpool_limits(1):
         train = _examples(vectors, data.train, names)

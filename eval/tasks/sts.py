@@ -12,7 +12,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import SentencePairs
-from wordvec_ca.eval.lookup import RULE, Vectors, rows_of
+from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, with_phrases
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.resampling import pearson
 from wordvec_ca.sentences import SentenceVectorizer
@@ -70,6 +70,7 @@ def evaluate(
     a: float = 1e-3,
     readouts: Sequence[str] | Mapping[str, dict[str, Any]] | None = None,
     method: str | None = None,
+    phrases: str | None = None,
 ) -> Report:
     """Correlate cosines of sentence vectors with people's scores.
 
@@ -90,6 +91,8 @@ def evaluate(
         ``SentenceVectorizer``; the first is the headline. By default all that the vectors allow.
     method : str, optional
         The readout that is the headline, in place of the first.
+    phrases : str, optional
+        Join words to phrases of the vectors, which this character holds together.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def evaluate(
         )
     gold = np.array([score for pairs in data.sets for score in pairs.scores], dtype=np.float64)
     part = np.repeat(np.arange(len(data.sets)), [len(pairs) for pairs in data.sets])
-    known, counts, texts = _known(vectors, [*data.sets, *data.background])
+    known, counts, texts = _known(vectors, [*data.sets, *data.background], phrases)
     sets, background = texts[: len(data.sets)], [s for text in texts[len(data.sets) :] for s in text]
     tokens = [word for text in texts[: len(data.sets)] for sentence in text for word in sentence]
     bare = sum(not any(sentence) for text in texts[: len(data.sets)] for sentence in text)
@@ -163,14 +166,17 @@ def evaluate(
 
 
 def _known(
-    vectors: Vectors, sets: Sequence[SentencePairs]
+    vectors: Vectors, sets: Sequence[SentencePairs], phrases: str | None
 ) -> tuple[SimpleNamespace, dict[str, int] | None, list[list[list[str]]]]:
     """Return the vectors that the sets need, all counts, and each set's sentences in words of the vectors.
 
     An unknown word becomes the empty string, so that it is still counted. No readout looks at the vectors of
     words that do not occur.
     """
-    words = list(dict.fromkeys(w for pairs in sets for s in (*pairs.first, *pairs.second) for w in s))
+    given = [[*pairs.first, *pairs.second] for pairs in sets]
+    if phrases is not None:
+        given = [with_phrases(vectors, text, phrases) for text in given]
+    words = list(dict.fromkeys(w for text in given for s in text for w in s))
     rows = rows_of(vectors, words)
     name = {w: vectors.index_to_key[r] if r >= 0 else "" for w, r in zip(words, rows.tolist(), strict=True)}
     used = np.unique(rows[rows >= 0])
@@ -187,7 +193,7 @@ def _known(
         needed.attention = attention[used]
     own = getattr(vectors, "counts", None)
     counts = None if own is None else dict(zip(vectors.index_to_key, np.asarray(own).tolist(), strict=True))
-    texts = [[[name[w] for w in s] for s in (*pairs.first, *pairs.second)] for pairs in sets]
+    texts = [[[name[w] for w in s] for s in text] for text in given]
     return needed, counts, texts
 
 

@@ -91,3 +91,56 @@ def test_linear_in_the_length_of_the_sentence():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="joiner is empty"):
         PhraseDictionary({"a"}, joiner="")
+
+
+def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, capsys) -> None:
+    from pathlib import Path
+
+    import numpy as np
+
+    from wordvec_ca.cli import main
+    from wordvec_ca.eval.lookup import with_phrases
+    from wordvec_ca.sentences import WordCounts
+    from wordvec_ca.vectors import KeyedVectors
+
+    words = ["new_york", "new", "york", "is", "big", "a"]
+    vectors = KeyedVectors(
+        words, np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32), [9, 8, 7, 6, 5, 4]
+    )
+    vectors.save(tmp_path / "v.safetensors")
+    (tmp_path / "text").write_text("New York is big\na new york\nnew\n")
+
+    def run(*arguments: object) -> None:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        assert not end.value.code, capsys.readouterr().err
+
+    counted = {}
+    for phrases in ([], ["--phrases", "_"]):
+        out = tmp_path / f"c{len(phrases)}.npz"
+        run(
+            "reembed",
+            tmp_path / "v.safetensors",
+            tmp_path / "text",
+            "--counts-only",
+            "-q",
+            *phrases,
+            "-o",
+            out,
+        )
+        counted[len(phrases)] = WordCounts.load(out, words=words)
+    assert counted[0].counts.tolist() == [0, 3, 2, 1, 1, 1]
+    assert counted[2].counts.tolist() == [2, 1, 0, 1, 1, 1]
+    assert counted[2].n_sentences == counted[0].n_sentences == 3
+    assert with_phrases(vectors, [["New", "York", "is", "odd"]], "_") == [["new_york", "is", "odd"]]
+    rows = [
+        f"{i % 5}\t{a}\t{b}\n"
+        for i, (a, b) in enumerate([("new york is big", "a new york"), ("is big", "a")] * 4)
+    ]
+    (tmp_path / "sts.tsv").write_text("".join(rows))
+    found = []
+    for phrases in ([], ["--phrases", "_"]):
+        name = tmp_path / f"r{len(phrases)}.jsonl"
+        run("eval", tmp_path / "v.safetensors", "--sts", tmp_path / "sts.tsv", "-q", "--json", name, *phrases)
+        found.append(Path(name).read_text())
+    assert found[0] != found[1]

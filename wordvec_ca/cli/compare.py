@@ -46,6 +46,7 @@ def command(
     tasks: list[str] | None,
     folder: Path | None,
     method: str | None,
+    phrases: str | None,
     runs: bool,
     seed: int,
     workers: int,
@@ -101,7 +102,7 @@ def command(
             say(path)
         found = []
         options: dict[str, Any] = {
-            **{"seed": seed, "workers": workers, "progress": tell, "method": method},
+            **{"seed": seed, "workers": workers, "progress": tell, "method": method, "phrases": phrases},
             "runs": runs,
         }
         vectors = load_vectors(path, vectors=form)

@@ -43,6 +43,7 @@ def command(
     tasks: list[str] | None,
     folder: Path | None,
     method: str | None,
+    phrases: str | None,
     runs: bool,
     seed: int,
     workers: int,
@@ -94,7 +95,7 @@ def command(
         name = str(model) if part is None else f"{model} part {part}"
         name = name if form is None else f"{name} {form}"
         options: dict[str, Any] = {
-            **{"seed": seed, "workers": workers, "progress": tell, "method": method},
+            **{"seed": seed, "workers": workers, "progress": tell, "method": method, "phrases": phrases},
             "runs": runs,
         }
         table = Table(

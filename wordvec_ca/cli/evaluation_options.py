@@ -56,6 +56,11 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "usif, mean, ca-sem ...  [default: sif]",
             ),
             click.option(
+                "--phrases",
+                metavar="CHAR",
+                help="In sts, sick and sentiment, join words to phrases of MODEL, which CHAR holds together.",
+            ),
+            click.option(
                 "--runs/--no-runs",
                 default=True,
                 show_default=True,

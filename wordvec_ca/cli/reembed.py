@@ -46,6 +46,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 @click.option(
     "--counts-only", is_flag=True, help="Write only the counts of SENTENCES, to the file OUTPUT (.npz)."
 )
+@click.option("--phrases", metavar="CHAR", help="Join words to phrases of MODEL, which CHAR holds together.")
 @tokenizer_of_model_option
 @click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]")
 @option("field")
@@ -64,6 +65,7 @@ def command(
     scale: float | None,
     count_power: float,
     counts_only: bool,
+    phrases: str | None,
     tokenizer: str | None,
     lowercase: bool | None,
     field: str | tuple[str, ...] | None,
@@ -90,9 +92,11 @@ def command(
     from wordvec_ca.files import check_output
     from wordvec_ca.sentences import (
         REEMBEDDING_FILES,
+        TextLines,
         WordCounts,
         reembed,
         save_reembedded,
+        segmented_counts,
         with_rows_for,
     )
     from wordvec_ca.vectors import MODEL_FILES
@@ -115,14 +119,18 @@ def command(
         source: dict[str, Any] = {"field": field, "encoding": encoding}
         files = inputs.texts(texts, **source)
         if files:
-            counted_text = TextOptions(min_count=1, workers=workers, **options, **source)
-            vocab, stats = count_corpus(files, counted_text)
-            table = dict(zip(vocab.words, vocab.counts.tolist(), strict=True))
+            if phrases is not None:
+                lines = TextLines(files, **source)
+                table, n_lines = segmented_counts(lines, vectors.key_to_index, phrases, **options)
+            else:
+                counted_text = TextOptions(min_count=1, workers=workers, **options, **source)
+                vocab, stats = count_corpus(files, counted_text)
+                table, n_lines = dict(zip(vocab.words, vocab.counts.tolist(), strict=True)), stats.lines
             if not (counted or counts_only):
                 n_rows, vectors = len(vectors), with_rows_for(vectors, table)
                 n_made = len(vectors) - n_rows
             counts = WordCounts.from_mapping(table, vectors.key_to_index)
-            parts.append(replace(counts, n_sentences=stats.lines))
+            parts.append(replace(counts, n_sentences=n_lines))
     inputs.check_some(parts)
     counts = parts[0]
     for part in parts[1:]:

@@ -9,6 +9,7 @@ from wordvec_ca.sentences.counts import WordCounts
 from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.index import SearchIndex, read_index_record
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES, save_reembedded
+from wordvec_ca.sentences.segmentation import PhraseDictionary, segmented_counts
 from wordvec_ca.sentences.text_lines import TextLines
 from wordvec_ca.sentences.unknown_words import with_rows_for
 from wordvec_ca.sentences.vectorizer import FIT_FILES, SentenceVectorizer
@@ -17,6 +18,7 @@ __all__ = [
     "FIT_FILES",
     "REEMBEDDING_FILES",
     "Coverage",
+    "PhraseDictionary",
     "SearchIndex",
     "SentenceVectorizer",
     "TextLines",
@@ -24,5 +26,6 @@ __all__ = [
     "read_index_record",
     "reembed",
     "save_reembedded",
+    "segmented_counts",
     "with_rows_for",
 ]

@@ -11,7 +11,10 @@ first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+
+from wordvec_ca.text import tokenize
 
 
 class PhraseDictionary:
@@ -93,3 +96,39 @@ class PhraseDictionary:
             out.append(piece[i])
             i = end[i]
         return out
+
+
+def segmented_counts(
+    sentences: Iterable[str | Sequence[str]],
+    words: Iterable[str],
+    joiner: str,
+    *,
+    tokenizer: str = "words",
+    lowercase: bool = True,
+) -> tuple[Counter[str], int]:
+    """Count the words and phrases of sentences: what Algorithm 1 of Zeng 2019 begins with.
+
+    Parameters
+    ----------
+    sentences : iterable of str or list of str
+    words : iterable of str
+        The vocabulary, with its phrases.
+    joiner : str
+        The text between the words of a phrase.
+    tokenizer, lowercase
+        For sentences that are strings.
+
+    Returns
+    -------
+    counts : Counter
+        Of known words, phrases and unknown tokens.
+    n_sentences : int
+    """
+    dictionary = PhraseDictionary(words, joiner)
+    counts: Counter[str] = Counter()
+    n_sentences = 0
+    for sentence in sentences:
+        tokens = tokenize(sentence, tokenizer, lowercase) if isinstance(sentence, str) else sentence
+        counts.update(dictionary.segment(tokens))
+        n_sentences += 1
+    return counts, n_sentences
