@@ -754,3 +754,27 @@ def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch
     monkeypatch.setattr(SpilledTypes, "_new_file", lambda self: (_ for _ in ()).throw(full))
     with pytest.raises(DataError, match=r"is full after 0 bytes .*raise count_memory"):
         count_corpus(path, TextOptions(min_count=1, block_bytes=5000))
+
+
+ENCODE = """
+import sys
+from wordvec_ca.corpus import TextOptions, encode_corpus
+
+text, folder, keep = sys.argv[1:]
+for _ in range(12):
+    found = encode_corpus(text, TextOptions(min_count=1, workers=1), cache_dir=folder, keep=keep == "keep")
+    assert [found.vocab.words[i] for i in found.tokens[:2]] == open(text).read().split()[:2]
+    found.close()
+"""
+
+
+@pytest.mark.parametrize("keep", ["keep", "drop"])
+def test_runs_with_other_texts_share_a_cache_folder(tmp_path: Path, keep: str) -> None:
+    running = []
+    for name in "abc":
+        (tmp_path / name).write_text(f"{name}one {name}two {name}one\n" * 3000)
+        command = [sys.executable, "-c", ENCODE, str(tmp_path / name), str(tmp_path / "cache"), keep]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    for process in running:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err

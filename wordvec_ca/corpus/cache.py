@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +31,7 @@ from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint, digest_vocab
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, is_url, save_json, withdraw
+from wordvec_ca.files import atomic_file, is_url, save_json, take_lock, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
 from wordvec_ca.showable import has_secrets, showable_name
 from wordvec_ca.text import (
@@ -47,6 +48,10 @@ TAGS = "documents.tags"
 
 CACHE_FORMAT = 3
 """Raised whenever an old cache would hold other ids than a new one."""
+
+
+ATTEMPTS = 20
+"""To make a folder that other runs remove when it is empty."""
 
 
 def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
@@ -284,16 +289,44 @@ def nameless_file(directory: Path) -> IO[bytes]:
 
 
 @contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a cache for this process, after those that hold it; other runs may keep their text there, too.
+
+    It is held until its tokens are mapped: what takes their place later does no harm.
+    """
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError:  # Windows opens no folders, and has no such locks
+        yield
+        return
+    try:
+        began, told = time.monotonic(), False
+        while take_lock(descriptor) is False:
+            if not told and time.monotonic() - began > 2.0:
+                told = True
+                warnings.warn(f"another run is using the cache in {str(directory)!r}: waiting", stacklevel=3)
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def directory_for(path: Path) -> Iterator[Path]:
     """Make a directory if it is not there; remove it again if nothing was left in it."""
     made = not path.is_dir()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        nameless_file(path).close()
-    except OSError as error:
-        raise DataError(
-            f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
-        ) from error
+    for attempt in range(ATTEMPTS):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            nameless_file(path).close()
+            break
+        except OSError as error:
+            gone = isinstance(error, FileNotFoundError) and not path.is_dir()
+            if gone and attempt < ATTEMPTS - 1:  # another run removed it, empty, as its own
+                continue
+            raise DataError(
+                f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
+            ) from error
     try:
         yield path
     finally:

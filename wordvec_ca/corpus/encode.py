@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,42 +140,55 @@ def encode_corpus(
     vocab = _loaded(vocab)
     source = Source(corpus, options)
     directory = Path(cache_dir)
-    recipe = {}
-    reason = "the cache is not to be kept"
-    if keep:
-        recipe = cache.recipe(source.files, options, vocab)
-        found = cache.find(directory, recipe)
-        if not isinstance(found, str):
-            reason = "corpus, tokenizer and vocabulary are unchanged"
-            return EncodedCorpus(
-                cache.tokens(directory),
-                *found,
-                directory=directory,
-                reused=True,
-                reason=reason,
-                documents=cache.tags(directory, found),
-            )
-        reason = found
+    recipe = cache.recipe(source.files, options, vocab) if keep else {}
 
+    def kept() -> EncodedCorpus | str:
+        found = cache.find(directory, recipe)
+        if isinstance(found, str):
+            return found
+        reason = "corpus, tokenizer and vocabulary are unchanged"
+        return EncodedCorpus(
+            cache.tokens(directory),
+            *found,
+            directory=directory,
+            reused=True,
+            reason=reason,
+            documents=cache.tags(directory, found),
+        )
+
+    if keep:  # it may be in a folder that cannot be written to
+        with cache.locked(directory):
+            if not isinstance(found := kept(), str):
+                return found
     reading = Reading(source, options, vocab, progress, directory=directory)
-    with (
-        cache.directory_for(directory),
-        cache.explaining_full_disk(directory, reading.bytes_needed),
-        cache.nameless_file(directory) as spill,
-    ):
-        if keep:
+    with ExitStack() as stack:
+        stack.enter_context(cache.directory_for(directory))
+        stack.enter_context(cache.explaining_full_disk(directory, reading.bytes_needed))
+        if not keep:
+            with cache.nameless_file(directory) as spill, cache.nameless_file(directory) as out:
+                made = reading.encode(spill, out)
+                tokens = np.memmap(out, dtype=np.int32, mode="r")
+            reason = "the cache is not to be kept"
+            return EncodedCorpus(
+                tokens, *made, directory=None, reused=False, reason=reason, documents=reading.tags
+            )
+        stack.enter_context(cache.locked(directory))
+        if not isinstance(found := kept(), str):  # another run has encoded the same text meanwhile
+            return found
+        with cache.nameless_file(directory) as spill:
             with atomic_file(directory / "tokens.i32", follow_links=False) as out:
                 made = reading.encode(spill, out)
                 cache.invalidate(directory)
             given = options.documents and options.tag_field
             cache.complete(directory, recipe, made, source.records.tags if given else None)
-            tokens = cache.tokens(directory)
-        else:
-            with cache.nameless_file(directory) as out:
-                made = reading.encode(spill, out)
-                tokens = np.memmap(out, dtype=np.int32, mode="r")
-    kept = directory if keep else None
-    return EncodedCorpus(tokens, *made, directory=kept, reused=False, reason=reason, documents=reading.tags)
+        return EncodedCorpus(
+            cache.tokens(directory),
+            *made,
+            directory=directory,
+            reused=False,
+            reason=found,
+            documents=reading.tags,
+        )
 
 
 def reopen_corpus(
@@ -196,18 +210,15 @@ def reopen_corpus(
         cache.
     """
     directory = Path(cache_dir)
-    found = cache.reopen(directory, corpus)
-    if isinstance(found, str):
-        return None
-    encoding, change = found
+    with cache.locked(directory):
+        found = cache.reopen(directory, corpus)
+        if isinstance(found, str):
+            return None
+        encoding, change = found
+        tokens, documents = cache.tokens(directory), cache.tags(directory, encoding)
     reason = "the run continues"
     return EncodedCorpus(
-        cache.tokens(directory),
-        *encoding,
-        directory=directory,
-        reused=True,
-        reason=reason,
-        documents=cache.tags(directory, encoding),
+        tokens, *encoding, directory=directory, reused=True, reason=reason, documents=documents
     ), change
 
 
