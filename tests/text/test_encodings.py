@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import warnings
 from pathlib import Path
@@ -126,3 +127,30 @@ def test_json_lines_count_what_they_cannot_decode(tmp_path: Path) -> None:
         _, stats = count_corpus(path, TextOptions(field="text", min_count=1))
     assert stats.repaired_utf8 == 1
     assert any("not UTF-8" in str(w.message) for w in caught)
+
+
+def test_all_files_of_a_folder_in_another_encoding_are_named(tmp_path: Path) -> None:
+    text = "dès l’été, à Noël, où ça plaît, naïve façon — déjà vu\n" * 30
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    for name in ("b.txt", "d.txt"):
+        (tmp_path / name).write_text(text, encoding="cp1252")
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(text.encode("cp1252")))
+    said = r"b\.txt.* is not UTF-8.*So are others: .*c\.txt\.gz' .*cp1252.*d\.txt'"
+    with pytest.raises(DataError, match=said) as error:
+        count_corpus(str(tmp_path))
+    assert "a.txt" not in str(error.value)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "koi8_r", "latin-1"])
+def test_utf8_that_is_read_in_another_encoding_is_a_warning(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a").write_text("un café fermé\n" * 20, encoding="utf-8")
+    with pytest.warns(
+        UserWarning, match=f"is UTF-8, as it seems, and is read as {encoding}; leave out encoding"
+    ):
+        count_corpus(str(tmp_path / "a"), TextOptions(encoding=encoding))
+    (tmp_path / "b").write_text("un cafe ferme\n" * 20)
+    if encoding != "koi8_r":
+        (tmp_path / "b").write_text("un café fermé\n" * 20, encoding=encoding)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count_corpus(str(tmp_path / "b"), TextOptions(encoding=encoding))

@@ -328,3 +328,16 @@ def test_analogy_command(model, capsys):
     assert "did you mean man" in err
     assert "did you mean woman" in err
     assert run(["analogy", model, "man", "king"], capsys)[0] == 2
+
+
+def test_errors_that_say_what_is_wrong():
+    import pickle
+
+    words = KeyedVectors([1, 2, 3], np.eye(3))  # nodes of a graph
+    with pytest.raises(KeyError) as error:
+        words["3"]
+    assert "has no vector" in str(error.value)
+    attends = KeyedVectors(["a", "b"], np.eye(2), attention=lambda part=None: np.ones(2, np.float32))
+    with pytest.raises(TypeError, match=r"an array .*attention_weights\(model, sentence\)"):
+        attends.attention("a b")
+    assert pickle.loads(pickle.dumps(attends.attention)).tolist() == [1, 1]

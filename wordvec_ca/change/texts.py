@@ -282,7 +282,7 @@ class Slices:
         ids[[self.vocab.index[word] for word in vocab.words]] = np.arange(len(vocab))
         ids[-1] = -1
         renumbered = ids[tokens]
-        model = EmbeddingModel(dataclasses.replace(config, seed=config.seed * 1000 + number), vocab)
+        model = EmbeddingModel(dataclasses.replace(config, seed=(config.seed * 1000 + number) % 2**63), vocab)
         model.initialise()
         trainer = Trainer(model, np.ascontiguousarray(renumbered[renumbered > -2]))
         self._at_work.add(trainer)

@@ -37,7 +37,9 @@ from wordvec_ca.cli.terminal import Column, show_styled, table
 @option("epochs", default=None, show_default="10, and fewer for more than 3 million words")
 @option("seed")
 @option("tokenizer")
+@option("encoding")
 @option("lowercase")
+@option("normalize")
 @option("field")
 @threads_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress; warnings and the result stay.")

@@ -111,7 +111,7 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that reads text."""
     for add in (
         threads_option,
-        *map(option, ("count_memory", "encoding", "field", "lowercase", "tokenizer")),
+        *map(option, ("count_memory", "encoding", "field", "lowercase", "normalize", "tokenizer")),
     ):
         function = add(function)
     return function

@@ -123,6 +123,7 @@ def command(
                 lines = TextLines(files, **source)
                 table, n_lines = segmented_counts(lines, vectors.key_to_index, phrases, **options)
             else:
+                source["normalize"] = (vectors.metadata.get("config") or {}).get("normalize", "none")
                 counted_text = TextOptions(min_count=1, workers=workers, **options, **source)
                 vocab, stats = count_corpus(files, counted_text)
                 table, n_lines = dict(zip(vocab.words, vocab.counts.tolist(), strict=True)), stats.lines

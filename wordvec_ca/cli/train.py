@@ -296,7 +296,7 @@ def _given(*, variables: bool = True) -> set[str]:
 def _tell(model: Any, output: str, run: RunOptions) -> None:
     """Say what came out of a run, and exit with 130 if it was interrupted."""
     if not run.quiet:
-        say(_summary(model, output))
+        say(_summary(model, output, run.read_vocab))
     show(output)
     if run.save_vocab:
         model.vocab.save(run.save_vocab)
@@ -371,7 +371,7 @@ def _print_plan(corpus: tuple[str, ...], config: Any, run: RunOptions) -> None:
     show(describe(result))
 
 
-def _summary(model: Any, output: str) -> str:
+def _summary(model: Any, output: str, read_vocab: str | None) -> str:
     corpus, timings = model.record["corpus"], model.record["timings"]
     lines = [
         f"{corpus['raw_tokens']:,} tokens read in {timings['encoding_seconds']:.1f} s; "
@@ -392,6 +392,9 @@ def _summary(model: Any, output: str) -> str:
             f"{corpus['repaired_utf8']:,} invalid UTF-8 sequences read as U+FFFD, "
             f"the first in {corpus['first_repaired']}"
         )
+    if read_vocab and corpus["raw_tokens"]:
+        share = corpus["kept_tokens"] / corpus["raw_tokens"]
+        lines.append(f"{share:.1%} of the tokens are words of the vocabulary that was given")
     lines += records_report(corpus["records"])
     if corpus["split_lines"]:
         lines.append(f"{corpus['split_lines']:,} cuts in lines of more than 10,000 tokens")

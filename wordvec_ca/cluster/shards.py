@@ -48,10 +48,12 @@ class Shard:
         """Return the text as a corpus, and the options with which that is to be read."""
         if self.parts == 1:
             return list(self.files), options
-        files = TextFiles(self.files, options.field, options.threads, options.encoding)
+        files = TextFiles(
+            self.files, options.field, options.threads, options.encoding, normalize=options.normalize
+        )
         ours = stripes(files.pieces(), self.part, self.parts)
         return ReadText(f"part {self.part + 1} of {self.parts}", ours), replace(
-            options, field=None, encoding=None
+            options, field=None, encoding=None, normalize="none"
         )
 
     def as_dict(self) -> dict[str, Any]:

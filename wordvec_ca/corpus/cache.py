@@ -73,6 +73,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
         "options": {
             "tokenizer": options.tokenizer,
             "lowercase": bool(options.lowercase),
+            "normalize": options.normalize,
             "unicode": UNICODE_VERSION,
             "max_sentence": None if options.documents else MAX_SENTENCE,
             "min_count": options.min_count if vocab is None else None,

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
 from wordvec_ca.corpus.documents import DocumentTags
+from wordvec_ca.corpus.matches import unmatched, warn_of_phrases, warn_of_twins, warn_of_vocabulary
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
 from wordvec_ca.corpus.source import Source
@@ -41,6 +42,7 @@ from wordvec_ca.text import (
     cut_into_blocks,
     in_order,
     is_segmenter,
+    nfc_word,
     prompt_exit,
     too_many_undecodable,
     watched,
@@ -120,6 +122,7 @@ class Reading:
         self._spilled = SpilledTypes(directory)
         self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
         self._line = 0  # line ends since the current file began
+        self._joined = False  # whether a phrase has occurred
         self._first_repaired: str | None = None
         self._repaired_sample = b""
         self.fingerprint = ""
@@ -130,6 +133,7 @@ class Reading:
             self._read_all()
             vocab, _ = self._merge(with_ids=False)
         self._add_kept(vocab.total_count)
+        self._report_matches(vocab)
         return vocab
 
     def parts(self) -> Generator[bytes]:
@@ -239,8 +243,20 @@ class Reading:
     def _digest(self, vocab: Vocab) -> hashlib.blake2b:
         return begin_fingerprint(vocab, self.options.tokenizer, lowercase=self.options.lowercase)
 
+    def _report_matches(self, vocab: Vocab) -> None:
+        """Report how much of what was given occurs, and words that look the same."""
+        if self.vocab is None:
+            warn_of_twins(vocab, self.options)
+        if self.phrases is not None:
+            joined = sum("_".join(words) in vocab for words in self.phrases.sequences)
+            records = {**self.stats.records, "given phrases": len(self.phrases), "joined phrases": joined}
+            self.stats = replace(self.stats, records=records)
+            if not self._joined:
+                warn_of_phrases(self.phrases, self.options)
+
     def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
         """Add what is known after the final ids are written."""
+        self._report_matches(vocab)
         self.stats = replace(
             self.stats,
             sentences=written.sentences,
@@ -249,10 +265,14 @@ class Reading:
             oov_tokens=self.stats.raw_tokens - written.kept,
         )
         if written.kept == 0:
+            reason = unmatched(vocab.words, self.options)
             raise NoWords(
                 f"none of the {len(vocab):,} words of the vocabulary occurs in the corpus "
-                f"({self.stats.raw_tokens:,} tokens); was it made with another tokenizer or case setting?"
+                f"({self.stats.raw_tokens:,} tokens); ",
+                *(reason or ("was it made with another tokenizer or case setting?",)),
             )
+        if self.vocab is not None:
+            warn_of_vocabulary(vocab, self.options, written.kept, self.stats.raw_tokens)
 
     def _read(self, pool: ThreadPoolExecutor) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Yield (number of the lexicon, provisional ids) of each block, in the order of the text."""
@@ -275,6 +295,7 @@ class Reading:
                     if self.phrases is not None:
                         n = self.lexicons[place].join(self.phrases.table, ids)
                         found["tokens"] -= len(ids) - n
+                        self._joined |= n < len(ids)
                         ids = ids[:n]
                     number = self._numbers[place]
                     self._spill_if_large(place)
@@ -341,6 +362,8 @@ class Reading:
         n = 0
         for number, sentence in enumerate(token_lists, 1):
             tokens = _tokens(sentence, number)
+            if self.options.normalize == "nfc":
+                tokens = [nfc_word(token) if isinstance(token, str) else token for token in tokens]
             if n + len(tokens) + 1 > len(ids):
                 yield self._numbers[0], ids[:n]
                 self._spill_if_large(0)
@@ -351,6 +374,7 @@ class Reading:
             length = len(tokens) + 1
             if self.phrases is not None:
                 length = self.lexicons[0].join(self.phrases.table, ids[n : n + length])
+                self._joined |= length < len(tokens) + 1
             n += length
             self._tally["lines"] += 1
             self._tally["raw_tokens"] += length - 1

@@ -19,6 +19,7 @@ from wordvec_ca.text import (
     fields_with_text,
     find_files,
     frame_texts,
+    in_nfc,
     is_frame,
     is_stream,
     line_pieces,
@@ -41,16 +42,17 @@ class Source:
 
     def __init__(self, corpus: Corpus, options: TextOptions) -> None:
         field = options.field
-        helpers = options.threads
         self.records = Records(documents=options.documents, tag_field=options.tag_field)
+        self.normalize = options.normalize
+        how = (field, options.threads, options.encoding, self.records, options.normalize)
         self.files: TextFiles | None = None
         self.lines: Iterable[Any] | None = None
         self.pieces: Iterator[bytes] | None = None
         self.token_lists: Iterable[Any] | None = None
         if isinstance(corpus, str | os.PathLike):
-            self.files = TextFiles(find_files([corpus]), field, helpers, options.encoding, self.records)
+            self.files = TextFiles(find_files([corpus]), *how)
         elif is_stream(corpus):
-            self.files = TextFiles([corpus], field, helpers, options.encoding, self.records)  # type: ignore[list-item]
+            self.files = TextFiles([corpus], *how)  # type: ignore[list-item]
         elif isinstance(corpus, bytes | bytearray):
             raise DataError(
                 "the corpus is bytes; give a path, an open binary file (io.BytesIO(data)) or an iterable"
@@ -60,7 +62,7 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
-            self.files = TextFiles(find_files(corpus), field, helpers, options.encoding, self.records)
+            self.files = TextFiles(find_files(corpus), *how)
         elif is_frame(corpus):
             self.pieces = frame_texts(corpus, field_names(field), self.records)
         else:
@@ -105,9 +107,10 @@ class Source:
         """Return the text, in pieces cut anywhere; not of token lists."""
         if self.files is not None:
             return self.files.pieces()
-        if self.pieces is not None:
-            return self.pieces
-        return line_pieces(self.lines or (), documents=self.records.documents)
+        pieces = self.pieces
+        if pieces is None:
+            pieces = line_pieces(self.lines or (), documents=self.records.documents)
+        return in_nfc(pieces) if self.normalize == "nfc" else pieces
 
     @staticmethod
     def check_repeatable(

@@ -262,6 +262,7 @@ def resume(
             workers = former.config["workers"] if several else config.workers
             now = dataclasses.replace(config, workers=workers)
             check_state(run, former, now, isa_in_use(config), accept_changes=accept_changes)
+        run.at_work = True
         if checkpoint_every is not None:
             run.checkpoint_every(checkpoint_every)
         texts = cleanup.enter_context(

@@ -62,6 +62,7 @@ class UnfinishedRun:
         self.checkpoints = Checkpoints(Storage(self.folder), parse_interval(request.checkpoint_every))
         self.finished = False
         self.begun_before = False
+        self.at_work = True  # what ends the run before that has a message of its own
 
     @classmethod
     def begin(cls, request: RunRequest) -> UnfinishedRun:
@@ -118,7 +119,7 @@ class UnfinishedRun:
             undo.callback(_release, lock)
             run = cls(target, _read_request(folder, target), lock)
             undo.pop_all()
-        run.begun_before = True
+        run.begun_before, run.at_work = True, False
         return run
 
     def __enter__(self) -> UnfinishedRun:
@@ -128,7 +129,7 @@ class UnfinishedRun:
         try:
             if error is not None and not self.begun_before and not _checkpoints_in(self.folder):
                 self.remove()
-            elif not self.finished and self._lock is not None:
+            elif not self.finished and self._lock is not None and self.at_work:
                 self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
         finally:
             _release(self._lock)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import Any
+from typing import Any, Literal, TypeAlias
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from wordvec_ca.vectors import NgramVectors
 
 Sentence = str | Sequence[str]
 Tokenizer = str | Callable[[str], list[str]]
+
+Form: TypeAlias = Literal["NFC", "NFD", ""]
 
 BATCH = 8192
 """Sentences per batch: a few MB of memory, little compared with the vectors."""
@@ -156,6 +159,7 @@ class SentenceReader:
         self._lowercase = lowercase
         self._phrases = None if phrases is None else PhraseDictionary(vectors.key_to_index, phrases)
         self._known: KnownWords | None = None
+        self._form: Form | None = None
         self._ngrams = ngrams_in_use(vectors)
 
     def read(self, sentences: Iterable[Sentence]) -> Iterator[TokenIds]:
@@ -175,6 +179,7 @@ class SentenceReader:
         source = column_values(sentences) or iter(sentences)
         done = 0
         while batch := list(islice(source, BATCH)):
+            batch = list(map(self._in_form_of_words, batch))
             kinds = set(map(type, batch))
             for kind in kinds:
                 if not issubclass(kind, str | list | tuple):
@@ -188,6 +193,18 @@ class SentenceReader:
                 tokens = [self._tokens(sentence) for sentence in batch]
                 yield look_up(tokens, self._vectors.key_to_index, self._ngrams)
             done += len(batch)
+
+    def _in_form_of_words(self, sentence: Any) -> Any:
+        """Return a sentence in the normal form of Unicode that the known words have."""
+        if isinstance(sentence, list | tuple):
+            if all(isinstance(word, str) and word.isascii() for word in sentence):
+                return sentence
+            return [self._in_form_of_words(word) if isinstance(word, str) else word for word in sentence]
+        if not isinstance(sentence, str) or sentence.isascii():
+            return sentence
+        if self._form is None:
+            self._form = _form_of(self._vectors.index_to_key)
+        return normalize(self._form, sentence) if self._form != "" else sentence
 
     def _read_strings(self, batch: list[Any]) -> TokenIds:
         """Tokenise and look up strings in C, without an object for each token."""
@@ -214,6 +231,13 @@ class SentenceReader:
         from wordvec_ca.text import tokenize
 
         return tokenize(text.encode("utf-8", "replace").decode("utf-8"), self._tokenizer, self._lowercase)
+
+
+def _form_of(words: Iterable[str]) -> Form:
+    """Return the normal form of Unicode that all words have; empty if there is none."""
+    others = [word for word in words if not word.isascii()]
+    forms: tuple[Form, ...] = ("NFC", "NFD")
+    return next((form for form in forms if all(is_normalized(form, word) for word in others)), "")
 
 
 def _groups(rising: NDArray[Any]) -> Iterator[tuple[int, int, int]]:

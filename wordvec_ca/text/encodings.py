@@ -13,6 +13,9 @@ MOST_UNDECODABLE = 0.01
 FEW = 16
 """So many undecodable sequences are never too many: a short text may hold some."""
 
+FEW_WIDE = 2
+"""Characters of several bytes that tell that a text is UTF-8: in other encodings such bytes hardly occur."""
+
 _NOT_OF_TEXT_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
 _GUESSED = [
@@ -172,7 +175,23 @@ def too_many_undecodable(bad: int, words: int) -> bool:
     return bad >= FEW and bad > MOST_UNDECODABLE * words
 
 
-def wrong_encoding(what: str, bad: int, words: int, sample: bytes, encoding: str | None) -> DataError:
+class WrongEncodingError(DataError):
+    """A text is not in its encoding."""
+
+
+def is_disguised_utf8(head: bytes, encoding: str) -> bool:
+    """Return whether a text that begins so is UTF-8, though it is to be read in another encoding."""
+    try:
+        head[: max(0, len(head) - 3)].decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    n_wide = sum(byte >= 0xC2 for byte in head)
+    return n_wide >= FEW_WIDE and b"\0" not in head and check_encoding(encoding) != "utf-8"
+
+
+def wrong_encoding(
+    what: str, bad: int, words: int, sample: bytes, encoding: str | None
+) -> WrongEncodingError:
     """Return the error for a text that is not in its encoding.
 
     Parameters
@@ -187,7 +206,7 @@ def wrong_encoding(what: str, bad: int, words: int, sample: bytes, encoding: str
         What was given.
     """
     given = encoding or "UTF-8"
-    return DataError(
+    return WrongEncodingError(
         f"{what} is not {given}: {bad:,} sequences among {words:,} words cannot be decoded, more than "
         f"{MOST_UNDECODABLE:.0%}; ",
         *encoding_advice(sample, encoding),

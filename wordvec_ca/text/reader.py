@@ -15,26 +15,30 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import chain
 from typing import IO, Any, Protocol
 
-from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import bzip2_pieces, is_url, signature_of
+from wordvec_ca.errors import DataError, Option, OptionWarning
+from wordvec_ca.files import bzip2_pieces, is_url, open_by_content, signature_of
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.showable import showable_name
 from wordvec_ca.text.blocks import ReadText
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix
 from wordvec_ca.text.encodings import (
+    WrongEncodingError,
     decoded,
     encoding_advice,
+    is_disguised_utf8,
     is_utf8,
+    likely_encoding,
     too_many_undecodable,
     undecodable,
     wrong_encoding,
 )
 from wordvec_ca.text.json_lines import field_texts
 from wordvec_ca.text.mediawiki import article_texts, is_dump
+from wordvec_ca.text.normal_forms import in_nfc
 from wordvec_ca.text.records import field_names
 from wordvec_ca.text.remote import RemoteFile, url_size
 from wordvec_ca.text.structure import array_texts, begins_json_array, check_plain, holds_lists, list_lines
@@ -49,6 +53,9 @@ except ImportError:
 
 _SAMPLE = 1 << 16
 _LONG_SAMPLE = 1 << 20  # where a file has damage at its beginning, this tells whether all is so
+_MOST_LOOKED_AT = 1000
+"""Files that are looked at to name all that are in another encoding."""
+
 _READ_PLAIN = 1 << 20
 _READ_COMPRESSED = 1 << 15  # small: one such piece of a well-compressed file may be 100 MB of text
 _BOM = b"\xef\xbb\xbf"
@@ -78,6 +85,8 @@ class TextFiles:
         Of plain text, JSON lines, CSV and TSV; by default UTF-8.
     records : Counter, optional
         What is met in files that are not plain text is counted here.
+    normalize : {"none", "nfc"}
+        Bring the text into this normal form.
 
     Attributes
     ----------
@@ -98,11 +107,13 @@ class TextFiles:
         helpers: int = 1,
         encoding: str | None = None,
         records: Counter[str] | None = None,
+        normalize: str = "none",
     ) -> None:
         self.files = files
         self.helpers = helpers
         self.fields = field_names(field)
         self.encoding = encoding
+        self.normalize = normalize
         self.records: Counter[str] = Counter() if records is None else records
         self.bytes_read = 0
         self.starts: list[int] = []
@@ -122,14 +133,35 @@ class TextFiles:
         for file in self.files:
             self.starts.append(offset)
             last = b"\n"
-            with closing(self._text(file)) as text:
-                for piece in text:
-                    yield piece
-                    offset += len(piece)
-                    last = piece[-1:]
+            try:
+                with closing(self._text(file)) as text:
+                    for piece in in_nfc(text) if self.normalize == "nfc" else text:
+                        yield piece
+                        offset += len(piece)
+                        last = piece[-1:]
+            except WrongEncodingError as error:
+                if others := self._others_undecodable(len(self.starts)):
+                    raise WrongEncodingError(*error.args, f". So are others: {others}") from None
+                raise
             if last != b"\n":
                 yield b"\n"
                 offset += 1
+
+    def _others_undecodable(self, start: int) -> str:
+        """Return which of the files that come later are not in the encoding either, for a message."""
+        found = []
+        for file in self.files[start : start + _MOST_LOOKED_AT]:
+            if not isinstance(file, str) or not os.path.isfile(file):
+                continue
+            with suppress(DataError, OSError), open_by_content(file) as stream:
+                head = stream.read(_SAMPLE)
+                if self.encoding is not None and not is_utf8(self.encoding):
+                    head = b"".join(decoded([head], self.encoding, file))
+                if too_many_undecodable(*undecodable(head)):
+                    guess = likely_encoding(head)
+                    found.append(f"{file!r}" + (f" (most likely {guess})" if guess else ""))
+        more = f" and {len(found) - 20:,} more" if len(found) > 20 else ""
+        return ", ".join(found[:20]) + more
 
     def place(self, offset: int) -> tuple[str, int]:
         """Return the name of the file that holds an offset of the text, and the offset at which it starts."""
@@ -152,6 +184,7 @@ class TextFiles:
                 return
             pieces = self._decompressed(stream, name, file, start)
             if self.encoding is not None and not is_utf8(self.encoding):
+                pieces = _looked_at(pieces, self.encoding, name)
                 pieces = decoded(pieces, self.encoding, name)
             head, pieces = self._beginning(pieces, name)
             everything = chain([head] if head else [], pieces)
@@ -358,6 +391,17 @@ def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
             stacklevel=3,
         )
     return width is not None
+
+
+def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Pass a text on; warn if its beginning is UTF-8 and it is to be read in another encoding."""
+    first = next(pieces, b"")
+    head = first if len(first) > 16 else first + next(pieces, b"")
+    if is_disguised_utf8(head[:_SAMPLE], encoding):
+        what = f"{name} is UTF-8, as it seems, and is read as {encoding}; leave out "
+        warnings.warn(OptionWarning(what, Option("encoding")), stacklevel=3)
+    yield head
+    yield from pieces
 
 
 def _look(head: bytes, name: str, encoding: str | None) -> None:

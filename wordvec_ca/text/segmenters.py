@@ -98,7 +98,10 @@ def load_segmenter(name: str) -> Segmenter:
 def segmenter_version(name: str) -> str:
     """Return what changes when a segmenter gives other words: its version, or a digest of its source."""
     if name == "jieba":
-        return f"jieba {version('jieba')}"
+        try:
+            return f"jieba {version('jieba')}"
+        except PackageNotFoundError:  # it is not installed, or lies on the path without its metadata
+            return f"jieba {getattr(load_segmenter(name), '__version__', 'unknown')}"
     if name == "icu":
         for package in ("icu4py", "PyICU"):
             try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Never, Self, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 
@@ -23,6 +24,11 @@ DERIVED = {"key_to_index", "_directions"}
 Key: TypeAlias = "str | int | np.integer[Any]"
 
 
+def _forms(word: str) -> list[str]:
+    """Return a word as it is, and in the normal forms of Unicode, in which it looks the same."""
+    return [word] if word.isascii() else [word, normalize("NFC", word), normalize("NFD", word)]
+
+
 class UnknownWordError(DataError, KeyError):
     """A word has no vector. Both a ``DataError`` and a ``KeyError``."""
 
@@ -35,6 +41,18 @@ class UnknownWordError(DataError, KeyError):
     def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
         """Go to another process as the whole message."""
         return type(self), (str(self),)
+
+
+class AttentionArray(np.ndarray):  # type: ignore[type-arg]
+    """An array that says what it is to those who call it."""
+
+    def __call__(self, *args: object, **options: object) -> Never:
+        """Raise a TypeError that shows what to write instead."""
+        raise TypeError(
+            "attention is an array with the weight of each word, not a function: "
+            "vectors.attention[vectors.get_index(word)]; what a model sees in a sentence tells "
+            "wordvec_ca.attention_weights(model, sentence)"
+        )
 
 
 class Lookup:
@@ -126,7 +144,7 @@ class Lookup:
         weights = self._read_attention()
         if weights.shape != (len(self),):
             raise DataError(f"attention should have a weight for each of {len(self)} words: {weights.shape}")
-        return weights
+        return weights.view(AttentionArray)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -232,7 +250,10 @@ class Lookup:
     def _row(self, key: object) -> int:
         """Return the row of a word or row number, or -1."""
         if isinstance(key, str):
-            return self.key_to_index.get(key, -1)
+            row = self.key_to_index.get(key, -1)
+            if row < 0 and not key.isascii():  # it may be there in the other normal form of Unicode
+                row = next((r for form in _forms(key) if (r := self.key_to_index.get(form, -1)) >= 0), -1)
+            return row
         if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
             return int(key)
         return -1
@@ -296,11 +317,12 @@ class Lookup:
         Evaluation sets and queries are looked up so, for most models are trained on lower-cased text. The
         methods of this class take a word as it is written, as gensim's do.
         """
-        forms = word, word.lower()
+        forms = [*_forms(word), *_forms(word.lower())]
         known = next((form for form in forms if form in self.key_to_index), None)
         if known is None:
             config = self.metadata.get("config")
-            form = forms[isinstance(config, dict) and config.get("lowercase") is True]
+            lowercase = isinstance(config, dict) and config.get("lowercase") is True
+            form = word.lower() if lowercase else word
             known = form if form in self else None
         return known
 
@@ -333,6 +355,8 @@ class Lookup:
         ]
         candidates = []
         for other in self.index_to_key:
+            if not isinstance(other, str):
+                continue  # of a graph or a log
             if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1]:
                 candidates.append(other)
                 if len(candidates) == 5000:

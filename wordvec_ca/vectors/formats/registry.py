@@ -224,8 +224,7 @@ def format_of_suffix(path: str | os.PathLike[str]) -> str:
     if suffix not in SUFFIXES:
         known = ", ".join(f"{suffix} {name}" for suffix, name in SUFFIXES.items())
         raise ValueError(
-            f"cannot tell the format from the name {str(path)!r}; say which one (--format), or use a suffix: "
-            f"{known}"
+            f"cannot tell the format from the name {str(path)!r}; use a suffix that says it: {known}"
         )
     return SUFFIXES[suffix]
 
