@@ -121,7 +121,8 @@ def command(
         if files:
             if phrases is not None:
                 lines = TextLines(files, **source)
-                table, n_lines = segmented_counts(lines, vectors.key_to_index, phrases, **options)
+                segmented, n_lines = segmented_counts(lines, vectors.key_to_index, phrases, **options)
+                table = dict(segmented)
             else:
                 source["normalize"] = (vectors.metadata.get("config") or {}).get("normalize", "none")
                 counted_text = TextOptions(min_count=1, workers=workers, **options, **source)

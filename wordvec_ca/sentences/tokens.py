@@ -236,8 +236,9 @@ class SentenceReader:
 def _form_of(words: Iterable[str]) -> Form:
     """Return the normal form of Unicode that all words have; empty if there is none."""
     others = [word for word in words if not word.isascii()]
-    forms: tuple[Form, ...] = ("NFC", "NFD")
-    return next((form for form in forms if all(is_normalized(form, word) for word in others)), "")
+    if all(is_normalized("NFC", word) for word in others):
+        return "NFC"
+    return "NFD" if all(is_normalized("NFD", word) for word in others) else ""
 
 
 def _groups(rising: NDArray[Any]) -> Iterator[tuple[int, int, int]]:

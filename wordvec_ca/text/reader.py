@@ -157,7 +157,8 @@ class TextFiles:
                 head = stream.read(_SAMPLE)
                 if self.encoding is not None and not is_utf8(self.encoding):
                     head = b"".join(decoded([head], self.encoding, file))
-                if too_many_undecodable(*undecodable(head)):
+                strange = count_strange(head)
+                if too_many_undecodable(*undecodable(head)) or (strange >= 16 and strange * 10 > len(head)):
                     guess = likely_encoding(head)
                     found.append(f"{file!r}" + (f" (most likely {guess})" if guess else ""))
         more = f" and {len(found) - 20:,} more" if len(found) > 20 else ""
@@ -425,7 +426,7 @@ def _look(head: bytes, name: str, encoding: str | None) -> None:
         )
     strange = count_strange(head)
     if strange >= 16 and strange * 10 > len(head):
-        raise DataError(
+        raise WrongEncodingError(
             f"{name} looks binary: {strange:,} of its first {len(head):,} bytes are control characters or "
             f"not {encoding or 'UTF-8'}; ",
             *encoding_advice(head, encoding),
