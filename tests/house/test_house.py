@@ -27,7 +27,7 @@ DRAWING = {
     "cluster": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "runs"},
     "sentences": {"files", "text", "vectors"},
     "report": {"files", "vectors", "models"},
-    "change": {"corpus", "files", "vectors", "models", "training", "report"},
+    "change": {"corpus", "files", "text", "vectors", "models", "training", "report"},
     "associations": {"files", "vectors"},
     "nn": {"text", "vectors"},
     "gensim": {"files", "corpus", "vectors", "models", "training"},

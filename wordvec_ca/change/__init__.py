@@ -4,6 +4,7 @@ Comes in: texts that are compared, or models. Goes out: `Changes`, a table of wo
 and p-values, and a page that shows it.
 """
 
+from wordvec_ca.change.documents import Documents
 from wordvec_ca.change.page import changes_page
 from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models, nearest_words
 from wordvec_ca.change.statistics import Moved, evenness, false_discovery_rate, moved, p_values, ranks
@@ -13,6 +14,7 @@ __all__ = [
     "DECIDABLE",
     "SHOWN",
     "Changes",
+    "Documents",
     "Moved",
     "WordChange",
     "changes",

@@ -70,16 +70,25 @@ class Contexts:
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens,), int32
-        Words as rows of ``directions``, and -1 at the end of each document.
+        Words as rows of ``directions``, and -1 at the end of each line.
     directions : ndarray of shape (n_words, vector_size), float32
         Of length one.
     counts : ndarray of shape (n_words,)
         In all texts.
     window : int
         Words on each side; nearer ones count more, as in training.
+    groups : ndarray of shape (n_lines,), int, optional
+        The document of each line; by default each line is one. No window crosses a line.
     """
 
-    def __init__(self, tokens: np.ndarray, directions: np.ndarray, counts: np.ndarray, window: int) -> None:
+    def __init__(
+        self,
+        tokens: np.ndarray,
+        directions: np.ndarray,
+        counts: np.ndarray,
+        window: int,
+        groups: np.ndarray | None = None,
+    ) -> None:
         n_words, d = directions.shape
         weights = RARITY / (RARITY + counts / counts.sum())
         self._tokens = tokens
@@ -88,7 +97,10 @@ class Contexts:
         self._vectors[:-1, :-1] = directions * weights[:, None]
         self._vectors[:-1, -1] = weights
         self._lengths = np.diff(np.flatnonzero(tokens < 0), prepend=-1)
-        self._document = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._lengths)
+        self._line = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._lengths)
+        self._document = self._line
+        if groups is not None:
+            self._document = np.repeat(groups.astype(np.int32), self._lengths)
         steps = np.arange(1, window + 1)
         self._steps = np.concatenate([-steps[::-1], steps])
         self._nearness = ((window + 1 - np.abs(self._steps)) / window).astype(np.float32)
@@ -164,7 +176,7 @@ class Contexts:
         The latter are directions at right angles, shape (d, n_texts - 1), the greatest difference first; at
         most a quarter of the dimensions.
         """
-        of_token = np.repeat(labels, self._lengths)
+        of_token = labels[self._document]
         means = np.empty((n_texts, self._vectors.shape[1] - 1))
         for text in range(n_texts):
             # the end of a document, -1, counts for the last row, of zeros
@@ -224,7 +236,7 @@ class Contexts:
         near = places[:, None] + self._steps
         inside = (near >= 0) & (near < len(self._tokens))
         near[~inside] = 0
-        inside &= self._document[near] == document[:, None]
+        inside &= self._line[near] == self._line[places][:, None]
         around = np.where(inside, self._tokens[near], -1)
         around[around < 0] = len(self._vectors) - 1
         starts = np.flatnonzero(new)

@@ -69,7 +69,7 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
 def _tiles(found: Changes, names: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Yield the figures at the head of the page."""
     if found.permutations:
-        yield "changed", f"{sum(one.fdr <= RATE for one in found.words):,}"
+        yield "changed more than is typical", f"{sum(bool(one.changed) for one in found.words):,}"
     yield "words judged", f"{len(found.words):,}"
     yield "undecided, too rare", f"{len(found.undecided):,}"
     for name, words in zip(names, found.only, strict=True):

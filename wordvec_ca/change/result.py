@@ -19,6 +19,15 @@ from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 DECIDABLE = 10
 """A word must stand so often in each text, or it is undecided."""
 
+FREQUENT = 100
+"""Words with so many occurrences in each text are frequent enough to see how the texts differ as wholes."""
+
+FUNCTION_WORD = 1e-3
+"""Words of a larger share of all tokens are taken for function words."""
+
+FALSE_DISCOVERIES = 0.05
+"""Words up to this rate are called changed."""
+
 SHOWN = 8
 """Most neighbours lost and gained that are listed."""
 
@@ -41,9 +50,21 @@ class WordChange:
         Squared distance between the mean contexts of the word, as a share of the sum of their squared
         lengths, minus what dealt texts give; mean over all pairs of texts. nan for models.
     low, high : float
-        90 % interval of ``change``.
+        90 % interval of ``change``; like it, from 0 to 1.
+    typical : float
+        Median change of the words of like frequency: what the texts' subjects and styles do to all words.
+    excess : float
+        ``change`` minus ``typical``: how much more than others the word changed; the effect size.
+    changed : bool or None
+        Whether the word changed: ``fdr`` is at most .05, ``change`` is above ``typical``, and the word moved
+        farther between models than most words of like frequency (``distance_rank`` above .5). None for
+        models.
+    function_word : bool
+        Whether it makes more than one in a thousand words, as function words do.
     p, fdr : float
         How often dealt texts give as much, and the rate of false discoveries up to this word.
+    smallest_p : float
+        The smallest p that so many dealt texts can give: a p that is no greater means "or less".
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     trajectory, band : tuple of float
@@ -60,8 +81,13 @@ class WordChange:
     change: float = np.nan
     low: float = np.nan
     high: float = np.nan
+    typical: float = np.nan
+    excess: float = np.nan
+    changed: bool | None = None
+    function_word: bool = False
     p: float = np.nan
     fdr: float = np.nan
+    smallest_p: float = np.nan
     lost: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
     trajectory: tuple[float, ...] = ()
@@ -101,6 +127,12 @@ class Changes:
         """Return a pandas data frame of the words that were judged, with the fields of `WordChange`."""
         names = [field.name for field in dataclasses.fields(WordChange)]
         return data_frame(names, ([getattr(one, name) for name in names] for one in self.words))
+
+    @property
+    def differ_throughout(self) -> bool:
+        """Whether most frequent words differ: then the texts differ in subject or style."""
+        frequent = [one for one in self.words if one.fdr == one.fdr and min(one.counts) >= FREQUENT]
+        return len(frequent) >= 20 and sum(one.fdr <= 0.05 for one in frequent) > len(frequent) / 2
 
     def table(self) -> str:
         """Return a table with tabs between columns: words judged, undecided ones, those of one text only."""
@@ -198,8 +230,8 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
             turnover=float(turnover[:, i].mean()),
             distance_rank=float(distance_rank[i]),
             turnover_rank=float(turnover_rank[i]),
-            lost=tuple(near for near in first[word][:SHOWN] if near not in last[word]),
-            gained=tuple(near for near in last[word][:SHOWN] if near not in first[word]),
+            lost=missing_from(first[word], last[word]),
+            gained=missing_from(last[word], first[word]),
             trajectory=tuple(distance[: len(models) - 1, i].tolist()),
         )
         for i, word in enumerate(common)
@@ -210,6 +242,12 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
         alone = [word for word in model.index_to_key if n_models[word] == 1]
         only.append([(word, counts_of(word)[place]) for word in alone])
     return Changes(words, undecided, only, 0)
+
+
+def missing_from(near: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Return which of the nearest words are not among others; punctuation says nothing and is left out."""
+    words = [word for word in near if any(map(str.isalnum, word))]
+    return tuple(word for word in words[:SHOWN] if word not in others)
 
 
 @one_blas_thread

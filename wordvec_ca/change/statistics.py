@@ -162,6 +162,37 @@ def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndar
     return np.where(error > SMALL, differences / np.where(error > SMALL, error, 1), 0.0)
 
 
+def smallest_p(counts: np.ndarray, known: np.ndarray, n_deals: int) -> np.ndarray:
+    """Return the smallest p that each word can have: it is beyond all values of chance of words like it.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_words,)
+    known : ndarray of shape (n_words,), bool
+        Words that are judged.
+    n_deals : int
+    """
+    found = np.full(len(counts), np.nan)
+    rows = np.flatnonzero(known)
+    for group in strata(counts[rows], STRATUM, STRATA):
+        found[rows[group]] = 1 / (1 + len(group) * n_deals)
+    return found
+
+
+def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the median of words of like frequency, for each word; nan is passed over, and stays.
+
+    Parameters
+    ----------
+    values, counts : ndarray of shape (n_words,)
+    """
+    found = np.full(len(values), np.nan)
+    known = np.flatnonzero(np.isfinite(values))
+    for group in strata(counts[known], LIKE):
+        found[known[group]] = np.median(values[known[group]])
+    return found
+
+
 def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the share of words of like frequency that have less.
 

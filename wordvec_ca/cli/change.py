@@ -27,8 +27,10 @@ from wordvec_ca.cli.terminal import Column, show_styled, table
               help="Words to show.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(20, 10_000), default=200, show_default=True,
               help="How often documents are dealt anew.")  # fmt: skip
-@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True,
               help="Models of each text, each with its seed; distance and turnover are means.")  # fmt: skip
+@click.option("--group-by", metavar="WAY", help="What a document is: blank-lines between documents, files, "
+              "lines:N, or the name of a field of records (with --field).  [default: each line]")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
               help="Words that stand less often in a text are undecided.")  # fmt: skip
 @option("model", default="skipgram")
@@ -54,6 +56,7 @@ def command(
     permutations: int,
     repeats: int,
     least: int,
+    group_by: str | None,
     quiet: bool,
     epochs: int | None,
     **training: Any,
@@ -62,9 +65,14 @@ def command(
 
     A model of all texts is trained; in its vectors the words around each word are compared. Change is the
     distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
-    documents that have the word, one a line, are dealt anew among the texts. fdr is the rate of false
-    discoveries (Benjamini and Hochberg) among the words up to this one. Words too rare to be judged are
-    undecided.
+    documents that have the word are dealt anew among the texts. A document is a line, or what --group-by
+    says. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this one. Words
+    too rare to be judged are undecided.
+
+    Texts about other things, or in another style, use all their words otherwise. So each word is judged
+    against words of like frequency: it is called changed if its fdr is at most .05, its change is above
+    theirs (typical: their median), and it moved farther than most of them. Of the measures, distance orders
+    words most as people do.
 
     A model of each text tells the neighbours lost and gained, and how far the word moved (distance,
     turnover).
@@ -85,7 +93,7 @@ def command(
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:
         found = changes(
-            *texts,
+            *_documents(texts, group_by, training),
             config=TrainConfig(
                 epochs=epochs or TrainConfig.epochs, min_count=min(TrainConfig.min_count, least), **training
             ),
@@ -113,8 +121,16 @@ def command(
     elif shown:
         show_styled(_table(shown, permuted=bool(found.permutations)))
     certain = sum(one.fdr <= 0.05 for one in found.words)
+    changed = [one for one in found.words if one.changed]
+    function_words = sum(one.function_word for one in changed)
+    if found.differ_throughout:
+        say(
+            "Most frequent words differ: the texts differ in subject or style. Words that differ no more "
+            "than is typical of words of like frequency are used elsewhere, but not called changed."
+        )
     judged = (
-        f"{certain:,} of {len(found.words):,} words changed at a false-discovery rate of 5 %"
+        f"{len(changed):,} of {len(found.words):,} words changed at a false-discovery rate of 5 %, more than "
+        f"is typical ({certain:,} differ at all; {function_words:,} of the changed are function words)"
         if found.permutations
         else f"{len(found.words):,} words are in every model"
     )
@@ -132,6 +148,7 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
         columns = [
             Column("change", right=True),
             Column("90 %", right=True, spare=2),
+            Column("typical", right=True, spare=2),
             Column("p", right=True, spare=1),
             Column("fdr", right=True),
         ]
@@ -141,7 +158,13 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
         (
             one.word,
             *(
-                (f"{one.change:.3f}", f"{one.low:.2f} to {one.high:.2f}", f"{one.p:.2g}", f"{one.fdr:.2f}")
+                (
+                    f"{one.change:.3f}",
+                    f"{one.low:.2f} to {one.high:.2f}",
+                    f"{one.typical:.3f}",
+                    f"{'≤ ' if one.p <= one.smallest_p * 1.001 else ''}{one.p:.2g}",
+                    f"{one.fdr:.2f}",
+                )
                 if permuted
                 else (f"{one.distance:.3f}", f"{one.turnover:.2f}")
             ),
@@ -153,6 +176,19 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
     ]
     columns = [Column("word"), *columns, Column("counts", spare=3), Column("lost"), Column("gained")]
     return table(columns, rows)
+
+
+def _documents(texts: tuple[str, ...], group_by: str | None, training: dict[str, Any]) -> list[Any]:
+    """Return the texts, or their documents, which read the field with the text themselves."""
+    if group_by is None:
+        return list(texts)
+    from wordvec_ca.change import Documents
+
+    field = training.pop("field")
+    try:
+        return [Documents(text, group_by, field=field or None) for text in texts]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _are_models(names: tuple[str, ...]) -> bool:

@@ -1,0 +1,130 @@
+"""Documents of several lines: read in each way, dealt as wholes, missed where lines depend on each other."""
+
+import gzip
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from wordvec_ca import TrainConfig, changes
+from wordvec_ca.change import Documents
+from wordvec_ca.change.neighbouring_lines import likeness_of_lines
+from wordvec_ca.change.texts import Slices
+from wordvec_ca.errors import DataError
+from wordvec_ca.models import ResolvedConfig
+
+QUICK = TrainConfig(model="cbow", vector_size=12, window=4, epochs=2, min_count=1, workers=1)
+
+
+def test_documents_are_read_in_each_way(tmp_path):
+    text = tmp_path / "a.txt"
+    text.write_text("one\ntwo\n\n\nthree\n \nfour\n")
+    assert list(Documents(str(text), "blank-lines")) == [["one", "two"], ["three"], ["four"]]
+    assert list(Documents(str(text), "lines:3")) == [["one", "two"], ["three"], ["four"]]
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"\xef\xbb\xbffive\r\nsix\r\n"))
+    both = [["one", "two", "three", "four"], ["five", "six"]]
+    assert list(Documents([str(text), str(tmp_path / "b.txt.gz")], "files")) == both
+    records = [
+        {"book": "x", "text": "one"},
+        {"book": "y", "text": "two\nthree"},
+        {"book": "x", "text": "four"},
+    ]
+    lines = tmp_path / "a.jsonl"
+    lines.write_text("\n".join(json.dumps(record) for record in records))
+    assert list(Documents(str(lines), "book", field="text")) == [["one", "four"], ["two", "three"]]
+    table = tmp_path / "a.tsv"
+    table.write_text("text\tbook\none\tx\ntwo\ty\nfour\tx\n")
+    assert list(Documents(str(table), "book", field="text")) == [["one", "four"], ["two"]]
+    given = [["a b", "c"], [["d", "e"]]]
+    assert list(Documents(given)) == given
+
+
+def test_what_makes_no_documents_is_refused(tmp_path):
+    table = tmp_path / "a.tsv"
+    table.write_text("text\tbook\none\tx\n")
+    with pytest.raises(DataError, match="record 1: no field 'author'; it has 'text', 'book'"):
+        list(Documents(str(table), "author", field="text"))
+    with pytest.raises(ValueError, match="the field with the text is needed"):
+        Documents(str(table), "book")
+    with pytest.raises(ValueError, match="after lines: a number of 1 or more"):
+        Documents(str(table), "lines:x")
+    with pytest.raises(ValueError, match="need group_by"):
+        Documents(str(table))
+    with pytest.raises(DataError, match="a document is a list of lines"):
+        list(Documents([["a"], "two"]))
+
+
+def books(rng, n, of_each=40, n_words=60):
+    """Documents of lines with words of their own preference: whatever follows a word depends on the book."""
+    found = []
+    for _ in range(n):
+        share = rng.dirichlet(np.full(n_words, 0.3))
+        found.append([" ".join(f"w{i}" for i in rng.choice(n_words, 8, p=share)) for _ in range(of_each)])
+    return found
+
+
+def test_documents_stay_whole_and_lines_keep_their_windows():
+    rng = np.random.default_rng(0)
+    texts = [Documents(books(rng, 6)), Documents(books(rng, 5))]
+    slices = Slices(texts, ResolvedConfig.of(QUICK), 1)
+    assert slices.grouped
+    assert len(slices.labels) == 11 * 40
+    assert np.bincount(slices.groups).tolist() == [40] * 11
+    assert slices.deals.labels.tolist() == [0] * 6 + [1] * 5
+    assert "cawvdocumentboundary" not in slices.vocab.words
+    plain = Slices([[line.split() for d in t for line in d] for t in texts], ResolvedConfig.of(QUICK), 1)
+    np.testing.assert_array_equal(slices.tokens, plain.tokens)
+    np.testing.assert_array_equal(slices.counts, plain.counts)
+
+
+def test_books_dealt_at_random_have_not_changed_but_their_lines_seem_to():
+    rng = np.random.default_rng(1)
+    texts = [books(rng, 8), books(rng, 8)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = changes(*map(Documents, texts), config=QUICK, permutations=60, repeats=1, least=5)
+    lines = [[line.split() for document in text for line in document] for text in texts]
+    with pytest.warns(UserWarning, match="lines are not independent: the cosine of a line with the next is"):
+        cut = changes(*lines, config=QUICK, permutations=60, repeats=1, least=5)
+    assert np.mean([one.p < 0.05 for one in whole.words]) <= 0.15
+    assert np.mean([one.p < 0.05 for one in cut.words]) > 0.25
+
+
+def test_lines_in_random_order_are_not_called_dependent():
+    rng = np.random.default_rng(2)
+    directions = rng.normal(size=(60, 12))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lines = [[int(word[1:]) for word in line.split()] for book in books(rng, 20) for line in book]
+
+    def likeness(order):
+        tokens = np.concatenate([[*lines[i], -1] for i in order]).astype(np.int32)
+        return likeness_of_lines(tokens, np.zeros(len(lines), int), directions, np.full(60, 100), 1)
+
+    assert likeness(range(len(lines))).dependent
+    assert not likeness(rng.permutation(len(lines))).dependent
+
+
+def test_what_differs_no_more_than_other_words_is_not_called_changed():
+    """All words of the second text are used among other words; two of them among quite different ones."""
+    rng = np.random.default_rng(3)
+
+    def text(second):
+        found = []
+        for _ in range(900):
+            topic = rng.integers(6)
+            words = [f"t{topic}w{i}" for i in rng.integers(12, size=9)]
+            words.append(("style1" if second else "style0") if rng.random() < 0.7 else "both")
+            line = " ".join(words) + " "
+            if second:
+                line = line.replace("t0w1 ", "x ").replace("t1w1 ", "t0w1 ").replace("x ", "t1w1 ")
+            found.append(line.split())
+        return found
+
+    config = TrainConfig(model="skipgram", vector_size=12, window=5, epochs=4, min_count=1, workers=1)
+    found = changes(text(False), text(True), config=config, permutations=60, repeats=1, least=5)
+    assert {one.word for one in found.words if one.changed} == {"t0w1", "t1w1"}
+    for one in found.words:
+        assert 0 <= one.low <= one.high <= 1
+        assert 0 <= one.change <= 1
+        assert one.p >= one.smallest_p * 0.999
