@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("usearch", reason="the extra ann is not installed")
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
+from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors, table
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,38 @@ def test_no_damaged_graph_reaches_the_library(vectors: KeyedVectors, index: Path
     (place / "graph.usearch").unlink()
     with pytest.raises(DataError, match="make it again with cawv index"):
         ApproximateNeighbours.load(place, vectors.vectors)
+
+
+def test_an_interrupted_index_leaves_the_older_one(
+    vectors: KeyedVectors, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = shutil.copytree(index, tmp_path / "i")
+    before = (place / "graph.usearch").read_bytes()
+    reached: list[tuple[int, int]] = []
+
+    def interrupt(done: int, total: int) -> None:
+        reached.append((done, total))
+        if len(reached) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(table, "BLOCK_BYTES", 100_000)
+    with pytest.raises(KeyboardInterrupt):
+        ApproximateNeighbours.build(vectors.vectors, place, workers=1, progress=interrupt)
+    assert reached == [(1041, 3000), (2082, 3000)]
+    assert (place / "graph.usearch").read_bytes() == before
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_recall_is_that_of_a_search_through_all(
+    vectors: KeyedVectors, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "BLOCK_BYTES", 5_000)  # blocks of 52 rows
+    opened = ApproximateNeighbours.load(index, vectors.vectors)
+    monkeypatch.setattr(opened, "nearest", lambda row, n: (np.argsort(-exact @ row, kind="stable")[:n], None))
+    usable = np.isfinite(vectors.norms) & (vectors.norms > 0)
+    exact = np.zeros_like(vectors.vectors)
+    exact[usable] = vectors.vectors[usable] / vectors.norms[usable, np.newaxis]
+    assert opened.recall(queries=300).share == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(

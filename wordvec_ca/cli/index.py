@@ -19,17 +19,17 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 @click.option(
     "--dtype",
     type=Choice(["float32", "float16", "int8"]),
-    default="float32",
+    default="float16",
     show_default=True,
     help="Of the copy of the vectors in the index.",
 )
 @click.option(
-    "--connectivity", type=click.IntRange(2, 256), default=16, show_default=True, help="Edges of a node."
+    "--connectivity", type=click.IntRange(2, 256), default=32, show_default=True, help="Edges of a node."
 )
 @click.option(
     "--expansion",
     type=click.IntRange(8, 100_000),
-    default=128,
+    default=64,
     show_default=True,
     help="Candidates: more find more, and take longer.",
 )
@@ -55,23 +55,33 @@ def command(
     MODEL is a model directory, a file of vectors, or the index that cawv search has made. The index serves
     cawv nn --approximate and cawv search --approximate; what they find is ranked by exact cosines.
     """
+    import sys
     import time
 
     from wordvec_ca.cli.neighbour_index import index_of, rows_of
+    from wordvec_ca.cli.terminal import is_terminal, status
+    from wordvec_ca.specs.quantities import duration
     from wordvec_ca.vectors import ApproximateNeighbours
 
     place = Path(output) if output else index_of(model)
     with record_writer(json_to, "index") as write:
         vectors = rows_of(model, form)
         began = time.perf_counter()
-        index = ApproximateNeighbours.build(
-            vectors,
-            place,
-            dtype=dtype,
-            connectivity=connectivity,
-            expansion=expansion,
-            workers=workers,
-        )
+        with status(quiet=not is_terminal(sys.stderr)) as tell:
+
+            def progress(done: int, total: int) -> None:
+                left = (time.perf_counter() - began) * (total - done) / max(1, done)
+                tell(f"{done:,} of {total:,} vectors, about {duration(left)} left")
+
+            index = ApproximateNeighbours.build(
+                vectors,
+                place,
+                dtype=dtype,
+                connectivity=connectivity,
+                expansion=expansion,
+                workers=workers,
+                progress=progress,
+            )
         seconds = time.perf_counter() - began
         say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
         recall = index.recall(queries=queries)

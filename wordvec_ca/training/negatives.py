@@ -83,7 +83,7 @@ class Negatives:
             # a pool takes time for each word, too: of a short text it may be read more often
             read = PASSES * max(draws, DRAWS_PER_WORD * len(counts))
             self.tokens_per_pool = max(1, int(read / max(per_token, 1e-9)))
-        self._pools = None
+        self._pools: NoisePools | None = None
         if self.tokens_per_pool >= total:
             self._only = noise_pool(counts, drawn, **options)
         else:

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -112,10 +112,11 @@ class ApproximateNeighbours:
         folder: str | os.PathLike[str],
         *,
         words: list[str] | None = None,
-        dtype: str = "float32",
-        connectivity: int = 16,
-        expansion: int = 128,
+        dtype: str = "float16",
+        connectivity: int = 32,
+        expansion: int = 64,
         workers: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Self:
         """Index the rows of a matrix.
 
@@ -128,15 +129,18 @@ class ApproximateNeighbours:
         words : list of str, optional
             The word of each row.
         dtype : {'float32', 'float16', 'int8'}
-            Of the copy of the vectors within the graph; cosines are exact in any case.
+            Of the copy of the vectors within the graph; cosines are exact in any case. float16 finds as much
+            as float32 in two thirds of the time.
         connectivity : int
             Edges of a node (M in the paper).
         expansion : int
-            Candidates looked at while a row is added, and while one is searched (ef in the paper): more find
-            more, and take longer.
+            Candidates looked at while a row is added (ef in the paper); twice as many while one is searched.
+            More find more, and take longer.
         workers : int, optional
             Threads; by default one per usable processor. With more than one, the graph differs from run to
             run.
+        progress : callable, optional
+            Called with the rows that are done, and how many there are.
 
         Raises
         ------
@@ -155,7 +159,7 @@ class ApproximateNeighbours:
             dtype=_KINDS[dtype],
             connectivity=connectivity,
             expansion_add=expansion,
-            expansion_search=expansion,
+            expansion_search=2 * expansion,
         )
         with replacing(folder, overwrite=True, files=FILES) as place:
             for rows in row_blocks(vectors):
@@ -169,6 +173,8 @@ class ApproximateNeighbours:
                         directions,
                         threads=workers or usable_cpus(),
                     )
+                if progress is not None:
+                    progress(rows.stop, len(vectors))
             with _faults(f"cannot write the index {os.fspath(folder)!r}"):  # such as on a full disk
                 graph.save(str(place / GRAPH))
             record = {
@@ -241,7 +247,7 @@ class ApproximateNeighbours:
             raise DataError(f"{damaged} ({error}): make it again with cawv index") from error
         if graph is None or graph.ndim != vectors.shape[1] or len(graph) > len(vectors):
             raise DataError(f"{damaged}: make it again with cawv index")
-        graph.expansion_search = expansion
+        graph.expansion_search = 2 * expansion
         return cls(vectors, graph, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
@@ -297,14 +303,20 @@ class ApproximateNeighbours:
         usable = (norms > 0) & np.isfinite(norms)
         targets = targets[usable] / norms[usable, np.newaxis]
         began = time.perf_counter()
-        scores = np.empty((len(targets), len(self.vectors)), dtype=np.float32)
-        for rows in row_blocks(self.vectors):
+        best = np.full((len(targets), topn), -np.inf, np.float32)
+        best_rows = np.full((len(targets), topn), -1)
+        for rows in row_blocks(self.vectors):  # of ten million rows no table of all scores fits into memory
             block = np.asarray(self.vectors[rows], dtype=np.float32)
-            row_norms = lengths(block)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                scores[:, rows] = targets @ block.T / row_norms
-        scores[~np.isfinite(scores)] = -np.inf
-        expected = [set(highest(row, topn)) for row in scores]
+                scores = targets @ block.T / lengths(block)
+            scores[~np.isfinite(scores)] = -np.inf
+            scores = np.hstack([best, scores])
+            numbers = np.hstack(
+                [best_rows, np.broadcast_to(np.arange(rows.start, rows.stop), scores[:, topn:].shape)]
+            )
+            kept = np.argpartition(-scores, topn - 1, axis=1)[:, :topn]
+            best, best_rows = np.take_along_axis(scores, kept, 1), np.take_along_axis(numbers, kept, 1)
+        expected = [set(row[of_row > -np.inf].tolist()) for row, of_row in zip(best_rows, best, strict=True)]
         exact = time.perf_counter() - began
         began = time.perf_counter()
         found = [set(self.nearest(target, topn)[0].tolist()) for target in targets]
