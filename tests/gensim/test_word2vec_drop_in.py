@@ -225,3 +225,60 @@ def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
     tree = Word2Vec(sentences(), **SMALL, hs=1, negative=0)
     with pytest.raises(RuntimeError, match="no output rows"):
         tree.published()
+
+
+def test_one_replaced_name_is_enough_for_a_program() -> None:
+    gensim = pytest.importorskip("gensim")
+    import wordvec_ca.gensim as ours
+    import wordvec_ca.gensim.corpora.dictionary as dictionary
+    import wordvec_ca.gensim.models.ldamodel as ldamodel
+    from wordvec_ca.gensim.models import keyedvectors, word2vec
+    from wordvec_ca.gensim.models.fasttext import FastTextKeyedVectors, compute_ngrams_bytes
+
+    assert ours.utils is gensim.utils
+    assert dictionary is gensim.corpora.dictionary
+    assert dictionary.__spec__.name == "gensim.corpora.dictionary"
+    assert ldamodel.LdaModel is ours.models.LdaModel
+    assert ours.models.word2vec is word2vec is not gensim.models.word2vec
+    assert keyedvectors.FastTextKeyedVectors is FastTextKeyedVectors
+    assert compute_ngrams_bytes("ab", 3, 3) == gensim.models.fasttext.compute_ngrams_bytes("ab", 3, 3)
+    heap = [word2vec.Heapitem(count, count, None, None) for count in (3, 1, 2)]
+    assert [item.count for item in sorted(heap)] == [1, 2, 3]
+    assert str(keyedvectors.Vocab(count=2)) == "CompatVocab<count:2>"
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        ours.nonsense  # noqa: B018
+
+
+def test_a_seed_of_none_is_drawn_and_shown_and_events_are_kept(tmp_path: Path) -> None:
+    first, second = (Word2Vec(sentences(), **{**SMALL, "seed": None}) for _ in range(2))
+    assert first.seed != second.seed
+    again = Word2Vec(sentences(), **{**SMALL, "seed": first.seed})
+    np.testing.assert_array_equal(again.wv.vectors, first.wv.vectors)
+    first.add_lifecycle_event("mine", log_level=False, why="a test")
+    first.save(tmp_path / "m")
+    events = Word2Vec.load(tmp_path / "m").lifecycle_events
+    assert [event["event"] for event in events] == ["build_vocab", "train", "created", "mine"]
+    wv = first.wv
+    wv.norms = 2 * wv.norms
+    wv.norms = None
+    np.testing.assert_allclose(wv.norms, np.linalg.norm(wv.vectors, axis=1), rtol=1e-6)
+    wv.vector_size = wv.vectors.shape[1]
+    with pytest.raises(ValueError, match="the vectors have"):
+        wv.vector_size = 1
+
+
+def test_rows_of_buckets_may_be_had_one_by_one() -> None:
+    from wordvec_ca.gensim.models import FastText
+
+    class Rows:
+        def __init__(self, rows: np.ndarray) -> None:
+            self._rows = rows
+
+        def __getitem__(self, row: int) -> np.ndarray:
+            assert isinstance(row, int)
+            return self._rows[row]
+
+    wv = FastText(sentences(), **SMALL, bucket=100).wv
+    before = wv["unheard"]
+    wv.vectors_ngrams = Rows(wv.vectors_ngrams)
+    np.testing.assert_allclose(wv["unheard"], before, rtol=1e-5)

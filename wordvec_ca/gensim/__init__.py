@@ -2,16 +2,23 @@
 
 Comes in: a program that says ``from gensim.models import Word2Vec``. It says ``from wordvec_ca.gensim.models
 import Word2Vec`` or ``import wordvec_ca.gensim as gensim`` instead, and nothing else changes; gensim need not
-be installed. docs/tutorials/from-gensim.md has a table of every parameter, and what differs.
+be installed. If it is, its other modules (``utils``, ``corpora``, ...) are here too (``rest``).
+docs/tutorials/from-gensim.md has a table of every parameter, and what differs.
 """
 
+import sys
+
 from wordvec_ca.gensim import models
+from wordvec_ca.gensim.rest import Rest, gensims
 
 __all__ = ["models"]
 
+__version__ = "4.4.0"
+"""The version of gensim whose names and arguments these are: programs look at it."""
+
+sys.meta_path.insert(0, Rest())
+
 
 def __getattr__(name: str) -> object:
-    """Say where the rest of gensim is."""
-    raise AttributeError(
-        f"wordvec_ca.gensim has no {name!r}: it has models, for word vectors; take the rest from gensim"
-    )
+    """Return what is gensim's own."""
+    return gensims(name)

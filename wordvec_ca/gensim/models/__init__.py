@@ -2,10 +2,11 @@
 
 from wordvec_ca.gensim.models import callbacks, doc2vec, fasttext, keyedvectors, phrases, word2vec
 from wordvec_ca.gensim.models.doc2vec import Doc2Vec
-from wordvec_ca.gensim.models.fasttext import FastText
+from wordvec_ca.gensim.models.fasttext import FastText, FastTextKeyedVectors
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.phrases import Phrases
 from wordvec_ca.gensim.models.word2vec import Word2Vec
+from wordvec_ca.gensim.rest import gensims
 
 __all__ = [
     "Doc2Vec",
@@ -22,8 +23,9 @@ __all__ = [
 ]
 
 
+keyedvectors.FastTextKeyedVectors = FastTextKeyedVectors  # type: ignore[attr-defined]  # as in gensim 3
+
+
 def __getattr__(name: str) -> object:
-    """Say where the rest of gensim's models are."""
-    raise AttributeError(
-        f"wordvec_ca.gensim.models has no {name!r}: it has {', '.join(__all__[:5])}; take others from gensim"
-    )
+    """Return what is gensim's own."""
+    return gensims(f"models.{name}")

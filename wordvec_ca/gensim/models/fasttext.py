@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.gensim.models.fasttext_inner import ft_hash_bytes, ft_ngram_hashes
+from wordvec_ca.gensim.models.fasttext_inner import (
+    compute_ngrams,
+    compute_ngrams_bytes,
+    ft_hash_bytes,
+    ft_ngram_hashes,
+)
 from wordvec_ca.gensim.models.fasttext_vectors import FastTextKeyedVectors
+from wordvec_ca.gensim.models.lifecycle import Trainables
 from wordvec_ca.gensim.models.sentences import MAX_WORDS_IN_BATCH, LineSentence
 from wordvec_ca.gensim.models.trim_rules import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, Word2Vec
@@ -21,12 +27,16 @@ __all__ = [
     "FastText",
     "FastTextKeyedVectors",
     "LineSentence",
+    "compute_ngrams",
+    "compute_ngrams_bytes",
     "ft_hash_bytes",
     "ft_ngram_hashes",
     "load_facebook_model",
     "load_facebook_vectors",
     "save_facebook_model",
 ]
+
+FastTextTrainables = FastTextVocab = Trainables
 
 CBOW, SKIPGRAM, SUPERVISED = 1, 2, 3
 HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
@@ -85,7 +95,7 @@ class FastText(Word2Vec):
         max_vocab_size: int | None = None,
         word_ngrams: int = 1,
         sample: float = 1e-3,
-        seed: int = 1,
+        seed: int | None = 1,
         workers: int = 3,
         min_alpha: float = 0.0001,
         negative: int = 5,

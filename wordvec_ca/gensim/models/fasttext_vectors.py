@@ -42,7 +42,7 @@ class FastTextKeyedVectors(KeyedVectors):
     vectors : ndarray of shape (n_keys, vector_size)
         Made of the two others; after a change of these, ``adjust_vectors`` makes it anew.
     vectors_vocab : ndarray of shape (n_keys, vector_size)
-    vectors_ngrams : ndarray of shape (bucket, vector_size)
+    vectors_ngrams : ndarray of shape (bucket, vector_size), or what gives a row for its number
     vectors_vocab_lockf, vectors_ngrams_lockf : ndarray of shape (1,) or (n_keys,), (bucket,)
         How much of its gain a row keeps, at the end of each epoch.
     """
@@ -76,7 +76,11 @@ class FastTextKeyedVectors(KeyedVectors):
         """Return the vector of a string from its n-grams; zeros if it is too short for any."""
         if not (self.bucket and isinstance(key, str)):
             return None
-        vector = self._ngrams.vector(key)
+        if isinstance(self.vectors_ngrams, np.ndarray):
+            vector = self._ngrams.vector(key)
+        else:  # of compress-fasttext and the like: rows that are had one by one
+            rows = [self.vectors_ngrams[i] for i in self._ngrams.index.rows_of([key])[1].tolist()]
+            vector = np.mean(rows, axis=0, dtype=np.float32) if rows else None
         if vector is None:
             logger.warning("could not extract any ngrams from %r, returning origin vector", key)
             return np.zeros(self.vector_size, np.float32)

@@ -11,12 +11,26 @@ import numpy as np
 from wordvec_ca.gensim.models import stored
 from wordvec_ca.gensim.models.evaluation import Evaluated
 from wordvec_ca.gensim.models.keys import random_vectors, seeded_vector
+from wordvec_ca.gensim.models.lifecycle import CompatVocab, Vocab
 from wordvec_ca.gensim.models.word2vec_format import (
     intersect_word2vec_format,
     read_word2vec_format,
     write_word2vec_format,
 )
 from wordvec_ca.vectors import KeyedVectors as LightVectors
+
+__all__ = [
+    "REAL",
+    "CompatVocab",
+    "Doc2VecKeyedVectors",
+    "EuclideanKeyedVectors",
+    "KeyedVectors",
+    "Vocab",
+    "Word2VecKeyedVectors",
+    "load_word2vec_format",
+    "prep_vectors",
+    "pseudorandom_weak_vector",
+]
 
 Path = str | os.PathLike[str]
 

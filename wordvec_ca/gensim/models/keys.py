@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wordvec_ca.gensim.models.lifecycle import Lifecycle
 from wordvec_ca.vectors import Directions
 from wordvec_ca.vectors import KeyedVectors as LightVectors
 
@@ -17,7 +18,7 @@ logger = logging.getLogger(__name__)
 KEY_TYPES = (str, int, np.integer)
 
 
-class KeyTable(LightVectors):
+class KeyTable(Lifecycle, LightVectors):
     """Keys with a row of ``vectors`` each, that can grow; looked up and searched as all our vectors are.
 
     Parameters
@@ -63,6 +64,20 @@ class KeyTable(LightVectors):
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
 
     __repr__ = __str__
+
+    @property
+    def vector_size(self) -> int:
+        """Dimensions of a vector; while there are no vectors, it may be set."""
+        return int(self.vectors.shape[1])
+
+    @vector_size.setter
+    def vector_size(self, size: int) -> None:
+        if size != self.vectors.shape[1] and len(self.vectors):
+            raise ValueError(
+                f"vector_size is {size}, and the vectors have {self.vectors.shape[1]} dimensions"
+            )
+        if not len(self.vectors):
+            self.vectors = np.zeros((0, int(size)), self.vectors.dtype)
 
     # ---- rows ---------------------------------------------------------------------------------------------
 
@@ -250,6 +265,17 @@ class KeyTable(LightVectors):
         if kept is None or not kept.of(self.vectors):
             kept = self.__dict__["_kept"] = Directions(self.index_to_key, self.vectors)
         return kept
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Length of each vector, shape (n_keys,); set to None, they are computed anew."""
+        return self._directions.norms
+
+    @norms.setter
+    def norms(self, norms: Any) -> None:
+        self.forget_norms()
+        if norms is not None:
+            self._directions.norms = np.asarray(norms)
 
     def forget_norms(self) -> None:
         """Compute lengths anew when they are needed: vectors have changed in place."""

@@ -22,6 +22,7 @@ from wordvec_ca.corpus import (
 )
 from wordvec_ca.files import content_words, html_table
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.lifecycle import Lifecycle
 from wordvec_ca.gensim.models.sentences import LineSentence, PathLineSentences
 from wordvec_ca.gensim.models.trim_rules import TrimRule, keep_vocab_item, prune_vocab
 from wordvec_ca.models import word_paths
@@ -36,7 +37,7 @@ def files_of(corpus: Any) -> list[str] | None:
     return corpus.files() if type(corpus) in (LineSentence, PathLineSentences) else None
 
 
-class Vocabulary:
+class Vocabulary(Lifecycle):
     """The words of a model, and rows of parameters for them; ``Word2Vec`` documents the attributes."""
 
     wv: KeyedVectors
@@ -118,6 +119,7 @@ class Vocabulary:
         self.prepare_vocab(update=update, keep_raw_vocab=keep_raw_vocab, trim_rule=trim_rule, **kwargs)
         self.estimate_memory()
         self.prepare_weights(update=update)
+        self.add_lifecycle_event("build_vocab", update=update, trim_rule=str(trim_rule))
 
     def build_vocab_from_freq(
         self,

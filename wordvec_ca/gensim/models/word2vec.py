@@ -13,6 +13,7 @@ import numpy as np
 from wordvec_ca.gensim.models import stored
 from wordvec_ca.gensim.models.fitting import Corpus, corpus_of, engine_of, fit
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.lifecycle import Heapitem, Trainables, Vocab
 from wordvec_ca.gensim.models.published import WithForms
 from wordvec_ca.gensim.models.sentences import (
     MAX_WORDS_IN_BATCH,
@@ -29,14 +30,18 @@ from wordvec_ca.vectors import highest
 __all__ = [
     "MAX_WORDS_IN_BATCH",
     "BrownCorpus",
+    "Heapitem",
     "KeyedVectors",
     "LineSentence",
     "PathLineSentences",
     "Text8Corpus",
+    "Vocab",
     "Word2Vec",
 ]
 
 logger = logging.getLogger("gensim.models.word2vec")
+
+Word2VecTrainables = Word2VecVocab = Trainables
 
 FAST_VERSION = 1
 """Whether the training loop is compiled, as programs ask of gensim."""
@@ -80,8 +85,8 @@ class Word2Vec(WithForms, Vocabulary):
         While words are counted, drop the rarest if there are more than these. Counts are then not exact.
     sample : float, default 1e-3
         Words more frequent than this share of the text are sub-sampled; from 1 on, than this count.
-    seed : int, default 1
-        Of initialisation, windows, sub-sampling and negatives.
+    seed : int or None, default 1
+        Of initialisation, windows, sub-sampling and negatives; None for another one each time.
     workers : int, default 3
         Threads; never more than processors, and all of these if it is below 1. With one, training is
         reproducible bit for bit, whatever ``PYTHONHASHSEED`` is.
@@ -153,7 +158,7 @@ class Word2Vec(WithForms, Vocabulary):
         min_count: int = 5,
         max_vocab_size: int | None = None,
         sample: float = 1e-3,
-        seed: int = 1,
+        seed: int | None = 1,
         workers: int = 3,
         min_alpha: float = 0.0001,
         sg: int = 0,
@@ -185,7 +190,9 @@ class Word2Vec(WithForms, Vocabulary):
         self.min_count, self.sample = min_count, sample
         self.max_vocab_size, self.max_final_vocab = max_vocab_size, max_final_vocab
         self.sorted_vocab, self.null_word = sorted_vocab, null_word
-        self.seed, self.random = seed, np.random.RandomState(int(seed) & 0xFFFFFFFF)
+        # None: another one each time, which the model then shows
+        self.seed = int(np.random.default_rng().integers(1 << 31)) if seed is None else seed
+        self.random = np.random.RandomState(int(self.seed) & 0xFFFFFFFF)
         self.workers, self.epochs, self.batch_words = int(workers), epochs, batch_words
         self.sg, self.hs, self.negative = int(sg), int(hs), int(negative)
         self.ns_exponent, self.cbow_mean = ns_exponent, int(cbow_mean)
@@ -216,6 +223,7 @@ class Word2Vec(WithForms, Vocabulary):
                 "trim_rule and callbacks are not kept by the model: there are no sentences, so they are "
                 "ignored. Give them to build_vocab() and train()."
             )
+        self.add_lifecycle_event("created", params=str(self))
 
     def __str__(self) -> str:
         name, n_words = type(self).__name__, len(self.wv)
@@ -303,6 +311,7 @@ class Word2Vec(WithForms, Vocabulary):
             self.total_train_time,
         )
         self.train_count += 1
+        self.add_lifecycle_event("train", epochs=epochs, raw_words=raw, effective_words=trained)
         for callback in asked:
             callback.on_train_end(self)
         return trained, raw
