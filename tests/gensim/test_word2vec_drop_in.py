@@ -115,7 +115,8 @@ def test_rare_words_of_a_file(tmp_path: Path) -> None:
 
 
 def test_what_is_not_here_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gensim", None)  # as if it were not installed
+    for name in ("gensim", "gensim.models"):  # as if it were not installed
+        monkeypatch.setitem(sys.modules, name, None)
     for owner, name in ((drop_in, "nonsense"), (drop_in.models, "Nonsense")):
         with pytest.raises(AttributeError, match=rf"no '(models\.)?{name}'.*install gensim for the rest"):
             getattr(owner, name)
