@@ -60,7 +60,7 @@ class Heapitem(NamedTuple):
     """A node of a Huffman tree, ordered by its count alone."""
 
     count: Any
-    index: int
+    index: Any
     left: Any
     right: Any
 
