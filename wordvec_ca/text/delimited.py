@@ -15,7 +15,7 @@ from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import KEEP, from_utf8
 from wordvec_ca.text.records import RecordTexts, with_tag_field
 
-LONGEST_CELL = 1 << 26
+LONGEST_CELL = 1 << 24
 """Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
 
 _CLOSE = "close it or, if it belongs to the text, double it and put the whole cell in quotation marks"

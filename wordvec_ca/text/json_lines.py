@@ -11,8 +11,22 @@ from wordvec_ca.files import whole_lines
 from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.records import RecordTexts
 
-LONGEST_RECORD = 1 << 28
+LONGEST_RECORD = 1 << 25
 """Bytes of a line above which it is skipped, so that memory stays bounded."""
+
+MOST_PARTS = 1 << 21
+"""Commas, brackets and braces of a line above which it is skipped: each may stand for an object of Python."""
+
+
+def too_long(record: bytes | str) -> str:
+    """Return why a record is not read, empty if it is."""
+    if len(record) > LONGEST_RECORD:
+        return f"it has more than {LONGEST_RECORD:,} bytes"
+    if len(record) > MOST_PARTS:
+        marks = (",", "[", "{") if isinstance(record, str) else (b",", b"[", b"{")
+        if sum(record.count(mark) for mark in marks) > MOST_PARTS:  # type: ignore[arg-type]
+            return f"it has more than {MOST_PARTS:,} commas, brackets and braces"
+    return ""
 
 
 def field_texts(
@@ -29,7 +43,7 @@ def field_texts(
     name : str
         The file, for messages.
     records : Counter
-        As in `RecordTexts`; a line that is no JSON or has more than 256 MiB is malformed.
+        As in `RecordTexts`; a line that is no JSON or too long (32 MiB, two million parts) is malformed.
 
     Raises
     ------
@@ -41,8 +55,8 @@ def field_texts(
         if not line.strip():
             continue
         try:
-            if len(line) > LONGEST_RECORD:
-                raise ValueError(f"it has more than {LONGEST_RECORD:,} bytes")
+            if why := too_long(line):
+                raise ValueError(why)
             record = json.loads(from_utf8(line))
         except (ValueError, RecursionError) as error:
             why = str(error)

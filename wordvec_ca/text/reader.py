@@ -57,7 +57,11 @@ _MOST_LOOKED_AT = 1000
 """Files that are looked at to name all that are in another encoding."""
 
 _READ_PLAIN = 1 << 20
-_READ_COMPRESSED = 1 << 15  # small: one such piece of a well-compressed file may be 100 MB of text
+_READ_COMPRESSED = 1 << 15
+_DECOMPRESSED_AT_ONCE = 1 << 11  # small: it may become 64 MB, since four bytes of zstd can stand for 128 kB
+_LARGEST_PIECE = 1 << 20
+_LARGEST_XZ = 300 << 20  # memory of its dictionary; xz -9 takes 65 MB
+_USUAL_WINDOW = 1 << 27  # of zstd; only --long gives larger ones
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -67,6 +71,48 @@ class _Decompressor(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class _Output:
+    """What comes of some compressed data, in pieces that stay small however well it is compressed.
+
+    Attributes
+    ----------
+    rest : bytes
+        Data behind the end of the stream; known when all pieces have been taken.
+    """
+
+    def __init__(self, decompressor: _Decompressor, data: bytes) -> None:
+        self._decompressor, self._data, self.rest = decompressor, data, b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        waiting, length = [], 0
+        for begin in range(0, len(self._data), _DECOMPRESSED_AT_ONCE):
+            end = begin + _DECOMPRESSED_AT_ONCE
+            piece = self._decompressor.decompress(self._data[begin:end])
+            if length and length + len(piece) > _LARGEST_PIECE:
+                yield b"".join(waiting)
+                waiting, length = [], 0
+            while len(piece) > _LARGEST_PIECE:
+                yield piece[:_LARGEST_PIECE]
+                piece = piece[_LARGEST_PIECE:]
+            waiting.append(piece)
+            length += len(piece)
+            if self._decompressor.eof:
+                self.rest = self._decompressor.unused_data + self._data[end:]
+                break
+        if length:
+            yield b"".join(waiting)
+
+
+def _zstd_window(data: bytes) -> int:
+    """Return the window of a frame that begins so; 0 of one without content."""
+    import zstandard
+
+    try:
+        return int(zstandard.get_frame_parameters(data).window_size)
+    except zstandard.ZstdError:
+        return 0
 
 
 class TextFiles:
@@ -287,7 +333,7 @@ class TextFiles:
                 data = self._read(stream, _READ_PLAIN, name)
             return
         decompressor: _Decompressor | None = None
-        decoded = known = 0
+        decoded = known = window = 0
         if kind == "bzip2" and self.helpers > 1 and isinstance(file, str) and os.path.isfile(file):
             threads = bzip2_pieces(file, self.helpers)
             for piece, place in threads:
@@ -311,18 +357,29 @@ class TextFiles:
                         "cut them off, or decompress the file by hand to see what they are"
                     )
                 decompressor = open_decompressor()
-            try:
-                piece = decompressor.decompress(data)
-            except Exception as error:  # every library has an exception of its own
-                raise DataError(
-                    f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
-                    f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
-                ) from error
-            decoded += len(piece)
-            if decoded > known and piece:
-                yield piece[max(0, len(piece) - (decoded - known)) :]
+                window = _zstd_window(data) if kind == "zstd" else 0
+            output = _Output(decompressor, data)
+            pieces = iter(output)
+            while True:
+                try:
+                    piece = next(pieces, b"")
+                except Exception as error:  # every library has an exception of its own
+                    raise DataError(
+                        f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
+                        f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
+                    ) from error
+                if not piece:
+                    break
+                decoded += len(piece)
+                if decoded > known:
+                    yield piece[max(0, len(piece) - (decoded - known)) :]
+                if window > _USUAL_WINDOW < decoded // 2 and decoded > 256 * (self.bytes_read - before):
+                    raise DataError(
+                        f"{name}: its zstd window of {window:,} bytes takes as much memory, and "
+                        f"{self.bytes_read - before:,} bytes became {decoded:,}: decompress it by hand"
+                    )
             if decompressor.eof:  # another stream may follow; zero bytes are padding
-                data = decompressor.unused_data.lstrip(b"\0")
+                data = output.rest.lstrip(b"\0")
                 decompressor = None
                 while len(data) < 16 and (more := self._read(stream, _READ_COMPRESSED, name)):
                     data = (data + more).lstrip(b"\0")
@@ -348,7 +405,7 @@ def _compression(head: bytes) -> tuple[str, Callable[[], _Decompressor] | None]:
     if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", head):
         return "bzip2", bz2.BZ2Decompressor
     if head.startswith(b"\xfd7zXZ\x00"):
-        return "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        return "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_LARGEST_XZ)
     if head.startswith(b"\x28\xb5\x2f\xfd") or re.match(rb"[\x50-\x5f]\x2a\x4d\x18", head):
         import zstandard
 

@@ -18,7 +18,7 @@ from wordvec_ca.files import whole_lines
 from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.delimited import likely_text, table_suffix
 from wordvec_ca.text.encodings import from_utf8
-from wordvec_ca.text.json_lines import LONGEST_RECORD, first_record
+from wordvec_ca.text.json_lines import LONGEST_RECORD, first_record, too_long
 from wordvec_ca.text.records import RecordTexts, fields_of, fields_with_text, value_of
 from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_line, written_list
 
@@ -51,7 +51,7 @@ def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Ite
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():
             continue
-        words = written_list(from_utf8(line)) if len(line) <= LONGEST_RECORD else None
+        words = None if too_long(line) else written_list(from_utf8(line))
         if words is None:
             texts.malformed(f"line {number} is not a list of words: {from_utf8(line[:60])!r}")
         else:
@@ -141,7 +141,7 @@ def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
                 raise ValueError("a number may go on")
         except (ValueError, RecursionError) as error:
             text, at = text[at:], 0
-            if len(text) <= LONGEST_RECORD and (inside or not text) and not done:
+            if not too_long(text) and (inside or not text) and not done:
                 more = [piece for _, piece in zip(range(max(1, len(text) >> 20)), source, strict=False)]
                 done = not more
                 text += "".join(more)

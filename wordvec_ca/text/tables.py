@@ -16,7 +16,14 @@ ARROW_FILE = b"ARROW1\0\0"
 ARROW_STREAM = b"\xff\xff\xff\xff"
 
 _BATCH_BYTES = 4 << 20
-_MOST_ROWS = 1 << 14
+_MOST_ROWS = 1 << 10
+"""Of a batch: what a file says of its sizes may be wrong."""
+
+LONGEST_CELL = 1 << 26
+"""Bytes of a cell, and of cells on average, above which a table is refused, so that memory stays bounded."""
+
+_BYTES_OF_A_WORD = 64
+"""Of a word of a list, on top of its own, as an object of Python."""
 _BUFFER = 1 << 20
 
 
@@ -72,7 +79,8 @@ def column_texts(
     rows = TableRows(fields, name, records)
     try:
         for batch, share in opened(stream, head, fields, name, records):
-            yield from rows.of(batch)
+            for part in parts_of(batch):
+                yield from rows.of(part)
             done(share)
         rows.end()
     except (pyarrow.ArrowException, OSError) as error:
@@ -145,6 +153,12 @@ def _parquet(
 
     table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
     names = text_columns(table.schema_arrow, fields, name, records)
+    if written_once := _written_once(table.metadata, names):
+        # a value that many rows have is in the file, and then in memory, once
+        stream.seek(0)
+        table = parquet.ParquetFile(
+            stream, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=sorted(written_once)
+        )
     metadata = table.metadata
     read = 0
     for number in range(metadata.num_row_groups):
@@ -153,10 +167,75 @@ def _parquet(
             continue
         chunks = [group.column(i) for i in range(group.num_columns)]
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in names)
+        if size > LONGEST_CELL * group.num_rows:
+            raise too_long(name, size // group.num_rows)
         rows = max(1, min(_MOST_ROWS, group.num_rows, _BATCH_BYTES * group.num_rows // max(size, 1)))
         for batch in table.iter_batches(rows, row_groups=[number], columns=names, use_threads=False):
             read += batch.num_rows
             yield {field: batch.column(field) for field in names}, read / metadata.num_rows
+
+
+def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
+    """Return the columns of bytes, of some by their first name, of which a chunk has a dictionary."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    return {
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.path_in_schema.split(".")[0] in names
+        and chunk.physical_type == "BYTE_ARRAY"
+        and chunk.has_dictionary_page
+    }
+
+
+def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield columns in runs of rows that are small when each row has its values of its own.
+
+    Raises
+    ------
+    DataError
+        A cell is too long.
+    """
+    import numpy as np
+
+    sizes = sum(_bytes_of_rows(column) for column in columns.values())
+    ends, begin = np.cumsum(sizes), 0
+    if len(ends) and int(sizes.max()) > LONGEST_CELL:
+        row = int(sizes.argmax())
+        raise too_long(f"row {row + 1} of a batch", int(sizes[row]))
+    while begin < len(ends):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + _BATCH_BYTES, side="right")))
+        yield {field: column.slice(begin, end - begin) for field, column in columns.items()}
+        begin = end
+
+
+def too_long(what: str, n_bytes: int) -> DataError:
+    """Return the error for cells that would not fit into memory."""
+    return DataError(
+        f"{what} has cells of {n_bytes:,} bytes; those of tables can have {LONGEST_CELL:,}: divide the texts"
+    )
+
+
+def _bytes_of_rows(column: Any) -> Any:
+    """Return the bytes that each row of a column takes by itself, shape (n_rows,), int64."""
+    import numpy as np
+    import pyarrow
+    from pyarrow import compute
+
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        each = np.append(_bytes_of_rows(column.dictionary), 0)  # the last for rows without a value
+        return each[compute.fill_null(column.indices.cast(pyarrow.int64()), len(each) - 1).to_numpy()]
+    if _is_list(kind):
+        lengths = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0).to_numpy()
+        ends = np.cumsum(lengths)
+        before = np.append(0, np.cumsum(_BYTES_OF_A_WORD + _bytes_of_rows(compute.list_flatten(column))))
+        return before[ends] - before[ends - lengths]
+    if not _is_text(kind):
+        return np.full(len(column), 8)
+    binary = column.cast(pyarrow.large_binary()) if pyarrow.types.is_string_view(kind) else column
+    return compute.fill_null(compute.binary_length(binary).cast(pyarrow.int64()), 0).to_numpy()
 
 
 def _arrow(
