@@ -86,8 +86,8 @@ def read_binary(
             if pieces:
                 if len(words) == len(pieces) and vector_size > 2 and _AS_TEXT.fullmatch(pieces[0]):
                     raise DataError(
-                        f"{name}: the numbers of {words[0]!r} are written as text, not binary; "
-                        "read it as text (binary=False)"
+                        f"{name}: the numbers of {words[0]!r} are written as text, not binary; read it "
+                        "as text (format='word2vec', in gensim binary=False, cawv export --from word2vec)"
                     )
                 joined = np.frombuffer(b"".join(pieces), dtype="<f4")
                 rows.append(joined.reshape(len(pieces), vector_size))

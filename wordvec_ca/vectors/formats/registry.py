@@ -70,17 +70,21 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     signature = signature_of(head)
     if signature is not None and signature.as_vectors:
         raise DataError(f"{place} is {signature.what}; {signature.as_vectors}")
+    text_format.check_line_ends(head, str(place))
     first, _, rest = head.partition(b"\n")
     sizes = text_format.parse_header(first)
     if sizes is not None:
         line, newline, _ = rest.partition(b"\n")
         whole = bool(newline) or len(head) < (1 << 16)
-        if sizes[0] == 0 or _is_text_line(line, sizes[1], whole):
+        if sizes[0] == 0 or _is_text_line(line, sizes[1], whole) or text_format.is_printable(rest[:4096]):
             return "word2vec"
         return "word2vec-binary"
+    first = first.removeprefix(text_format.BOM)
     n_numbers = text_format.numbers_in(first)
     if n_numbers > 1:
         return "glove"
+    if strange := text_format.strangeness(first):
+        raise DataError(f"{place}, line 1: {strange}")
     if n_numbers == 1:
         raise DataError(
             f"{place} has a word and one number in line 1, which looks like counts rather than vectors; if "

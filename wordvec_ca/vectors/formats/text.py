@@ -28,6 +28,7 @@ from wordvec_ca.vectors.table import CutOffError, GrowingRows, VectorTable, row_
 
 _BLOCK = 4 << 20
 _LONGEST_LINE = 64 << 20
+BOM = b"\xef\xbb\xbf"
 _ASCII_SPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
@@ -61,6 +62,57 @@ def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
             f"{name}: line 1 says vectors of size {sizes[1]}; sizes go from 1 to {LARGEST_VECTOR_SIZE}"
         )
     return sizes
+
+
+_DECIMAL_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
+
+
+def strangeness(line: bytes) -> str:
+    """Return what is wrong with a line of vectors that is of a known wrong kind; empty for others.
+
+    Parameters
+    ----------
+    line : bytes
+        Without its end.
+    """
+    fields = line.split()
+    if not fields:
+        return "the line is blank; remove blank lines"
+    if any(map(_PAIR.fullmatch, fields[1:])):
+        return "column:value pairs (sparse vectors) are not read; write every number of each vector"
+    comma = next(filter(_DECIMAL_COMMA.fullmatch, fields[1:]), None)
+    if comma is not None:
+        return f"{comma.decode()!r} is not a number: decimal comma? Write decimal points"
+    for mark, what in ((b";", "semicolons"), (b",", "commas")):
+        cells = line.replace(b",", b"." if mark == b";" else b",").split(mark)
+        if len(cells) > 2 and numbers_in(b" ".join(cells)) > 1 and numbers_in(line) < 2:
+            return f"numbers are separated by {what}, not by spaces"
+    return ""
+
+
+def check_line_ends(head: bytes, name: str) -> None:
+    """Raise a DataError if the lines of a text that begins so end with carriage returns alone."""
+    if b"\r" in head and b"\n" not in head and is_printable(head):
+        raise DataError(
+            f"{name}: its lines end with carriage returns alone, as on old Macs; convert it: "
+            "tr '\\r' '\\n' < OLD > NEW"
+        )
+
+
+def is_printable(sample: bytes) -> bool:
+    """Return whether bytes are text, perhaps cut within a character, rather than float32 numbers."""
+    if _CONTROL.search(sample):
+        return False
+    numeric = len(sample) - len(sample.translate(None, b"0123456789.,:;-+eE \t\r\n"))
+    try:
+        sample[:-4].decode("utf-8") if len(sample) > 4 else sample.decode("ascii")
+    except UnicodeDecodeError as error:
+        return 2 * numeric > len(sample) or error.start >= len(sample) - 8
+    return True
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def numbers_in(line: bytes) -> int:
@@ -132,8 +184,12 @@ def read_text(
     with open_by_content(path) as stream:
         if header:
             first = stream.readline(1 << 16)
+            check_line_ends(first, name)
             promised, vector_size = sizes_of(first, name, "word2vec text")
             n_words = promised if max_words is None else min(promised, max_words)
+            second = stream.readline(_LONGEST_LINE) if n_words else b""
+            if second.endswith(b"\n"):  # a wrong kind of line shall not be taken for a file that is cut off
+                _split(second[:-1], vector_size, f"{name}, line 2")
             # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
             if plain and n_words * (2 * vector_size + 1) > size + 1:
                 raise CutOffError(
@@ -141,7 +197,7 @@ def read_text(
                     f"least {n_words * (2 * vector_size + 1)} bytes, but the file has {size}; it is cut off "
                     "or the header is wrong"
                 )
-            blocks = line_blocks(stream, b"", name)
+            blocks = line_blocks(stream, second, name)
             capacity = n_words if plain else 1
         else:
             sample = stream.read(1 << 18)
@@ -150,6 +206,8 @@ def read_text(
                 if not more:
                     break
                 sample += more
+            sample = sample.removeprefix(BOM)
+            check_line_ends(sample, name)
             complete = sample[: sample.rfind(b"\n") + 1] or sample
             vector_size = guess_vector_size([line for line in complete.split(b"\n")[:1000] if line.strip()])
             if vector_size == 0:
@@ -280,6 +338,8 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
     if not all(fields[1:]) or any(b"\t" in field for field in fields):
         fields = line.rsplit(None, vector_size)
     if len(fields) != vector_size + 1:
+        if strange := strangeness(line):
+            raise DataError(f"{where}: {strange}")
         raise DataError(
             f"{where}: expected a word and {vector_size} numbers, found only {len(line.split())} fields: "
             f"{show_word(line[:80])}; the line is damaged or the vector size is wrong"
@@ -292,6 +352,8 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
                     raise ValueError
                 row[i] = float(field)
             except ValueError as error:
+                if strange := strangeness(line):
+                    raise DataError(f"{where}: {strange}") from error
                 raise DataError(
                     f"{where}: expected a word and {vector_size} numbers, but {show_word(field)} is not a "
                     "number; the line is damaged or the vector size is wrong"
