@@ -159,6 +159,67 @@ def seeds_of_checkpoints() -> Iterator[Files]:
             yield {name: archive.read(name) for name in archive.namelist()}
 
 
+def seeds_of_resamples() -> Iterator[Files]:
+    import numpy as np
+
+    from wordvec_ca.vectors import EightBit, Resamples
+
+    rng, made = np.random.default_rng(1), small_model("cbow-attn")
+    codes = [EightBit.empty(3, 3, columns) for columns in (3, 4)]
+    for one in codes:
+        for number in range(3):
+            one.put(number, 0, rng.normal(size=(3, one.codes.shape[2])).astype(np.float32))
+    made.resamples = Resamples(*codes, rng.normal(size=(3, 4)).astype(np.float32))
+    with tempfile.TemporaryDirectory() as place:
+        made.save(Path(place) / "m")
+        yield files_in(Path(place) / "m")
+
+
+@cache
+def numbers_of_index() -> Any:
+    """Return the rows of which there is an approximate index."""
+    import numpy as np
+
+    return np.random.default_rng(1).normal(size=(40, 4)).astype(np.float32)
+
+
+def seeds_of_neighbours() -> Iterator[Files]:
+    from wordvec_ca.vectors import ApproximateNeighbours
+
+    with tempfile.TemporaryDirectory() as place:
+        ApproximateNeighbours.build(numbers_of_index(), Path(place) / "i", workers=1, connectivity=4)
+        yield files_in(Path(place) / "i")
+
+
+@cache
+def vectors_of_sentences() -> Any:
+    """Return the word vectors of a search index."""
+    return small_vectors()
+
+
+def seeds_of_search_indexes() -> Iterator[Files]:
+    from wordvec_ca.sentences import SearchIndex, SentenceVectorizer
+
+    sentences = ["the wörd", "the 1/2", "unknown", "wörd wörd the"]
+    for method in ("mean", "sif"):
+        fitted = SentenceVectorizer(vectors_of_sentences(), method=method).fit(sentences)
+        with tempfile.TemporaryDirectory() as place:
+            SearchIndex.build(sentences, fitted, Path(place) / "i")
+            yield files_in(Path(place) / "i")
+
+
+def seeds_of_caches() -> Iterator[Files]:
+    from wordvec_ca.models import TrainConfig
+    from wordvec_ca.runs import train
+
+    with tempfile.TemporaryDirectory() as place:
+        text = Path(place) / "text"
+        text.write_text("the wörd the 1/2\n" * 20)
+        options = TrainConfig(min_count=1, epochs=1, vector_size=2, workers=1)
+        train(str(text), options, output=Path(place) / "m", cache_dir=Path(place) / "c", keep_cache=True)
+        yield from (files_in(path.parent) for path in (Path(place) / "c").rglob("cache.json"))
+
+
 def seeds_of_dumps() -> Iterator[Files]:
     pages = "".join(
         f"<page><title>T{i}</title><ns>{i // 3}</ns><revision><model>wikitext</model><text bytes='9'>{text}"

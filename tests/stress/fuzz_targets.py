@@ -13,7 +13,9 @@ from pathlib import Path
 from fuzz_seeds import (
     SEPARATOR,
     Files,
+    numbers_of_index,
     seeds_of,
+    seeds_of_caches,
     seeds_of_checkpoints,
     seeds_of_classifiers,
     seeds_of_dumps,
@@ -21,8 +23,12 @@ from fuzz_seeds import (
     seeds_of_gensim,
     seeds_of_json_lines,
     seeds_of_models,
+    seeds_of_neighbours,
+    seeds_of_resamples,
+    seeds_of_search_indexes,
     seeds_of_vocabularies,
     trainer_of_small_model,
+    vectors_of_sentences,
 )
 
 
@@ -133,6 +139,53 @@ def json_lines(folder: Path) -> None:
     deque(field_texts(pieces, "text", "v", Counter()), maxlen=0)
 
 
+def resampled(folder: Path) -> None:
+    """Load a model with models of resampled text, and use each."""
+    from wordvec_ca.vectors import KeyedVectors
+
+    loaded = KeyedVectors.load(folder)
+    if loaded.resamples is not None:
+        for made in loaded.resamples:
+            made.sum()
+        loaded.neighbours(loaded.index_to_key[0], 2)
+
+
+def neighbours(folder: Path) -> None:
+    """Open an approximate index, and search."""
+    from wordvec_ca.vectors import ApproximateNeighbours
+
+    vectors = numbers_of_index()
+    ApproximateNeighbours.load(folder, vectors).nearest(vectors[3], 5)
+
+
+def search_index(folder: Path) -> None:
+    """Open a search index, and search."""
+    from wordvec_ca.sentences import SearchIndex
+
+    found = SearchIndex.load(folder, vectors_of_sentences())
+    found.search("the wörd", 2)
+
+
+def cache(folder: Path) -> None:
+    """Reopen a cache of ids."""
+    from wordvec_ca.corpus.cache import reopen, tokens
+
+    if not isinstance(reopen(folder), str):
+        tokens(folder).sum()
+
+
+RESAMPLED_FILES = (
+    *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
+    *("attention_words.npy", "attention_slots.npy", "resamples.npy", "resamples_scales.npy"),
+    *("resamples_attention_words.npy", "resamples_attention_words_scales.npy"),
+    "resamples_attention_slots.npy",
+)
+INDEX_FILES = (
+    *("config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "sentences.json"),
+    "sentences.npz",
+)
+CACHE_FILES = ("cache.json", "tokens.i32", "vocab.tsv")
+
 MODEL_FILES = (
     *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
     *("attention_words.npy", "attention_slots.npy", "history.tsv"),
@@ -153,6 +206,10 @@ READERS = {
     "safetensors": Reader(("v",), partial(vectors, form="safetensors"), partial(seeds_of, "safetensors")),
     "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
     "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),
+    "resamples": Reader(RESAMPLED_FILES, resampled, seeds_of_resamples),
+    "neighbours": Reader(("index.json", "graph.usearch"), neighbours, seeds_of_neighbours),
+    "search-index": Reader(INDEX_FILES, search_index, seeds_of_search_indexes),
+    "cache": Reader(CACHE_FILES, cache, seeds_of_caches),
     "dump": Reader(("v",), dump, seeds_of_dumps),
     "json-lines": Reader(("v",), json_lines, seeds_of_json_lines),
     "vocab": Reader(("v",), vocabulary, seeds_of_vocabularies),

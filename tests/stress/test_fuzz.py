@@ -32,8 +32,9 @@ def watch() -> Any:
 def warm(request: pytest.FixtureRequest, tmp_path: Path, watch: Any) -> Any:
     """Return a reader that has read a whole file, so that all it imports is there."""
     reader = targets.READERS[request.param]
-    if request.param == "dump":
-        pytest.importorskip("mwparserfromhell")
+    for name, library in (("dump", "mwparserfromhell"), ("neighbours", "usearch")):
+        if request.param == name:
+            pytest.importorskip(library)
     for files in reader.seeds() if request.param != "gensim" or has_gensim() else ():
         fuzz.run(reader, reader.join(files), tmp_path, watch)
     return reader
@@ -43,9 +44,9 @@ def has_gensim() -> bool:
     return importlib.util.find_spec("gensim") is not None
 
 
-def mutations(seed: bytes, rng: random.Random) -> Iterator[bytes]:
+def mutations(seed: bytes, rng: random.Random, n: int = 60) -> Iterator[bytes]:
     """Yield a file cut, doubled, with bytes changed, taken out and replaced by pieces of formats."""
-    for _ in range(60):
+    for _ in range(n):
         data = bytearray(seed)
         for _ in range(rng.choice([1, 1, 2, 4])):
             at, n = rng.randrange(len(data) + 1), rng.randrange(9)
@@ -89,6 +90,25 @@ def test_some_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
     for files in warm.seeds():
         for data in mutations(warm.join(files), rng):
             fuzz.run(warm, data, tmp_path, watch)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("warm", list(targets.READERS), indirect=True)
+def test_many_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
+    """At least 300 of each reader, 5,000 in all: none takes a minute, and the peak stays below 500 MB."""
+    if warm is targets.READERS["gensim"] and not has_gensim():
+        pytest.skip("gensim, which writes the files to start from, is not installed")
+    rng, whole = random.Random(), [warm.join(files) for files in warm.seeds()]
+    for seed in whole:
+        for data in mutations(seed, rng, -(-320 // len(whole))):
+            started = time.process_time()
+            fuzz.run(warm, data, tmp_path, watch)
+            assert time.process_time() - started < 60, data
+    if Path("/proc/self/status").exists():
+        status = Path("/proc/self/status").read_text().splitlines()
+        peak = next(line for line in status if line.startswith("VmHWM"))
+        assert int(peak.split()[1]) < 700_000  # with the libraries, 200 MB
 
 
 def test_a_refused_pickle_leaves_nothing_behind(tmp_path: Path) -> None:

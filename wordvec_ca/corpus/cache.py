@@ -105,17 +105,24 @@ def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | 
     return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
 
 
+_DAMAGE = (
+    *(AttributeError, DataError, KeyError, IndexError, OSError, OverflowError),
+    *(RecursionError, TypeError, ValueError),
+)
+"""What a damaged record raises."""
+
+
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
     """Return what is cached if it was made by the wanted recipe and is whole, or else the reason why not."""
     try:
         record = json.loads((directory / "cache.json").read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no cache in {directory}"
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         return f"the cache in {directory} cannot be read: {error}"
     try:
         return _difference(record["recipe"], wanted) or _whole(directory, record)
-    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+    except _DAMAGE as error:
         return f"the cache in {directory} is damaged: {error}"
 
 
@@ -141,7 +148,7 @@ def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] |
         return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or [], corpus))
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no cache in {directory}"
-    except (AttributeError, DataError, KeyError, OSError, TypeError, ValueError) as error:
+    except _DAMAGE as error:
         return f"the cache in {directory} is damaged: {error}"
 
 

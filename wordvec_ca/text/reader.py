@@ -86,7 +86,8 @@ class _Output:
         self._decompressor, self._data, self.rest = decompressor, data, b""
 
     def __iter__(self) -> Iterator[bytes]:
-        waiting, length = [], 0
+        waiting: list[bytes] = []
+        length = 0
         for begin in range(0, len(self._data), _DECOMPRESSED_AT_ONCE):
             end = begin + _DECOMPRESSED_AT_ONCE
             piece = self._decompressor.decompress(self._data[begin:end])
