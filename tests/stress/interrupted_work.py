@@ -169,6 +169,13 @@ JOBS = (
     _export("exporting the projector's pair of files", "projector", ("out/metadata.tsv", "out/vectors.tsv")),
     _export("exporting a folder", "huggingface"),
     Job(
+        "aligning",
+        ("align", "{given}/model", "{given}/older", "-o", "out.safetensors", "--overwrite"),
+        ("out.safetensors",),
+        _vectors,
+        before=(("out.safetensors", "older.safetensors"),),
+    ),
+    Job(
         "indexing vectors",
         ("index", "{given}/model", "-o", "out", "--queries", "1", "--workers", "1"),
         ("out",),
@@ -346,7 +353,7 @@ class Workshop:
             ("train", "short.txt", "-o", "older", "--min-count", "2", *small),
             *(
                 ("export", "older", "-o", f"older.{form}", "--format", form)
-                for form in ("word2vec", "gensim", "projector", "huggingface")
+                for form in ("word2vec", "gensim", "projector", "huggingface", "safetensors")
             ),
             *(
                 [("index", "model", "-o", "older.neighbours", "--queries", "1", "--connectivity", "4")]
