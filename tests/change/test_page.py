@@ -8,7 +8,7 @@ import chromium
 import numpy as np
 import pytest
 
-from wordvec_ca.change import Changes, WordChange, changes_page
+from wordvec_ca.change import Changes, Example, WordChange, changes_page
 
 HOSTILE = [
     "<script>document.title='run'</script>",
@@ -16,6 +16,10 @@ HOSTILE = [
     '"><img src=x onerror=alert(1)>',
     "\u202egnp",
 ]
+SENTENCES = (
+    Example(0, "typical", "a/<one>.txt", 7, "… left of", "word", "</script> right"),
+    Example(1, "different", "b/two.txt", 9, "", "word", "of another kind …"),
+)
 WORDS = [*HOSTILE, *(f"word{i}" for i in range(300))]
 
 pytestmark = pytest.mark.xdist_group("browsers")
@@ -29,7 +33,8 @@ def changed(n_texts: int, permutations: int) -> Changes:
     }  # fmt: skip
     words = [
         WordChange(word, (40 + i,) * n_texts, 0.6 - i / 1000, 0.5, p=(i + 1) / 400,
-                   fdr=0.01 if i < 3 else 0.5, lost=(HOSTILE[1], "word7"), **(known if permutations else {}))
+                   fdr=0.01 if i < 3 else 0.5, changed=i < 3 if permutations else None, examples=SENTENCES,
+                   lost=(HOSTILE[1], "word7"), **(known if permutations else {}))
         for i, word in enumerate(WORDS[:-1])
     ]  # fmt: skip
     words.append(WordChange(WORDS[-1], (12,) * n_texts, np.nan, np.nan))
@@ -65,6 +70,8 @@ def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, t
         browser.click(".word")
         text = browser.evaluate("document.querySelector('.detail')?.textContent ?? ''")
         assert ("moved less than most words" in text) == bool(permutations)
+        assert "typical (<one>.txt:7): … left of word </script> right" in text
+        assert "most different (two.txt:9)" in text
         choose("kind", "all")
         assert (len(words()), words()[3]) == (100, "\\u202egnp")
         browser.click("#more")

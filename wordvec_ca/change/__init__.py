@@ -5,6 +5,7 @@ and p-values, and a page that shows it.
 """
 
 from wordvec_ca.change.documents import Documents
+from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
 from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models, nearest_words
 from wordvec_ca.change.statistics import Moved, evenness, false_discovery_rate, moved, p_values, ranks
@@ -15,6 +16,7 @@ __all__ = [
     "SHOWN",
     "Changes",
     "Documents",
+    "Example",
     "Moved",
     "WordChange",
     "changes",

@@ -87,7 +87,7 @@ class Documents:
                 yield lines
 
     def _of_file(self, path: str) -> Iterator[list[str]]:
-        lines = _lines(path)
+        lines = (line for _, line in numbered_file_lines(path))
         if self._way == FILES:
             yield list(lines)
         elif self._way == LINES:
@@ -104,7 +104,7 @@ class Documents:
         assert self._fields is not None
         assert self._group_by is not None
         for path in find_files(self._paths):
-            for number, record in _records_of(path):
+            for number, record in records_of(path):
                 if self._group_by not in record:
                     has = ", ".join(map(repr, list(record)[:20]))
                     raise DataError(f"{path}, record {number}: no field {self._group_by!r}; it has {has}")
@@ -114,8 +114,8 @@ class Documents:
         return found
 
 
-def _lines(path: str) -> Iterator[str]:
-    """Yield the lines of a file, plain or compressed."""
+def numbered_file_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield number and content of the lines of a file, plain or compressed."""
     with open_by_content(path) as stream:
         for number, raw in enumerate(stream, 1):
             try:
@@ -125,12 +125,12 @@ def _lines(path: str) -> Iterator[str]:
                     f"{path}, line {number} is not UTF-8; convert the file, for example with: "
                     "iconv -f latin1 -t utf-8"
                 ) from None
-            yield line.rstrip("\r\n")
+            yield number, line.rstrip("\r\n")
 
 
-def _records_of(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def records_of(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and record of JSON lines, or of a table with a header."""
-    lines = _lines(path)
+    lines = (line for _, line in numbered_file_lines(path))
     first = next(lines, "")
     if first.lstrip().startswith("{"):
         for number, line in enumerate([first, *lines], 1):

@@ -42,6 +42,14 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
     judged = {
         **{name: [_short(getattr(one, name)) for one in found.words] for name in measures},
         "counts": [one.counts for one in found.words],
+        "changed": [one.changed for one in found.words],
+        "examples": [
+            [
+                [e.text, e.kind, f"{PurePath(e.source).name}:{e.line}", e.left, e.word, e.right]
+                for e in one.examples
+            ]
+            for one in found.words
+        ],
         "lost": [[rows[word] for word in one.lost] for one in found.words],
         "gained": [[rows[word] for word in one.gained] for one in found.words],
         "trajectory": [[_short(value) for value in one.trajectory] for one in found.words],

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.statistics import POOL, evenness, moved, ranks
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import data_frame
@@ -67,6 +68,9 @@ class WordChange:
         The smallest p that so many dealt texts can give: a p that is no greater means "or less".
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
+    examples : tuple of Example
+        Sentences with the word in each text, of the words that come first: a typical one, and the one that
+        differs most from the other texts.
     trajectory, band : tuple of float
         Distance between the contexts in each later text and in the first, and what 95 % of dealt texts stay
         below; for models the distance after rotation, without band.
@@ -90,6 +94,7 @@ class WordChange:
     smallest_p: float = np.nan
     lost: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
     trajectory: tuple[float, ...] = ()
     band: tuple[float, ...] = ()
 
@@ -156,10 +161,10 @@ class Changes:
 def _cell(value: Any) -> str:
     """Return a value of the table: lists with spaces, numbers in few digits, nothing for nan."""
     if isinstance(value, tuple):
-        return " ".join(map(_cell, value))
+        return (" | " if value and isinstance(value[0], Example) else " ").join(map(_cell, value))
     if isinstance(value, float):
         return f"{value:.4g}" if np.isfinite(value) else ""
-    return str(value)
+    return " ".join(str(value).split()) if isinstance(value, Example) else str(value)
 
 
 def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:

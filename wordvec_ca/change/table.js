@@ -11,13 +11,13 @@ const range = (values) => finite(values).reduce(([a, b], value) => [Math.min(a, 
 const scale = tested ? range([...judged.low, ...judged.high]) : range(judged.distance);
 const farthest = range([...judged.trajectory.flat(), ...judged.band.flat()])[1] || 1;
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
-const isSure = (row) => tested && judged.fdr[row] !== null && judged.fdr[row] <= about.rate;
+const isSure = (row) => tested && Boolean(judged.changed[row]);
 const digits = (value) =>
   value === null ? "–" : value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(0) : value.toFixed(3);
 
 const kinds = [{ name: "all judged words", rows: words.map((_, row) => row) }];
 if (tested) {
-  kinds.unshift({ name: `changed, fdr up to ${about.rate}`, rows: kinds[0].rows.filter(isSure) });
+  kinds.unshift({ name: `changed more than is typical, fdr up to ${about.rate}`, rows: kinds[0].rows.filter(isSure) });
 }
 kinds.push({ name: "undecided, too rare", listed: undecided });
 about.texts.forEach((name, text) => {
@@ -154,6 +154,12 @@ function detail(row) {
   for (const [name, list] of [["lost", judged.lost[row]], ["gained", judged.gained[row]]])
     facts.push([`neighbours ${name}`, list.map((other) => shown(words[other], 30)).join(", ") || "–"]);
   const parts = [el("dl", {}, ...facts.map(([name, text]) => el("div", {}, el("dt", {}, shown(name, 80)), el("dd", {}, text))))];
+  for (const [text, kind, source, left, word, right] of judged.examples[row])
+    parts.push(
+      el("p", { class: "example" },
+        el("span", { class: "soft" }, `${shown(about.texts[text], 40)}, ${kind === "typical" ? "typical" : "most different"} (${shown(source, 60)}): `),
+        el("bdi", {}, `${shown(left, 200)} `, el("b", {}, shown(word, 60)), ` ${shown(right, 200)}`)),
+    );
   const ranks = [judged.distance_rank[row], judged.turnover_rank[row]];
   if (isSure(row) && ranks.every((rank) => rank !== null && rank < 0.5))
     parts.push(el("p", { class: "soft" }, "Its contexts differ, but it moved less than most words of its frequency: look at the neighbours."));

@@ -13,8 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from wordvec_ca.change.contexts import Contexts, Differences
+from wordvec_ca.change.contexts import RARITY, Contexts, Differences
 from wordvec_ca.change.documents import Documents, Line
+from wordvec_ca.change.evidence import examples
 from wordvec_ca.change.neighbouring_lines import likeness_of_lines
 from wordvec_ca.change.permutations import Deals, line_numbers
 from wordvec_ca.change.result import (
@@ -52,6 +53,9 @@ READ = 30_000_000
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
 """How often documents are dealt anew, usually, at least and at most."""
 
+WITH_EXAMPLES = 50
+"""Words for which example sentences are looked up."""
+
 REPEATS = 5
 """Models of each text."""
 
@@ -70,6 +74,7 @@ def changes(
     repeats: int = REPEATS,
     least: int = DECIDABLE,
     fit_epochs: bool | None = None,
+    n_examples: int = WITH_EXAMPLES,
     progress: Callable[[str], None] | None = None,
 ) -> Changes:
     """Find the words that have changed between two or more texts, with p-values.
@@ -97,6 +102,8 @@ def changes(
     fit_epochs : bool, optional
         Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
         longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
+    n_examples : int, default 50
+        Words, the first of the result, for which example sentences are looked up; the texts are read again.
     progress : callable, optional
         Called with a line about what was done.
 
@@ -128,7 +135,7 @@ def changes(
     if config is None if fit_epochs is None else fit_epochs:
         slices.fit_epochs()
     tell(slices.description)
-    return slices.compared(permutations, repeats, tell)
+    return slices.compared(permutations, repeats, tell, n_examples)
 
 
 BOUNDARY_ROW = -2
@@ -180,6 +187,7 @@ class Slices:
 
     def __init__(self, texts: Sequence[Corpus | Documents], config: ResolvedConfig, least: int) -> None:
         self.config = config
+        self._texts = texts
         self._stopping, self._at_work = False, set[Trainer]()
         options = config.text_options()
         every_word = dataclasses.replace(options, min_count=1, max_final_vocab=None)
@@ -276,7 +284,9 @@ class Slices:
         self.config = dataclasses.replace(self.config, epochs=epochs)
 
     @one_blas_thread
-    def compared(self, permutations: int, repeats: int, tell: Callable[[str], None]) -> Changes:
+    def compared(
+        self, permutations: int, repeats: int, tell: Callable[[str], None], n_examples: int = 0
+    ) -> Changes:
         """Train the models, as many at a time as there are workers, and judge the words."""
         together, models = self._models(repeats, tell)
         turned = [[self._directions(model) for model in of_texts] for of_texts in models]
@@ -286,9 +296,25 @@ class Slices:
         contexts = self.contexts(together)
         if not self.grouped:
             self._warn_of_dependent_lines(together)
-        del together, models, turned
+        del models, turned
         differences = self._differences(contexts, permutations, tell)
-        return self._judged(differences, apart, near)
+        return self._with_examples(self._judged(differences, apart, near), together, n_examples)
+
+    def _with_examples(self, found: Changes, together: KeyedVectors, n_examples: int) -> Changes:
+        """Add example sentences to the first words."""
+        counts = self.counts.sum(axis=0)
+        weights = RARITY / (RARITY + counts / counts.sum())
+        rows = [together.key_to_index[word] for word in self.vocab.words]
+        vectors = directions(together.vectors[rows]) * weights[:, None].astype(np.float32)
+        of_words = examples(
+            self._texts,
+            [one.word for one in found.words[:n_examples]],
+            dict(zip(self.vocab.words, vectors, strict=True)),
+            self.config.text_options(),
+            self.config.window,
+        )
+        words = [dataclasses.replace(one, examples=of_words.get(one.word, ())) for one in found.words]
+        return dataclasses.replace(found, words=words)
 
     def _models(
         self, repeats: int, tell: Callable[[str], None]
