@@ -22,7 +22,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import Page, Runs, Setting, lines_of, parser, say, values
 
-from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
+from wordvec_ca.corpus import EncodedCorpus, TextOptions, Vocab, encode_corpus
 from wordvec_ca.eval import plan, pos_induction, read_tagged
 from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
@@ -43,6 +43,12 @@ yp130), analogies (Google's, 3CosAdd), categories (ap, purity), tagging (WSJ sam
 (WSJ sample, V-measure, mean of 3 restarts; these two with one seed), sentiment (SST, SUBJ) and sentences (STS
 2012 and 2013, SIF). Held out until the choice was made, and judged only in some forms: ws353-rel,
 verb143, essli-2008, MR, TREC, STS 2014 and induction on UD EWT test.
+"""
+
+UNKNOWN = """
+Models with n-grams of 3 M words, whose vocabulary leaves out words that occur fewer times than the table
+says: pairs of five sets (ws353, rg65, mturk287, yp130, verb143) of which a word is left out, and is made of
+n-grams. Scores of people are standardised in each set; Spearman over all pairs together.
 """
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -232,13 +238,15 @@ class Judge:
     def held_out(self, vectors: KeyedVectors, syntax: bool) -> dict[str, float]:
         """Return what the choice did not see."""
         if syntax:
-            return {"V, EWT test": self.induction(vectors, "ud_ewt.test.tsv", 3)}
+            return {
+                "V, EWT test": self.induction(vectors, "ud_ewt.test.tsv", 3),
+                "TREC": self.value(vectors, "sentiment", "trec"),
+            }
         return {
             "ws353-rel": self.value(vectors, "similarity", "ws353_rel"),
             "verb143": self.value(vectors, "similarity", "verb143"),
             "essli-2008": self.value(vectors, "categorization", "essli-2008"),
             "MR": self.value(vectors, "sentiment", "mr"),
-            "TREC": self.value(vectors, "sentiment", "trec"),
             "STS 2014": self.sentences(vectors, "sts2014")["SIF"],
         }
 
@@ -311,6 +319,45 @@ class Study:
         return np.hstack([FORMS[form](halves.columns(part.columns)) for part in model.config.rings()])
 
 
+# ---- unknown words ------------------------------------------------------------------------------------
+
+
+def judge_unknown(study: Study, options: Any, runs: Runs) -> None:
+    """Judge pairs of words of which one, or both, are left out of the vocabulary, so that n-grams make it."""
+    from scipy.stats import spearmanr
+
+    names = ("ws353", "rg65", "mturk287", "yp130", "verb143")
+    text = study.text(3)
+
+    def run(key: Setting) -> dict[str, float]:
+        place = study.folder / f"unknown.{key['model']}.{key['least']}"
+        if not (place / "config.json").exists():
+            words = [
+                word for word, n in zip(text.vocab.words, text.vocab.counts, strict=True) if n >= key["least"]
+            ]
+            vocab = Vocab(words, text.vocab.counts[: len(words)])
+            config = TrainConfig(model=key["model"], subwords=True, workers=1)
+            train(lines_of(study.corpus, LINES[3]), config, vocab=vocab, output=place, overwrite=True)
+        vectors = KeyedVectors.load(place, vectors=key["form"])
+        people: list[float] = []
+        cosines: list[float] = []
+        for name in names:
+            pairs = [line.split("\t") for line in lines_of(options.data / "wordsim" / f"{name}.tsv")]
+            rows = [(a.lower(), b.lower(), float(score)) for a, b, score in pairs]
+            spread = [score for _, _, score in rows]
+            for a, b, score in rows:
+                unknown = a not in vectors.key_to_index or b not in vectors.key_to_index
+                if unknown and a in vectors and b in vectors:
+                    people.append((score - statistics.mean(spread)) / statistics.stdev(spread))
+                    cosines.append(vectors.similarity(a, b))
+        return {"pairs": len(people), "Spearman": float(spearmanr(people, cosines).statistic)}
+
+    for model, least in itertools.product(("cbow", "skipgram"), (100, 30)):
+        for form in ("input", "output", "both"):
+            key = {**cell(3, 100, model, 1), "least": least, "form": form, "sets": "unknown", "syntax": False}
+            runs.outcome(key, run)
+
+
 # ---- the page -----------------------------------------------------------------------------------------
 
 
@@ -355,6 +402,20 @@ def write(page: Page, runs: Runs) -> None:
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
             for model in MODELS:
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
+    rows = [
+        (
+            r["setting"]["model"],
+            r["setting"]["least"],
+            r["setting"]["form"],
+            r["pairs"],
+            f"{r['Spearman']:.3f}",
+        )
+        for r in runs.done.values()
+        if r["setting"]["sets"] == "unknown"
+    ]
+    if rows:
+        page.text("## Unknown words", UNKNOWN)
+        page.table(("model", "known words occur", "vectors", "pairs", "Spearman"), rows)
     page.write()
 
 
@@ -367,17 +428,20 @@ def main() -> None:
     arguments.add_argument(
         "--held-out", action="store_true", help="judge the sets that the choice does not see"
     )
+    arguments.add_argument("--unknown", action="store_true", help="judge words that are made of n-grams")
     arguments.add_argument("--report", action="store_true", help="only write the page")
     options = arguments.parse_args()
     runs = Runs(options.log, options.minutes)
     if not options.report:
         options.folder.mkdir(parents=True, exist_ok=True)
         study = Study(options.corpus, options.folder, Judge(options.data), runs)
-        for setting, forms, syntax in cells():
+        if options.unknown:
+            judge_unknown(study, options, runs)
+        for setting, forms, syntax in [] if options.unknown else cells():
             if setting["words"] in values(options.words, int):
                 if options.held_out:
                     if setting["words"] == 10 and setting["size"] == 100:
-                        study.judge_cell(setting, ["input", "output", "both", "beside"], syntax, "held out")
+                        study.judge_cell(setting, ["input", "both"], syntax, "held out")
                 else:
                     study.judge_cell(setting, forms, syntax, "choice")
     write(Page(options.page, TITLE), runs)
