@@ -50,7 +50,9 @@ def main() -> None:
     words = [word for text in texts for word in text.split()]
     print("training a skip-gram", file=sys.stderr, flush=True)
     epochs = 5 if arguments.full else 1
-    own = train(corpus, TrainConfig(model="skipgram", epochs=epochs, workers=arguments.threads)).vectors
+    own = train(
+        corpus, TrainConfig(model="skipgram", vectors="input", epochs=epochs, workers=arguments.threads)
+    ).vectors
     tables = {
         "cawv skip-gram": own,
         "cawv skip-gram, stretched": KeyedVectors(

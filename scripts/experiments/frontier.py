@@ -48,6 +48,7 @@ COMMON: dict[str, Any] = {
     "sample": 0.0,
     "min_count": 20,
     "tokenizer": "words",
+    "vectors": "input",
     "lowercase": False,
     "workers": 1,
 }

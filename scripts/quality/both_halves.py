@@ -319,6 +319,42 @@ class Study:
         return np.hstack([FORMS[form](halves.columns(part.columns)) for part in model.config.rings()])
 
 
+# ---- why ----------------------------------------------------------------------------------------------
+
+
+def reasons(model: EmbeddingModel) -> dict[str, float]:
+    """Return what the two matrices of a model have in common, over the most frequent words."""
+    inputs, outputs = (
+        rows[:FITTED].astype(np.float64) for rows in (model.halves.inputs, model.halves.outputs[:, 0])
+    )
+
+    def common(rows: np.ndarray) -> float:
+        """Return the length of the mean in terms of the mean length."""
+        return float(np.linalg.norm(rows.mean(axis=0)) / np.linalg.norm(rows, axis=1).mean())
+
+    def whitened(rows: np.ndarray) -> np.ndarray:
+        left: np.ndarray = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[0]
+        return left
+
+    of_pairs = np.linalg.svd(whitened(unit(inputs)).T @ whitened(unit(outputs)), compute_uv=False)
+    centre = outputs.mean(axis=0)
+    return {
+        "mean of W": common(inputs),
+        "mean of O": common(outputs),
+        "product with the mean of O": float((inputs @ centre).mean()),
+        "canonical correlation, first": float(of_pairs[0]),
+        "canonical correlation, median": float(np.median(of_pairs)),
+        "canonical correlation, last": float(of_pairs[-1]),
+    }
+
+
+def judge_reasons(study: Study, runs: Runs) -> None:
+    """Measure what the two matrices of the models of 10 M words have in common."""
+    for model in USUAL:
+        key = {**cell(10, 100, model, 1), "form": "input", "sets": "why", "syntax": False}
+        runs.outcome(key, lambda key: reasons(study.model(key)))
+
+
 # ---- unknown words ------------------------------------------------------------------------------------
 
 
@@ -402,6 +438,11 @@ def write(page: Page, runs: Runs) -> None:
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
             for model in MODELS:
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
+    page.text("## What the matrices have in common")
+    for model in USUAL:
+        add_table(
+            page, f"10 M words, 100 dimensions, the 20,000 most frequent: {model}", runs, "why", model=model
+        )
     rows = [
         (
             r["setting"]["model"],
@@ -428,16 +469,19 @@ def main() -> None:
     arguments.add_argument(
         "--held-out", action="store_true", help="judge the sets that the choice does not see"
     )
-    arguments.add_argument("--unknown", action="store_true", help="judge words that are made of n-grams")
+    arguments.add_argument(
+        "--others", action="store_true", help="unknown words, and what the matrices have in common"
+    )
     arguments.add_argument("--report", action="store_true", help="only write the page")
     options = arguments.parse_args()
     runs = Runs(options.log, options.minutes)
     if not options.report:
         options.folder.mkdir(parents=True, exist_ok=True)
         study = Study(options.corpus, options.folder, Judge(options.data), runs)
-        if options.unknown:
+        if options.others:
+            judge_reasons(study, runs)
             judge_unknown(study, options, runs)
-        for setting, forms, syntax in [] if options.unknown else cells():
+        for setting, forms, syntax in [] if options.others else cells():
             if setting["words"] in values(options.words, int):
                 if options.held_out:
                     if setting["words"] == 10 and setting["size"] == 100:

@@ -44,7 +44,12 @@ def main() -> None:
     parts = [[line.split() for line in lines_of(path)] for path in data_files(given.data, *TEXTS)]
     lines = [line for part in parts for line in part]
     config = TrainConfig(
-        model="skipgram", window=10, vector_size=given.vector_size, epochs=given.epochs, workers=1
+        vectors="input",
+        model="skipgram",
+        window=10,
+        vector_size=given.vector_size,
+        epochs=given.epochs,
+        workers=1,
     )
     order = np.random.default_rng(0).permutation(len(lines))
     texts = [[lines[i] for i in half] for half in np.array_split(order, 2)]

@@ -91,7 +91,13 @@ def by_cawv(path: Path, model: str, seed: int, epochs: int, **more: Any) -> Any:
     options: dict[str, Any] = {"vector_size": 100, "window": 5, "negative": 5, "min_count": 5, "sample": 1e-4}
     options |= {"subwords": True, "workers": 1, **more}
     config = TrainConfig(
-        model=model, epochs=epochs, seed=seed, tokenizer="whitespace", lowercase=False, **options
+        vectors="input",
+        model=model,
+        epochs=epochs,
+        seed=seed,
+        tokenizer="whitespace",
+        lowercase=False,
+        **options,
     )
     return train(path, config)
 

@@ -55,6 +55,7 @@ def by_cawv(path: Path, model: str, seed: int, options: argparse.Namespace, **mo
     """Train our model and return its vectors."""
     more = {"alpha": options.alpha[model], **more}
     config = TrainConfig(
+        vectors="input",
         model=model,
         vector_size=options.vector_size,
         window=options.window,

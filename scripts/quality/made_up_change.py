@@ -103,7 +103,12 @@ def judged(setting: Setting, corpus: Path) -> dict[str, Any]:
     exchanged = pairs_of(first, second, np.random.default_rng(setting["seed"]))
     later = exchange(second, exchanged, np.random.default_rng(setting["seed"] + 1000))
     config = TrainConfig(
-        model="skipgram", window=10, epochs=setting["epochs"], workers=1, seed=setting["seed"]
+        vectors="input",
+        model="skipgram",
+        window=10,
+        epochs=setting["epochs"],
+        workers=1,
+        seed=setting["seed"],
     )
     slices = Watched([first, later], ResolvedConfig.of(config), 10)
     changed = slices.compared(setting["permutations"], 1, lambda line: None)

@@ -74,7 +74,7 @@ def trained(cell: Setting, encoded: Any, valid: Any, sets: list[Any]) -> dict[st
     """Train once; return the loss on the held-out lines and Spearman's rho of each set of word pairs."""
     n = None if cell["replicas"] == "auto" else cell["replicas"]
     options = DEFAULTS | {"workers": n} | cell["options"]
-    config = TrainConfig(model=cell["model"], replicas=n, seed=cell["seed"], **options)
+    config = TrainConfig(model=cell["model"], replicas=n, seed=cell["seed"], vectors="input", **options)
     try:
         model = train(encoded, config, valid=valid, progress=False)
     except DataError as error:

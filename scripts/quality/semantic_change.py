@@ -74,6 +74,7 @@ def main() -> None:
 def texts_of(language: str, model: str, epochs: int, data: Path) -> Slices:
     """Return the encoded texts of a language."""
     config = TrainConfig(
+        vectors="input",
         model=model,
         window=10,
         epochs=epochs,

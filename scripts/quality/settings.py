@@ -70,7 +70,11 @@ def main() -> None:
         )
 
         def run(whole: Setting) -> dict[str, Any]:
-            model = train(encoded, TrainConfig(**{"workers": 1, **whole["options"]}), valid=iter(valid))
+            model = train(
+                encoded,
+                TrainConfig(**{"workers": 1, "vectors": "input", **whole["options"]}),
+                valid=iter(valid),
+            )
             scores = spearman(model.vectors, pairs)
             return {
                 "spearman": statistics.mean(scores.values()),

@@ -62,6 +62,8 @@ def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
             for vectors in (read, made, published):
                 assert vectors.similarity("cat31", "cat3") > vectors.similarity("cat31", "paw3")
                 np.testing.assert_allclose(vectors["cat31"], made["cat31"], atol=1e-5)
+    again = KeyedVectors.load(tmp_path / "input", vectors="both")
+    assert np.array_equal(again.vectors, model.vectors.vectors)
     size = model.config.vector_size
     assert KeyedVectors.load(tmp_path / "m", vectors="beside").vector_size == 2 * size
 

@@ -258,6 +258,7 @@ def options(**more):
             "sample": 0,
             "workers": 1,
             "model": "skipgram",
+            "vectors": "input",
             **more,
         }
     )
@@ -386,7 +387,7 @@ def test_a_bin_is_trained_further(tmp_path):
     KeyedVectors.load(tmp_path / "m").save(tmp_path / "v.bin", format="fasttext")
     (tmp_path / "t").write_text("\n".join(map(" ".join, text(800, seed=2))), "utf-8")
     config = continued_config(
-        tmp_path / "v.bin", {"alpha": 1e-9, "min_alpha": 0.0, "epochs": 1, "workers": 1}
+        tmp_path / "v.bin", {"alpha": 1e-9, "min_alpha": 0.0, "epochs": 1, "workers": 1, "vectors": "input"}
     )
     assert (config.subwords, config.buckets, config.model) == (True, 300, "skipgram")
     second = train(tmp_path / "t", config, continue_from=tmp_path / "v.bin")

@@ -11,7 +11,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, part_option, typed_options, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
-from wordvec_ca.specs.formats import READABLE, WRITABLE, table_of_formats
+from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
@@ -147,6 +147,8 @@ def command(
             say("Note: to average these vectors, export them with --fold-attention")
     if fold_attention:
         say("Each vector is multiplied by the attention that its word draws (--fold-attention)")
+    elif format_named(to).averages and (vectors.metadata.get("config") or {}).get("vectors") == "both":
+        say("Note: readers of this format average vectors; --vectors output is better for that")
     reports = None
     if evaluation is not None:
         from wordvec_ca.eval import reports_in

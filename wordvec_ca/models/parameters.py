@@ -51,7 +51,7 @@ from wordvec_ca.vectors import (
     attention_of_words,
     check_ngrams,
     logits_by_part,
-    map_of_ngrams,
+    map_of_inputs,
     write_gensim_index,
 )
 
@@ -358,12 +358,10 @@ class EmbeddingModel:
     @cached_property
     def _ngrams_published(self) -> np.ndarray:
         """What makes published vectors of means of n-grams."""
-        return self._map_of_ngrams(self._published)
+        return self._map_of_inputs(self._published)
 
-    def _map_of_ngrams(self, made: np.ndarray) -> np.ndarray:
-        assert self.subwords is not None
-        rows = self.subwords.rows[:, : self.config.vector_size]
-        return map_of_ngrams(NgramVectors(self.subwords.index, rows), self.vocab.words, made)
+    def _map_of_inputs(self, made: np.ndarray) -> np.ndarray:
+        return map_of_inputs(self.inputs[:, : self.config.vector_size], made)
 
     def publish(self, form: str | None = None) -> KeyedVectors:
         """Return the published vectors, made anew from the parameters as they are now.
@@ -496,7 +494,7 @@ class EmbeddingModel:
                 if self.form != "input":
                     save_npy(
                         folder / ModelFile.NGRAMS_PUBLISHED,
-                        self._map_of_ngrams(map_npy(folder / ModelFile.VECTORS)),
+                        self._map_of_inputs(map_npy(folder / ModelFile.VECTORS)),
                     )
             write_gensim_index(folder, self.vocab.words, self.vocab.counts)
             if len(self.history):

@@ -22,11 +22,10 @@ from wordvec_ca.models.directory import read_config, read_record
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.vectors import (
     MODEL_FILES,
-    KeyedVectors,
     ModelFile,
     add_gensim_index,
     form_of_directory,
-    map_of_ngrams,
+    map_of_inputs,
 )
 
 OF_FORM = {
@@ -88,9 +87,8 @@ def publish(
         write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
         if form != "input":
             save_npy(folder / ModelFile.INPUTS, halves.inputs)
-            raw = KeyedVectors.load(source, vectors="input")
-            if raw.ngrams is not None:
-                linear_map = map_of_ngrams(raw.ngrams, raw.index_to_key, map_npy(folder / ModelFile.VECTORS))
+            if config.subwords:
+                linear_map = map_of_inputs(halves.inputs, map_npy(folder / ModelFile.VECTORS))
                 save_npy(folder / ModelFile.NGRAMS_PUBLISHED, linear_map)
         record = {**record, "config": config.as_dict()}
         if isinstance(record.get("settings"), dict):

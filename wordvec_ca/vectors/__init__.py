@@ -49,7 +49,7 @@ from wordvec_ca.vectors.neighbours import Directions, cosine, highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
-from wordvec_ca.vectors.published import FittedForm, Halves, map_of_ngrams
+from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
 from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
@@ -97,7 +97,7 @@ __all__ = [
     "interval_of_difference",
     "keep_first",
     "logits_by_part",
-    "map_of_ngrams",
+    "map_of_inputs",
     "map_tensors",
     "marked",
     "mean_attention",

@@ -90,8 +90,8 @@ class NgramVectors:
     source : object, optional
         The file that holds them, for writers that can write it as it was.
     to_published : callable, optional
-        Returns what turns means of rows, which are input vectors, into the published form: an array of shape
-        (vector_size + 1, n_columns), whose last row is added (see ``wordvec_ca.vectors.published``). By
+        Returns what turns means of rows, which are input rows, at unit length into the published form: an
+        array of shape (vector_size + 1, n_columns), whose last row is added (`published.map_of_inputs`). By
         default they are published as they are.
     """
 
@@ -128,7 +128,9 @@ class NgramVectors:
         """Return means of rows in the published form."""
         if self._to_published is None:
             return np.asarray(means, np.float32)
-        return np.asarray(means @ self._linear_map[:-1] + self._linear_map[-1], np.float32)
+        lengths = np.linalg.norm(means, axis=-1, keepdims=True)
+        rows = means / np.where(lengths > 0, lengths, 1)
+        return np.asarray(rows @ self._linear_map[:-1] + self._linear_map[-1], np.float32)
 
     @cached_property
     def index(self) -> NgramIndex:
@@ -185,13 +187,6 @@ class NgramVectors:
 
     def vector_of_each(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return what ``vector`` gives for each of some words, shape (n_words, vector_size); else zeros."""
-        vectors = self._published(self.means(words))
-        if self._to_published is not None:
-            vectors[~self.knows_each(words)] = 0
-        return vectors
-
-    def means(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the means of the rows of words' n-grams, shape (n_words, rows' columns); else zeros."""
         offsets, rows = self.index.rows_of(words)
         sums = np.zeros((len(words), self.rows.shape[1]))
         known = rows >= 0
@@ -199,7 +194,9 @@ class NgramVectors:
         if len(word_of):
             begins = np.flatnonzero(np.diff(word_of, prepend=-1))
             sums[word_of[begins]] = np.add.reduceat(np.asarray(self.rows[rows[known]], np.float64), begins)
-        return np.asarray(sums / np.maximum(np.diff(offsets), 1)[:, None], np.float32)
+        vectors = self._published(sums / np.maximum(np.diff(offsets), 1)[:, None])
+        vectors[np.bincount(word_of, minlength=len(words)) == 0] = 0
+        return vectors
 
     def bucket_rows(self, buckets: int) -> np.ndarray:
         """Return a row for each bucket of fastText's, zero for those that are not in use.

@@ -13,8 +13,8 @@ Means and components are those of the most frequent words, whose rows have the l
 share a large common vector, because negative sampling asks that most products of input and output rows are
 small; without it they tell words apart better than input rows do (docs/both-halves.md).
 
-A model whose vectors have parts gets the form of each part, side by side. Unknown words have no output row: a
-linear map, fitted on known words, takes the mean of their n-grams' rows to the published form.
+A model whose vectors have parts gets the form of each part, side by side. Unknown words have no output row:
+a rotation, fitted on known words, takes the mean of their n-grams' rows into the space of the vectors.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ import numpy as np
 
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.vectors.blas import one_blas_thread
-from wordvec_ca.vectors.ngrams import NgramVectors
 
 FITTED = 20_000
 """Means and components are those of so many of the most frequent words."""
 
 OUTPUT_WEIGHT = 2.0
 """Output rows beside input rows, both at unit length: chosen in docs/measurements/both-halves.md."""
-
-RIDGE = 1e-3
-"""Of the fit for unknown words: this share of the mean variance is added to each, so that few words do."""
 
 BLOCK_ROWS = 8_192
 """Rows made at a time. Fixed, as the last bits of a product may depend on how many rows it has."""
@@ -175,36 +171,33 @@ class FittedForm:
 
 
 @one_blas_thread
-def map_of_ngrams(ngrams: NgramVectors, words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
-    """Return what turns means of n-grams' rows into the published form, by least squares on known words.
+def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return what turns input rows at unit length into the published form, for words without output rows.
+
+    The rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann 1966). Least
+    squares without this restriction shrink what is hard to predict, and lose in similarity.
 
     Parameters
     ----------
-    ngrams : NgramVectors
-    words : sequence of str
-        The most frequent first; the first ``FITTED`` are used.
+    inputs : ndarray of shape (n_words, vector_size), float32
+        Of known words, the most frequent first; the first ``FITTED`` are used.
     vectors : ndarray of shape (n_words, n_columns), float32
-        The published ones.
+        The published ones of the same words.
 
     Returns
     -------
     ndarray of shape (vector_size + 1, n_columns), float32
-        The last row is added to the product of a mean with the others.
+        The last row is added to the product of a row with the others.
     """
-    fitted = list(words[:FITTED])
-    means = ngrams.means(fitted).astype(np.float64)
-    targets = np.asarray(vectors[: len(fitted)], np.float64)
-    used = means.any(axis=1) & np.isfinite(means).all(axis=1) & np.isfinite(targets).all(axis=1)
-    means, targets = means[used], targets[used]
-    centre, target = (
-        rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1]) for rows in (means, targets)
-    )
-    means, targets = means - centre, targets - target
-    products = means.T @ means
-    ridge = RIDGE * max(np.trace(products) / len(products), 1e-30)
-    products[np.diag_indices_from(products)] += ridge
-    slopes = np.linalg.solve(products, means.T @ targets)
-    return np.asarray(np.vstack([slopes, target - centre @ slopes]), np.float32)
+    rows = unit(np.asarray(inputs[:FITTED], np.float32)).astype(np.float64)
+    targets = np.asarray(vectors[:FITTED], np.float64)
+    used = np.isfinite(rows).all(axis=1) & np.isfinite(targets).all(axis=1)
+    rows, targets = rows[used], targets[used]
+    centre, target = rows.sum(axis=0) / max(1, len(rows)), targets.sum(axis=0) / max(1, len(rows))
+    rows = rows - centre
+    left, values, right = np.linalg.svd(rows.T @ (targets - target), full_matrices=False)
+    turn = left @ right * (values.sum() / max((rows**2).sum(), 1e-30))
+    return np.asarray(np.vstack([turn, target - centre @ turn]), np.float32)
 
 
 def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:

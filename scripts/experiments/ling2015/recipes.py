@@ -11,6 +11,7 @@ from wordvec_ca.models import TrainConfig
 from wordvec_ca.specs.models import ATTENTION_KINDS
 
 COMMON: dict[str, Any] = {
+    "vectors": "input",
     "vector_size": 50,
     "window": 20,
     "negative": 10,

@@ -55,7 +55,7 @@ from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
 from wordvec_ca.vectors.parts import Part, parts_of_record
-from wordvec_ca.vectors.published import FittedForm, Halves, map_of_ngrams
+from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
 from wordvec_ca.vectors.resamples import RESAMPLE_FILES, Resamples
 from wordvec_ca.vectors.table import VectorTable
 
@@ -200,13 +200,13 @@ def form_of_record(metadata: dict[str, Any]) -> str:
 def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
     """Map the input and the output rows of a model directory."""
     config = metadata.get("config")
-    published = form_of_record(metadata)
     if not isinstance(config, dict) or not (path / ModelFile.OUTPUTS).is_file():
         raise DataError(
             f"{path} has no output rows ({ModelFile.OUTPUTS}): there are only its published vectors, "
-            f"{published!r}"
+            f"{form_of_record(metadata)!r}"
         )
-    inputs = map_array(path / (ModelFile.VECTORS if published == "input" else ModelFile.INPUTS))
+    apart = (path / ModelFile.INPUTS).is_file()
+    inputs = map_array(path / (ModelFile.INPUTS if apart else ModelFile.VECTORS))
     outputs = map_npy(path / ModelFile.OUTPUTS)
     fits = outputs.ndim == 3 and len(outputs) == len(inputs) and outputs.dtype == np.float32
     if not fits or math.prod(outputs.shape[1:]) % max(1, inputs.shape[1]):
@@ -324,7 +324,8 @@ def _ngrams(
     if form == "input":
         return ngrams
     if not is_published:
-        return ngrams.as_published(lambda: map_of_ngrams(ngrams, words, vectors))
+        made = map_of_inputs(_stored_halves(path, metadata).inputs, vectors)
+        return ngrams.as_published(lambda: made)
     linear_map = map_array(path / ModelFile.NGRAMS_PUBLISHED)
     if linear_map.shape != (rows.shape[1] + 1, vectors.shape[1]):
         raise DataError(
