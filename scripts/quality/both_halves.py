@@ -31,7 +31,7 @@ from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
-TITLE = "Both halves"
+TITLE = "Both matrices"
 
 RULE = """
 The rule, written before any figure below: a form is **level** in a family if, in the mean over CBOW,
