@@ -13,7 +13,14 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 @click.command(name="nn", cls=JsonCommand, short_help="Nearest neighbours of words.")
 @click.argument("model", type=ExistingPath())
-@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.argument("words", nargs=-1, metavar="WORD...")
+@click.option(
+    "--document",
+    "documents",
+    multiple=True,
+    metavar="TAG",
+    help="The documents nearest to this one, of a model of documents.  May be given several times.",
+)
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
     "--restrict-vocab",
@@ -31,6 +38,7 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
 def command(
     model: str,
     words: tuple[str, ...],
+    documents: tuple[str, ...],
     topn: int,
     restrict_vocab: int | None,
     part: str | None,
@@ -44,6 +52,9 @@ def command(
     MODEL is a model directory or a file of vectors in any format that export writes. The WORD - stands for
     the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
     has none either, standard error says so, and the exit code is then 1.
+
+    With --document, of a model of documents (cawv train --model pv-dbow, pv-dm, ...), print the documents
+    that are nearest to one of them, by its tag: its number, from 0, or what --tag-field holds.
 
     Of a model of cawv train --resamples K, "one run" is where the score lies, 9 times in 10, in one run on
     other text of the same size, and "again" in how many of the K models the word is among the nearest. A
@@ -61,6 +72,13 @@ def command(
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import Neighbour, Neighbours
 
+    if documents:
+        if words or approximate or index is not None or restrict_vocab is not None or part is not None:
+            raise click.UsageError("--document goes with --topn and --json alone, not with words")
+        near_documents(model, documents, topn, json_to)
+        return
+    if not words:
+        raise click.UsageError("Missing argument 'WORD...': give words, or --document TAG")
     approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
         raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
@@ -94,3 +112,21 @@ def command(
                 separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def near_documents(model: str, tags: tuple[str, ...], topn: int, json_to: str | None) -> None:
+    """Print the documents nearest to some documents of a model."""
+    from wordvec_ca.cli.neighbour_table import neighbour_records, neighbour_table
+    from wordvec_ca.cli.terminal import show_styled
+    from wordvec_ca.models import document_vectors
+
+    table, row_of = document_vectors(model)
+    separator = ""
+    with record_writer(json_to, "document") as write:
+        for tag in tags:
+            name = table.index_to_key[row_of(tag)]
+            neighbours = table.neighbours(name, topn)
+            write({"document": name, "neighbours": neighbour_records(neighbours)})
+            if json_to != "-":
+                show_styled(separator + neighbour_table(table, name, neighbours))
+                separator = "\n"

@@ -13,7 +13,7 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
-from wordvec_ca.models.documents import Documents, tags_of_model
+from wordvec_ca.models.documents import Documents, document_vectors, tags_of_model
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -54,6 +54,7 @@ __all__ = [
     "check_room",
     "check_type",
     "config_of_fasttext",
+    "document_vectors",
     "fasttext_config",
     "fasttext_vocab",
     "is_fasttext",

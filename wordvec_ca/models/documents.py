@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy, save_npy
 from wordvec_ca.kernels import aligned_zeros, padded
+from wordvec_ca.vectors import KeyedVectors, ModelFile
 
 BLOCK_ROWS = 65_536
 """Rows that are initialised or saved at a time."""
@@ -84,12 +85,12 @@ class Documents:
         raise DataError(f"there is no document {tag!r} among the {self.tags.n:,} of the model")
 
     def save(self, folder: Path, vector_size: int, *, attends: bool) -> None:
-        """Write ``documents.npy``, and what is not plain: ``documents.tags`` and ``documents.logits.npy``."""
-        save_npy(folder / "documents.npy", self.rows[:, :vector_size])
+        """Write ``documents.npy``, and what is not plain: tags and logits."""
+        save_npy(folder / ModelFile.DOCUMENTS, self.rows[:, :vector_size])
         if attends:
-            save_npy(folder / "attention_documents.npy", self.logits)
+            save_npy(folder / ModelFile.ATTENTION_DOCUMENTS, self.logits)
         if self.tags.names is not None:
-            with open(folder / "documents.tags", "w", encoding="utf-8") as file:
+            with open(folder / ModelFile.DOCUMENT_TAGS, "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(_plain(name), ensure_ascii=True) + "\n" for name in self.names)
 
     @classmethod
@@ -111,20 +112,20 @@ class Documents:
             They are missing, damaged, or do not fit.
         """
         try:
-            rows = map_npy(folder / "documents.npy")
+            rows = map_npy(folder / ModelFile.DOCUMENTS)
         except FileNotFoundError:
             raise DataError(
-                f"the model is incomplete: {str(folder / 'documents.npy')!r} is missing"
+                f"the model is incomplete: {str(folder / ModelFile.DOCUMENTS)!r} is missing"
             ) from None
         if rows.ndim != 2 or rows.shape[1] != vector_size or rows.dtype != np.float32:
             raise DataError(
-                f"{str(folder / 'documents.npy')!r} has shape {rows.shape} and type {rows.dtype}; expected "
-                f"(documents, {vector_size}), float32"
+                f"{str(folder / ModelFile.DOCUMENTS)!r} has shape {rows.shape} and type {rows.dtype}; "
+                f"expected (documents, {vector_size}), float32"
             )
-        names = _read_tags(folder / "documents.tags", len(rows))
+        names = _read_tags(folder / ModelFile.DOCUMENT_TAGS, len(rows))
         logits = np.zeros(len(rows), np.float32)
         if attends:
-            logits[:] = map_npy(folder / "attention_documents.npy").reshape(len(rows))
+            logits[:] = map_npy(folder / ModelFile.ATTENTION_DOCUMENTS).reshape(len(rows))
         tags = DocumentTags(len(rows), names)
         if not padded_rows:
             return cls(tags, rows, logits)
@@ -132,6 +133,31 @@ class Documents:
         documents.rows[:, :vector_size] = rows
         documents.logits[:] = logits
         return documents
+
+
+def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, Callable[[Tag], int]]:
+    """Return the vectors of the documents of a model directory, memory-mapped, and what finds their rows.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    vectors : KeyedVectors
+        Its keys are the tags as text.
+    row_of : callable
+        Returns the row of a tag; a DataError says that there is no such document.
+
+    Raises
+    ------
+    DataError
+        The model has no documents.
+    """
+    tags = tags_of_model(directory)
+    rows = map_npy(Path(directory) / ModelFile.DOCUMENTS)
+    documents = Documents(tags, rows, np.zeros(tags.n, np.float32))
+    return KeyedVectors([str(name) for name in documents.names], rows), documents.row
 
 
 def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
@@ -143,10 +169,10 @@ def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
         It has none.
     """
     folder = Path(directory)
-    if not (folder / "documents.npy").exists():
+    if not (folder / ModelFile.DOCUMENTS).exists():
         raise DataError(f"{os.fspath(directory)!r} has no vectors of documents")
-    n = len(map_npy(folder / "documents.npy"))
-    return DocumentTags(n, _read_tags(folder / "documents.tags", n))
+    n = len(map_npy(folder / ModelFile.DOCUMENTS))
+    return DocumentTags(n, _read_tags(folder / ModelFile.DOCUMENT_TAGS, n))
 
 
 def _plain(name: Tag) -> Tag:

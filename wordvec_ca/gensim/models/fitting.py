@@ -119,7 +119,7 @@ def config_of(model: Any) -> ResolvedConfig:
         vector_size=model.vector_size,
         vectors="input",
         window=min(model.window, WIDEST_WINDOW),
-        shrink_windows=model.shrink_windows,
+        shrink_windows=model.shrink_windows and not _is_concatenated(model),  # as in gensim
         negative=model.negative,
         negatives="exact" if _has_own_negatives(model) else None,  # for rare words, in few epochs
         hs=bool(model.hs),

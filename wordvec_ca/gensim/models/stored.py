@@ -315,6 +315,6 @@ def take(model: Any, state: dict[str, Any]) -> None:
     for name in ("syn1", "syn1neg"):
         array = getattr(model, name, None)
         if array is not None and (
-            not isinstance(array, np.ndarray) or array.shape != (n_words, model.vector_size)
+            not isinstance(array, np.ndarray) or array.shape != (n_words, model.layer1_size)
         ):
             raise DataError(f"{name} of the model does not fit its {n_words} words")
