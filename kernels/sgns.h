@@ -116,13 +116,13 @@ typedef struct {
     Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
     Rows nodes;             /* stride = out_width */
     Rows word_logits;       /* K; stride = word_stride */
-    Rows slot_logits;       /* s: one row, (1, 2 window), or with rings the places of each in turn; then the document */
-    float *documents;       /* D: (n_documents, width) */
+    Rows slot_logits; /* s: one row, (1, 2 window), or with rings the places of each in turn; then the document */
+    float *documents; /* D: (n_documents, width) */
     float *document_logits; /* (n_documents,) what attention adds to that of the document's place */
-    const int64_t *tags;    /* the row of D of each line end, -1 and -2, in the order of the tokens; -1: it has none */
-    uint64_t *rng;          /* (2,) generator state, tuple cursor */
-    double *stats;          /* (N_STATS,) added to */
-    int32_t *lock;          /* (1,) held while private rows are merged */
+    const int64_t *tags; /* the row of D of each line end, -1 and -2, in the order of the tokens; -1: it has none */
+    uint64_t *rng; /* (2,) generator state, tuple cursor */
+    double *stats; /* (N_STATS,) added to */
+    int32_t *lock; /* (1,) held while private rows are merged */
 } Task;
 
 /* What the loop returns. */

@@ -398,8 +398,8 @@ typedef struct {
 
 /* out = final[raw], without what is ABSENT or has a negative final id and, unless every line counts, without empty
  * lines; lines are cut after `longest` tokens. out has room for n + n / longest + 2. A block with no line end is all head. */
-static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int every_line,
-                     int32_t *out, Renumbered *result)
+static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int every_line, int32_t *out,
+                     Renumbered *result)
 {
     Renumbered s = {0, 0, 0, 0, 0, 0, 0};
     int64_t i = 0, w = 0, line = 0;
