@@ -519,10 +519,12 @@ def fail_in_epoch(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the training thread fail in the middle of an epoch."""
     train_chunk = Replica.train_chunk
 
-    def failing(self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: list[int]) -> None:
+    def failing(
+        self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: list[int], *rest: Any
+    ) -> None:
         if seeds[1:] == [number, 4]:
             raise MemoryError("no memory for the scratch space of a training thread")
-        train_chunk(self, worker, tokens, position, seeds)
+        train_chunk(self, worker, tokens, position, seeds, *rest)
 
     monkeypatch.setattr(Replica, "train_chunk", failing)
 
@@ -535,7 +537,7 @@ def test_diverged_run_keeps_its_last_good_checkpoint_and_goes_on_with_a_lower_ra
 
         def spoil(self: Replica, *rest: Any, by: float = spoiled) -> None:
             train_chunk(self, *rest)
-            if rest[-1][1] == 3:  # one row of a rare word: the loss may not show it for long
+            if rest[3][1] == 3:  # one row of a rare word: the loss may not show it for long
                 self.model.inputs[-1, 3] = by
 
         monkeypatch.setattr(Replica, "train_chunk", spoil)
