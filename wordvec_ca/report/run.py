@@ -20,8 +20,8 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
     Returns
     -------
     dict
-        ``began`` (str, may be empty), ``interrupted`` (bool), ``trained`` (str, may be empty) and ``tiles``
-        (list of (label, value)).
+        ``began`` (str, may be empty), ``interrupted`` (bool), ``trained`` and ``verdict`` (str, may be empty)
+        and ``tiles`` (list of (label, value)).
     """
     timings = record.get("timings")
     timings = timings if isinstance(timings, dict) else {}
@@ -43,9 +43,34 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
     return {
         "began": shown(began).replace("T", " ").removesuffix("+00:00") if began else "",
         "interrupted": bool(record.get("interrupted")),
+        "verdict": "" if record.get("interrupted") else verdict(record),
         "trained": f"{done:.1%}" if isinstance(done, int | float) else "",
         "tiles": tiles,
     }
+
+
+def verdict(record: dict[str, Any]) -> str:
+    """Return one sentence on how the run ended, empty if its losses are not known.
+
+    Only a held-out loss tells whether a run was too long: it was lower before.
+    """
+    held_out = finite_numbers(record.get("valid_loss_by_epoch"))
+    losses = finite_numbers(record.get("loss_by_epoch"))
+    if len(held_out) > 1 and held_out[-1] > min(held_out) * 1.005:
+        best = held_out.index(min(held_out)) + 1
+        return (
+            f"Trained too long: the held-out loss was lowest after epoch {best}, {min(held_out):.3f}, and rose "
+            f"to {held_out[-1]:.3f}; {best} epochs would have been better."
+        )
+    found, what = (held_out, "held-out loss") if len(held_out) > 1 else (losses, "loss")
+    if len(found) < 2:
+        return ""
+    fall = 1 - found[-1] / found[-2] if found[-2] else 0.0
+    more = "" if held_out else "; whether fewer epochs were better only a held-out text tells (--valid)"
+    return (
+        f"Trained to the end: the {what} fell from {found[0]:.3f} to {found[-1]:.3f}, in the last epoch by "
+        f"{fall:.1%}{more}."
+    )
 
 
 def training_figures(history: History) -> list[Figure]:

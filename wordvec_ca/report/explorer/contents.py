@@ -18,6 +18,7 @@ from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithf
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
+from wordvec_ca.report.explorer.suggestions import suggestions
 from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
 
@@ -87,13 +88,15 @@ def gather(
         start = maps[0].places if maps else None
         made = word_map(directions, method=used, seed=seed, start=start, cache=place, tell=tell)
         check_faithful(made, method)
-        found_regions, region_of_word = regions(made.places, directions, found, seed)
+        found_regions, region_of_word = regions(made.places, directions, found)
         maps.append(made)
         spaces.append(directions)
         named.append(found_regions)
         entry, of_words = _shown(source, chosen, made, found_regions, tell)
         upper, lower, scales = whole_numbers(vectors)
         of_words |= {"upper": upper, "lower": lower, "scales": scales, "region": region_of_word}
+        if not number:
+            suggested = suggestions(directions, made.graph, found, found_regions)
         entries.append(entry)
         arrays |= {f"{name}{number}": array for name, array in of_words.items()}
     if sources[0].table.counts is not None:
@@ -113,6 +116,7 @@ def gather(
         "seed": seed,
         "classes": [terminal_text(kind) for kind in kinds],
         "models": entries,
+        "suggestions": suggested._asdict(),
         "types": {name: array.dtype.name for name, array in arrays.items()},
     }
     title = " and ".join(source.name for source in sources)
@@ -165,7 +169,9 @@ def _shown(
         "of": len(source.table),
         "made": source.made,
         "kept": round(made.kept, 4),
-        "regions": [[r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size, r.label] for r in named],
+        "regions": [
+            [r.level, round(r.x, 4), round(r.y, 4), r.rows, r.size, r.label, round(r.top, 4)] for r in named
+        ],
     }
     arrays = {
         "places": np.rint(made.places * 65_535).astype(np.uint16),

@@ -22,6 +22,8 @@ class PointMap {
     this.most = this.n; // frequent words that are drawn while the map moves
     this.mode = "move";
     this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
+    this.hovered = -1;
+    this.describe = () => "";
     this.onpick = this.onlasso = this.onregion = () => {};
     this.pointers = new Map();
     this.listen();
@@ -108,15 +110,15 @@ class PointMap {
     tick(began + (still ? milliseconds : 0));
   }
 
-  /** Show some words, and as much around them as fits. */
+  /** Show all of some words, with room for their names. */
   showRows(rows) {
-    const middle = rows[0];
-    const [x, y] = [this.places[2 * middle], this.places[2 * middle + 1]];
-    const far = rows
-      .map((row) => Math.hypot(this.places[2 * row] - x, this.places[2 * row + 1] - y))
-      .sort((a, b) => a - b);
-    const reach = Math.max(0.006, far[Math.floor(far.length * 0.7)] ?? 0);
-    this.fly({ x, y, scale: Math.max(1, Math.min(60, 0.42 / reach)) });
+    const xs = rows.map((row) => this.places[2 * row]);
+    const ys = rows.map((row) => this.places[2 * row + 1]);
+    const [left, right] = [Math.min(...xs), Math.max(...xs)];
+    const [low, high] = [Math.min(...ys), Math.max(...ys)];
+    const whole = Math.min(this.width, this.height) * 0.94; // pixels of the map at scale 1
+    const room = Math.min(Math.max(80, this.width - 220) / (right - left || 1e-9), Math.max(80, this.height - 130) / (high - low || 1e-9));
+    this.fly({ x: (left + right) / 2, y: (low + high) / 2, scale: Math.max(0.8, Math.min(60, room / whole)) });
   }
 
   /** Draw other places, moving all points there. */
@@ -231,7 +233,7 @@ class PointMap {
     // smaller and fainter where many share a pixel
     const crowd = this.n / Math.max(1, unit * unit * 0.35);
     const alpha = Math.min(0.9, Math.max(0.25, this.theme.alpha * (0.05 / crowd) ** 0.25));
-    const radius = this.ratio * Math.max(crowd > 1 ? 0.5 : 0.7, Math.min(3, 0.22 / Math.sqrt(crowd)));
+    const radius = this.ratio * Math.max(crowd > 1 ? 0.6 : 0.9, Math.min(4, 0.4 / Math.sqrt(crowd)));
     const stamps = [1, 1.5, 2].map((factor) => this.stamp(Math.max(0.5, radius * factor), alpha));
     const margin = Math.ceil(2 * radius) + 1;
     const [large, larger] = [this.n / 20, this.n / 400];
@@ -263,7 +265,7 @@ class PointMap {
     pen.lineJoin = "round";
     pen.textBaseline = "middle";
     const edge = this.points.getBoundingClientRect();
-    const boxes = [...this.points.parentElement.querySelectorAll("#tools,#colours")].map((element) => {
+    const boxes = [...this.points.parentElement.querySelectorAll("#tools,#colours,#unselect:not([hidden])")].map((element) => {
       const box = element.getBoundingClientRect(); // names stay clear of the buttons
       return [box.left - edge.left, box.top - edge.top, box.right - edge.left, box.bottom - edge.top];
     });
@@ -340,22 +342,31 @@ class PointMap {
     });
   }
 
+  /** The names of regions above them, large ones for the coarse scale, those of finer scales where there is room. */
   drawRegions(boxes) {
     this.named = [];
-    const level = this.view.scale < 2.2 ? 0 : this.view.scale < 6 ? 1 : 2;
-    if (this.view.scale > 24) return;
-    const size = [14, 13, 12][level];
-    for (const region of this.regions) {
-      const [of, x, y, rows] = region;
-      if (of !== level) continue;
-      const name = rows.slice(0, this.width < 500 ? 2 : 3).map((row) => shown(this.data.words[row], 18)).join(" · ");
-      const style = { font: `650 ${size}px system-ui, sans-serif`, colour: this.theme.ink, centred: true, size };
-      const [left, top] = this.toScreen(x, y);
-      for (const step of [0, 1, -1, 2, -2]) {
-        const box = this.label(name, left, top + step * 1.6 * size, boxes, style);
-        if (!box) continue;
-        this.named.push([box, region]);
-        break;
+    const { scale } = this.view;
+    const small = this.width < 500;
+    const levels = scale > 24 ? [] : scale >= 7 ? [2] : scale >= 2.6 ? [1, 2] : [0, 1];
+    for (const level of levels) {
+      const first = level === levels[0];
+      const regions = this.regions.filter(([of]) => of === level).sort((a, b) => b[4] - a[4]);
+      const most = regions[0]?.[4] ?? 1;
+      for (const region of regions) {
+        const [, x, y, rows, size, , top] = region;
+        const pixels = first ? Math.round((small ? 12 : 14 - level) + (5 - 2 * level) * Math.sqrt(size / most)) : small ? 10 : 11.5;
+        const name = rows.slice(0, first && !small ? 3 : 2).map((row) => shown(this.data.words[row], 18)).join(" · ");
+        const [red, green, blue] = colourOfPlace(x, y, this.theme.lightness);
+        const colour = first ? this.theme.ink : `color-mix(in srgb, rgb(${red} ${green} ${blue}) 45%, ${this.theme.ink})`;
+        const style = { font: `${first ? 700 : 500} ${pixels}px system-ui, sans-serif`, colour, centred: true, size: pixels };
+        const [left, above] = this.toScreen(x, top);
+        if (left < 0 || left > this.width) continue;
+        for (const step of first ? [-0.7, -1.8, 0.6, 1.8, -3] : [-0.5, 0.8]) {
+          const box = this.label(name, left, Math.max(this.toScreen(x, y)[1] < 0 ? -99 : pixels, above + step * pixels), boxes, style);
+          if (!box) continue;
+          this.named.push([box, region]);
+          break;
+        }
       }
     }
   }
@@ -460,10 +471,17 @@ class PointMap {
     const row = named ? -1 : this.at(left, top);
     this.hover.hidden = row < 0;
     if (row < 0) return;
-    this.hover.textContent = shown(this.data.words[row], 40);
+    if (row !== this.hovered) {
+      this.hovered = row;
+      clearTimeout(this.describing);
+      const facts = el("div");
+      this.hover.replaceChildren(el("b", {}, shown(this.data.words[row], 40)), facts);
+      this.describing = setTimeout(() => (facts.textContent = this.describe(row)), 120); // when the pointer rests
+    }
     const [x, y] = this.toScreen(this.places[2 * row], this.places[2 * row + 1]);
-    this.hover.style.left = `${Math.min(x + 10, this.width - 120)}px`;
-    this.hover.style.top = `${Math.max(4, y - 30)}px`;
+    this.hover.style.left = `${Math.max(4, Math.min(x + 12, this.width - 310))}px`;
+    this.hover.style.top = y > 110 ? "" : `${y + 14}px`;
+    this.hover.style.bottom = y > 110 ? `${this.height - y + 12}px` : "";
   }
 
   /** Rows of the words within an outline (even-odd rule). */

@@ -46,7 +46,10 @@ class Panels {
   }
 
   table(caption, found, { common = new Set(), other = false, named = "cosine" } = {}) {
-    const top = Math.max(0.0001, found[0]?.score ?? 1);
+    const top = found[0]?.score ?? 1;
+    const low = Math.min(...found.map(({ score }) => score));
+    const base = low > 0 ? Math.max(0, low - 0.3 * (top - low)) : 0; // so that differences can be seen
+    const bars = base ? `bars from ${base.toFixed(2)}` : "";
     const judged = found.some(({ again }) => again !== undefined);
     const sure = ({ low, high, again, resamples }) =>
       !judged ? [] : [el("td", { class: "interval" }, again === undefined ? "" : `${low.toFixed(2)} – ${high.toFixed(2)}`.replaceAll("-", "−")),
@@ -54,13 +57,13 @@ class Panels {
     const row = (one) =>
       el("tr", { class: common.has(one.row) ? "both" : null },
         el("td", {}, this.word(one.row, common.has(one.row) ? "a neighbour in both models" : undefined)),
-        el("td", { class: "bars" }, bar(one.score / top, other)),
+        el("td", { class: "bars" }, bar((one.score - base) / (top - base || 1), other)),
         el("td", { class: "number" }, one.score.toFixed(3)),
         ...sure(one));
     const heads = [["number", named], ...(judged ? [["interval", "one run"], ["number", "found in"]] : [])];
     return el("table", { class: judged ? "judged" : null },
       el("caption", {}, ...[caption].flat()),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }), ...heads.map(([kind, text]) => el("th", { scope: "col", class: kind }, text)))),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }, bars), ...heads.map(([kind, text]) => el("th", { scope: "col", class: kind }, text)))),
       el("tbody", {}, ...found.map(row)));
   }
 
@@ -84,19 +87,15 @@ class Panels {
     ];
   }
 
-  /** Sums and poles: ready ones, if the words are there. */
+  /** Sums that clearly work in this model, and poles. */
   moreToType() {
-    const { vocabulary, go } = this.explorer;
-    const ready = (queries) => queries.find((query) => query.split(/ [-+…] /).every((word) => vocabulary.rows.has(word)));
-    const kinds = [
-      ["a - b + c", "words as sums", ["king - man + woman", "queen - woman + man", "paris - france + italy"]],
-      ["a … b", "all words between two poles", ["good … bad", "he … she", "first … last"]],
-    ];
-    return [el("h3", {}, "More to type"), el("dl", {}, ...kinds.flatMap(([form, what, queries]) => {
-      const query = ready(queries);
-      const text = query ? el("button", { type: "button", onclick: () => go({ query }) }, query) : el("kbd", {}, form);
-      return [el("dt", {}, text), el("dd", {}, what)];
-    }))];
+    const { about, words, go } = this.explorer;
+    const { sums, poles } = about.suggestions;
+    const ready = (query) => el("button", { type: "button", onclick: () => go({ query }) }, query);
+    const lines = sums.map(([a, b, c, d]) => [ready(`${words[a]} - ${words[b]} + ${words[c]}`), el("span", {}, "= ", el("bdi", {}, shown(words[d], 30)))]);
+    if (!sums.length) lines.push([el("kbd", {}, "a - b + c"), "words as sums; none of the tried ones is clear in this model"]);
+    lines.push([poles ? ready(poles.map((row) => words[row]).join(" … ")) : el("kbd", {}, "a … b"), "all words between two poles"]);
+    return [el("h3", {}, "More to type"), el("dl", {}, ...lines.flatMap(([text, what]) => [el("dt", {}, text), el("dd", {}, what)]))];
   }
 
   facts(row) {
@@ -152,6 +151,7 @@ class Panels {
       result.replaceChildren(...this.sentenceResult(renew));
     };
     input.addEventListener("input", renew);
+    input.onclick = () => { if (input.value === this.explorer.example) input.select(); }; // to be replaced
     renew();
     const what = attends
       ? "What does the model look at when it predicts a word from those around it?"
@@ -172,6 +172,7 @@ class Panels {
       const unknown = list.some((token) => !vocabulary.rows.has(token));
       parts.push(el("h3", {}, "Choose the word whose context is looked at"), this.targets(list, target, vocabulary, renew),
         unknown ? el("p", { class: "soft" }, "Struck out: unknown words; the model leaves them out before it counts places.") : null);
+      for (const model of models) if (model.attention) parts.unshift(this.allPlaces(model, list));
       for (const model of models) if (model.attention) parts.push(...this.attentionOf(model, list, target));
     }
     for (const model of models) parts.push(this.nearSentence(model, list));
@@ -196,8 +197,7 @@ class Panels {
 
   attentionOf(model, list, target) {
     const name = this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [];
-    return [
-      ...model.attention.weights(list, target).map(({ name: part, weights, offsets }) => {
+    return model.attention.weights(list, target).map(({ name: part, weights, offsets }) => {
         const most = Math.max(0.0001, ...weights.map((weight) => weight ?? 0));
         const rows = list.map((token, i) => ({ token, weight: weights[i], offset: offsets[i] })).filter(({ weight }) => weight !== null);
         return el("table", { class: "attention" },
@@ -208,9 +208,7 @@ class Panels {
               el("td", {}, el("bdi", {}, shown(token, 30))),
               el("td", { class: "bars" }, bar(weight / most)),
               el("td", { class: "number", "data-weight": weight }, percent(weight))))));
-      }),
-      this.allPlaces(model, list),
-    ];
+      });
   }
 
   /** The weights around every word, as a table that is also a picture. */
@@ -224,7 +222,7 @@ class Panels {
       return made;
     };
     const head = (token) => el("th", { scope: "col" }, el("bdi", {}, shown(token, 12)));
-    return el("details", {}, el("summary", {}, "Every word in turn"),
+    return el("details", { open: true }, el("summary", {}, "What counts for each word", ...(this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [])),
       el("div", { class: "grid", tabindex: "0" }, el("table", {},
         el("thead", {}, el("tr", {}, el("th", {}, "predicted"), ...list.map(head))),
         el("tbody", {}, ...rows.map((weights, i) =>
@@ -261,7 +259,7 @@ class Panels {
         el("button", { type: "button", id: "csv", onclick: () => saveCsv(this.explorer, rows) }, "Save as CSV"),
         inView,
         el("button", { type: "button", onclick: () => select(null) }, "Clear")),
-      rows.length ? this.table("Most typical", typicalOf(models[0].vectors, rows, 8)) : null,
+      rows.length ? this.table("Most typical: nearer to these words than to all", typicalOf(models[0].vectors, rows, 8), { named: "by" }) : null,
       ...this.regions(),
       el("table", { id: "selected" }, el("caption", {}, rows.length > 200 ? "The 200 most frequent" : "All, most frequent first"), list),
     ].filter(Boolean);
@@ -274,7 +272,7 @@ class Panels {
     if (!named.length) return [];
     const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
       el("bdi", {}, region[3].map((row) => shown(explorer.words[row], 18)).join(" · "))));
-    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Named by the frequent words nearest to their middle."),
+    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words lie densely on the map, named by the frequent words that are nearer to them than to all words."),
       el("ul", { class: "words regions" }, ...named.map(one))];
   }
 
@@ -330,7 +328,7 @@ class Panels {
   }
 }
 
-async function copy(text, button) {
+async function copy(text, button, done = "Copied") {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -341,7 +339,7 @@ async function copy(text, button) {
     document.execCommand("copy");
     area.remove();
   }
-  button.textContent = "Copied";
+  button.textContent = done;
 }
 
 /** Quote a cell; one that a spreadsheet would take for a formula becomes text. */

@@ -1,4 +1,4 @@
-"""Regions of a map, and the words that name them."""
+"""Regions of a map, where words lie densely, on three scales, and the words that name them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 LEVELS = (12, 60, 240)
-"""Regions on each level, the coarsest first."""
+"""About how many regions on each level, the coarsest first."""
 
 FEWEST_WORDS = 25
 """Of a region."""
+
+NO_REGION = 255
+"""The label of words between the regions."""
+
+GRID = 256
+"""Cells of the map on each side, in which words are counted."""
+
+THINNEST = 0.1
+"""Words belong to no region where they lie less densely than this share of its densest place."""
+
+WIDTHS = GRID * 0.06 * 0.85 ** np.arange(18)
+"""Standard deviations by which the counts are smoothed, in cells, the widest first."""
 
 
 class Region(NamedTuple):
@@ -28,6 +40,8 @@ class Region(NamedTuple):
         Number of words.
     label : int
         Its number among the labels of words on this level.
+    top : float
+        Where its upper edge is, on the axis of ``y``.
     """
 
     level: int
@@ -36,12 +50,11 @@ class Region(NamedTuple):
     rows: list[int]
     size: int
     label: int
+    top: float
 
 
-def regions(
-    places: np.ndarray, directions: np.ndarray, words: list[str], seed: int
-) -> tuple[list[Region], np.ndarray]:
-    """Divide a map into regions and name them.
+def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tuple[list[Region], np.ndarray]:
+    """Find where words lie densely on a map, and name these regions.
 
     Parameters
     ----------
@@ -50,43 +63,80 @@ def regions(
         Vectors of length one.
     words : list of str
         Most frequent first.
-    seed : int
 
     Returns
     -------
     regions : list of Region
         Of all levels.
     region_of_word : ndarray of shape (3, n_words), uint8
-        The label of each word on each level; on the coarsest also the region's place in the list.
+        The label of each word on each level, `NO_REGION` between the regions; on the coarsest level also the
+        region's place in the list.
     """
-    from sklearn.cluster import MiniBatchKMeans
-
     found: list[Region] = []
-    of_word = np.zeros((len(LEVELS), len(words)), np.uint8)
-    for level, n_regions in enumerate(LEVELS):
-        n_regions = min(n_regions, len(words) // FEWEST_WORDS)
-        if n_regions < 2:
+    of_word = np.full((len(LEVELS), len(words)), NO_REGION, np.uint8)
+    everywhere = directions.mean(axis=0)
+    for level, wanted in enumerate(LEVELS):
+        wanted = min(wanted, len(words) // FEWEST_WORDS)
+        if wanted < 2:
             continue
-        model = MiniBatchKMeans(n_regions, random_state=seed, n_init=3, batch_size=4_096)
-        labels = np.unique(model.fit_predict(places), return_inverse=True)[1]
-        of_word[level] = labels
-        order = np.argsort(labels, kind="stable")
-        for label, members in enumerate(np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)):
-            if level == 0 or len(members) >= FEWEST_WORDS:
-                middle = np.median(places[members], axis=0)
-                name = typical(members, directions, words, 3)
-                found.append(Region(level, float(middle[0]), float(middle[1]), name, len(members), label))
+        of_word[level] = labels = _hills(places, wanted)
+        for label in np.unique(labels[labels < NO_REGION]).tolist():
+            members = np.flatnonzero(labels == label)
+            x, y = np.median(places[members], axis=0).tolist()
+            name = typical(members, directions, everywhere, words, 3)
+            top = float(np.quantile(places[members, 1], 0.95))
+            found.append(Region(level, x, y, name, len(members), label, top))
     return found, of_word
 
 
-def typical(members: np.ndarray, directions: np.ndarray, words: list[str], n: int) -> list[int]:
-    """Return the rows of the words that stand for a set of words: frequent, and near its mean direction.
+def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
+    """Return the hill of density that each word lies on, of about so many: the largest is 0."""
+    from scipy.ndimage import gaussian_filter
+
+    cells = np.minimum((places * GRID).astype(np.int64), GRID - 1) @ np.array([1, GRID])
+    counts = np.bincount(cells, minlength=GRID * GRID).reshape(GRID, GRID).astype(np.float32)
+    labels = np.full(len(places), NO_REGION, np.uint8)
+    for width in WIDTHS:
+        density = gaussian_filter(counts, width, mode="constant")
+        peaks = _uphill(density)[cells]
+        dense = density.ravel()[cells] >= THINNEST * density.ravel()[peaks]
+        found, sizes = np.unique(peaks[dense], return_counts=True)
+        found = found[np.argsort(-sizes, kind="stable")][: (sizes >= FEWEST_WORDS).sum()][: NO_REGION - 1]
+        labels[:] = NO_REGION
+        for label, peak in enumerate(found.tolist()):
+            labels[dense & (peaks == peak)] = label
+        if len(found) >= wanted:
+            break
+    return labels
+
+
+def _uphill(density: np.ndarray) -> np.ndarray:
+    """Return, for each cell, the peak that is reached by always going to the densest cell around."""
+    padded = np.pad(density, 1, constant_values=-1.0)
+    side = len(density)
+    around = np.stack([padded[i : i + side, j : j + side] for i in range(3) for j in range(3)])
+    i, j = np.divmod(around.argmax(axis=0), 3)
+    rows, columns = np.indices(density.shape)
+    goes_to = ((rows + i - 1) * side + columns + j - 1).ravel()
+    level = density.ravel()
+    goes_to = np.where(level[goes_to] > level, goes_to, np.arange(side * side))  # plains go nowhere
+    while (further := goes_to[goes_to]).tolist() != goes_to.tolist():
+        goes_to = further
+    return goes_to
+
+
+def typical(
+    members: np.ndarray, directions: np.ndarray, everywhere: np.ndarray, words: list[str], n: int
+) -> list[int]:
+    """Return the rows of the words that stand for a set: frequent, and nearer to it than to all words.
 
     Parameters
     ----------
     members : ndarray of shape (n_members,), int
         Rows, in ascending order, so most frequent first.
     directions : ndarray of shape (n_words, vector_size), float32
+    everywhere : ndarray of shape (vector_size,), float32
+        The mean of all directions.
     words : list of str
     n : int
         How many at most.
@@ -96,6 +146,11 @@ def typical(members: np.ndarray, directions: np.ndarray, words: list[str], n: in
     written = np.array([words[row].isalpha() and len(words[row]) > 2 for row in frequent.tolist()])
     if written.sum() >= n:
         frequent = frequent[written]
-    cosines = directions[frequent] @ mean
-    chosen: list[int] = frequent[np.argsort(-cosines, kind="stable")][:n].tolist()
+    lift = directions[frequent] @ (_unit(mean) - _unit(everywhere))
+    chosen: list[int] = frequent[np.argsort(-lift, kind="stable")][:n].tolist()
     return chosen
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vector)
+    return vector / length if length else vector

@@ -46,6 +46,7 @@ class Explorer {
     const named = this.regions[0].filter(([level]) => level === 0).map(([, , , rows]) => rows[0]);
     this.examples = [...new Set(named.length ? named : this.words.slice(0, 8).keys())].slice(0, 10);
     this.panels = new Panels(this);
+    this.panels.sentence = this.example = this.about.suggestions.sentence;
     this.address = ""; // of the word that was shown last, and what the search box had
     this.settled = "";
     this.makeTabs();
@@ -126,34 +127,13 @@ class Explorer {
       this.map.colours = colours.map(rgb);
       dots([...this.about.classes.slice(0, 18), "none"], [...this.about.classes.slice(0, 18).map((_, i) => colours[i % theme.kinds.length]), theme.rest]);
     } else {
-      this.map.colours = theme.kinds.map(rgb);
-      const colour = this.colourOfRegions(theme.kinds.length);
-      const of = this.regionOf[this.mapOf];
-      for (let row = 0; row < this.n; row++) kind[row] = colour[of[row]];
+      // like hues for regions that are near each other, on the middle one of the three scales
+      const level = this.regions[this.mapOf].some(([of]) => of === 1) ? 1 : 0;
+      this.map.colours = Array.from({ length: 256 }, () => rgb(theme.between));
+      for (const [of, x, y, , , label] of this.regions[this.mapOf]) if (of === level) this.map.colours[label] = colourOfPlace(x, y, theme.lightness);
+      kind.set(this.regionOf[this.mapOf].subarray(level * this.n, (level + 1) * this.n));
     }
     this.map.redraw();
-  }
-
-  /** A colour for each region, another one than its nearest three have. */
-  colourOfRegions(n) {
-    const of = this.regionOf[this.mapOf];
-    const middles = [];
-    for (let row = 0; row < this.n; row++) {
-      const sum = (middles[of[row]] ??= [0, 0, 0]);
-      sum[0] += this.places[this.mapOf][2 * row];
-      sum[1] += this.places[this.mapOf][2 * row + 1];
-      sum[2]++;
-    }
-    const colours = [];
-    middles.forEach(([x, y, count], i) => {
-      const near = colours
-        .map((colour, j) => ({ colour, far: Math.hypot(x / count - middles[j][0] / middles[j][2], y / count - middles[j][1] / middles[j][2]) }))
-        .sort((a, b) => a.far - b.far).slice(0, 5).map(({ colour }) => colour);
-      let colour = i % n;
-      while (near.includes(colour)) colour = (colour + 1) % n;
-      colours[i] = colour;
-    });
-    return colours;
   }
 
   // ---- what is shown
@@ -277,6 +257,13 @@ class Explorer {
     return found;
   }
 
+  /** What is known of a word, for the pointer: how often it occurs, and its nearest words. */
+  describe(row) {
+    const near = this.models[this.mapOf].vectors.neighbours(row, 5).map((one) => shown(this.words[one.row], 24));
+    const count = this.counts ? `${this.counts[row].toLocaleString("en")} times · ` : "";
+    return `${count}${near.join(", ")}`;
+  }
+
   showOnMap(rows) {
     this.map.chosen = rows;
     if (rows.length) this.map.showRows(rows);
@@ -313,13 +300,17 @@ class Explorer {
 
   /** Mark words and list them; `name` is that of the region they are, if any. */
   select(rows, { quiet = false, name = "" } = {}) {
+    const chip = document.getElementById("unselect");
+    chip.hidden = !rows;
+    if (rows) chip.textContent = `${name || counted(rows.length, "word")} ✕`;
+    chip.title = chip.ariaLabel = rows ? `${counted(rows.length, "word")} selected: clear the selection` : "";
     this.panels.selection = rows;
     this.panels.region = name;
     this.marked = this.map.marked = rows ? new Uint8Array(this.n) : null;
     if (rows) for (const row of rows) this.marked[row] = 1;
     else this.map.outline = null;
     this.map.redraw();
-    if (quiet) return;
+    if (quiet || (!rows && this.tab !== "selection")) return;
     this.show("selection");
     if (rows) this.say(counted(rows.length, "word") + " selected");
   }
@@ -358,10 +349,14 @@ class Explorer {
     at("farther").onclick = () => this.map.zoom(1 / 1.6);
     at("whole").onclick = () => this.map.fly({ x: 0.5, y: 0.5, scale: 1 });
     at("lasso").onclick = lasso;
+    at("unselect").onclick = () => this.select(null);
+    at("share").hidden = location.protocol === "about:"; // in a notebook there is no address
+    at("share").onclick = (event) => copy(location.href, event.currentTarget, "✓");
     at("theme").onclick = () => this.useTheme(this.themeName === "dark" ? "light" : "dark");
     at("whose").hidden = this.models.length < 2;
     at("model").replaceChildren(...this.models.map(({ name }, value) => el("option", { value }, name)));
     at("model").onchange = () => this.showMapOf(Number(at("model").value));
+    this.map.describe = (row) => this.describe(row);
     this.map.onregion = (region) => this.selectRegion(region);
     this.map.onpick = (row) => this.go({ word: row });
     this.map.onlasso = (rows) => {

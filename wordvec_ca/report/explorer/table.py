@@ -47,7 +47,13 @@ def _columns(contents: Contents, pyarrow: Any) -> Iterator[tuple[str, Any]]:
         yield f"y{end}", made.places[:, 1]
         names = [" · ".join(words[row] for row in region.rows) for region in found if region.level == 0]
         if names:
-            yield f"region{end}", [names[label] for label in arrays[f"region{number}"][0].tolist()]
+            yield (
+                f"region{end}",
+                [
+                    names[label] if label < len(names) else None
+                    for label in arrays[f"region{number}"][0].tolist()
+                ],
+            )
         n_words, topn = made.graph.rows.shape
         ends = (
             np.arange(0, n_words * topn + 1, topn, dtype=np.int32)

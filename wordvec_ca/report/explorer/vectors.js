@@ -114,10 +114,13 @@ function highest(scores, topn, leftOut = new Set()) {
   return best;
 }
 
-/** The words that stand for a set: those nearest to its mean direction. */
+/** The words that stand for a set: by how much nearer they are to its mean direction than to that of all words. */
 function typicalOf(vectors, rows, topn) {
-  const mean = vectors.zero();
+  const [mean, all] = [vectors.zero(), vectors.zero()];
   for (const row of rows) vectors.add(mean, row, 1, true);
-  const cosines = vectors.cosines(mean);
-  return [...rows].sort((a, b) => cosines[b] - cosines[a]).slice(0, topn).map((row) => ({ row, score: cosines[row] }));
+  for (let row = 0; row < vectors.n; row++) vectors.add(all, row, 1, true);
+  const [near, everywhere] = [vectors.cosines(mean), vectors.cosines(all)];
+  const lift = (row) => near[row] - everywhere[row];
+  const frequent = rows.length > 40 ? [...rows].sort((a, b) => a - b).slice(0, Math.max(40, rows.length / 2)) : [...rows];
+  return frequent.sort((a, b) => lift(b) - lift(a)).slice(0, topn).map((row) => ({ row, score: lift(row) }));
 }

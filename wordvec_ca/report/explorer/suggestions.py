@@ -1,0 +1,144 @@
+"""What a page suggests to type: sums of words that clearly work in its model, two poles, and a sentence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph
+from wordvec_ca.report.explorer.regions import Region
+
+FREQUENT = 3_000
+"""Words of which sums are made, the most frequent ones."""
+
+PARTNERS = 4
+"""Nearest words of each with which it makes a pair."""
+
+TRIED = 400
+"""Pairs of pairs that are tried, the most parallel first."""
+
+PARALLEL = 0.46
+"""Cosine of the differences of two pairs; below it sums are right by accident."""
+
+MARGIN = 0.1
+"""By how much the cosine of the answer must be above that of the second word."""
+
+SUMS = 3
+"""At most so many are suggested."""
+
+SENTENCES = (
+    "return the number of items in the list",
+    "the king of france and the queen of england went to war in the first year of the century",
+    "the city lies on the river in the north of the country",
+    "die stadt liegt an einem fluss im norden des landes",
+    "la ville est située au bord de la mer dans le sud du pays",
+    "la ciudad está situada en el norte del país y es la capital de la provincia",
+    "la città si trova nel nord del paese ed è la capitale della regione",
+    "de stad ligt in het noorden van het land aan de grens met de zee",
+    "a cidade está localizada no norte do país e é a capital da província",
+    "staden ligger i norra delen av landet och är en av de största",
+)
+"""The first of them whose words the model knows is shown."""
+
+
+class Suggestions(NamedTuple):
+    """What can be typed.
+
+    Attributes
+    ----------
+    sums : list of tuple of int
+        Rows a, b, c and d: the word nearest to a - b + c is d, by a margin, and it is not that nearest to c.
+    poles : tuple of int or None
+        Rows of two words that lie far from each other, each typical of its region.
+    sentence : str
+        May be empty.
+    """
+
+    sums: list[tuple[int, int, int, int]]
+    poles: tuple[int, int] | None
+    sentence: str
+
+
+def suggestions(
+    directions: np.ndarray, graph: NeighbourGraph, words: list[str], regions: list[Region]
+) -> Suggestions:
+    """Find what works in these vectors.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_words, vector_size), float32
+        Vectors of length one.
+    graph : NeighbourGraph
+    words : list of str
+        Most frequent first.
+    regions : list of Region
+    """
+    return Suggestions(
+        _sums(directions, graph, words), _poles(directions, regions), _sentence(words, regions)
+    )
+
+
+def _sums(directions: np.ndarray, graph: NeighbourGraph, words: list[str]) -> list[tuple[int, int, int, int]]:
+    """Return sums whose answer is clear: pairs of near words with nearly the same difference."""
+    written = np.array([word.isalpha() and len(word) > 2 for word in words])
+    first = np.repeat(np.flatnonzero(written[:FREQUENT]), min(PARTNERS, graph.rows.shape[1]))
+    second = graph.rows[np.flatnonzero(written[:FREQUENT]), :PARTNERS].ravel()
+    usable = written[second] & (second < FREQUENT) & (first != second)
+    first, second = first[usable], second[usable]
+    if len(first) < 2:
+        return []
+    steps = directions[second] - directions[first]
+    lengths = np.linalg.norm(steps, axis=1)
+    long = lengths > 1e-3
+    first, second, steps = first[long], second[long], steps[long] / lengths[long, None]
+    parallel = np.triu(steps @ steps.T, 1)
+    best = np.argpartition(parallel.ravel(), -min(8 * TRIED, parallel.size))[-min(8 * TRIED, parallel.size) :]
+    best = best[np.argsort(-parallel.ravel()[best], kind="stable")]
+    found: list[tuple[int, int, int, int]] = []
+    used: set[int] = set()
+    tried = 0
+    for one, other in zip(*np.unravel_index(best, parallel.shape), strict=True):
+        b, a, c, d = (int(row) for row in (first[one], second[one], first[other], second[other]))
+        if len({a, b, c, d}) < 4 or used & {a, b, c, d}:
+            continue
+        tried += 1
+        if parallel[one, other] < PARALLEL:
+            break
+        if graph.rows[c, 0] != d and _is_clear(directions, a, b, c, d):
+            found.append((a, b, c, d))
+            used |= {a, b, c, d}
+        if len(found) == SUMS or tried == TRIED:
+            break
+    return found
+
+
+def _is_clear(directions: np.ndarray, a: int, b: int, c: int, d: int) -> bool:
+    """Return whether the word nearest to a - b + c is d, by `MARGIN`."""
+    goal = directions[a] - directions[b] + directions[c]
+    cosines = directions @ goal / (np.linalg.norm(goal) or 1.0)
+    cosines[[a, b, c]] = -1.0
+    second_best, answer = np.argpartition(cosines, -2)[-2:]
+    if cosines[second_best] > cosines[answer]:
+        second_best, answer = answer, second_best
+    return bool(answer == d and cosines[d] - cosines[second_best] >= MARGIN)
+
+
+def _poles(directions: np.ndarray, regions: list[Region]) -> tuple[int, int] | None:
+    """Return the first names of the two largest regions that are farthest apart in the vectors."""
+    large = sorted((region for region in regions if region.level == 0 and region.rows), key=lambda r: -r.size)
+    names = list(dict.fromkeys(region.rows[0] for region in large[:6]))
+    pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
+    if not pairs:
+        return None
+    return min(pairs, key=lambda pair: float(directions[pair[0]] @ directions[pair[1]]))
+
+
+def _sentence(words: list[str], regions: list[Region]) -> str:
+    """Return a sentence whose words are known, else the names of the largest regions."""
+    known = set(words)
+    for sentence in SENTENCES:
+        if known.issuperset(sentence.split()):
+            return sentence
+    large = sorted((region for region in regions if region.level == 0), key=lambda region: -region.size)
+    return " ".join(words[row] for region in large[:3] for row in region.rows)
