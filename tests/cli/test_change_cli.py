@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def test_words_that_changed_are_shown_and_written(command, texts) -> None:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert len(rows) == 72
     assert {row["word"] for row in rows if float(row["change"]) > 0.3} == {"t0w1", "t1w1"}
+    made = json.loads(Path("t.tsv.provenance.json").read_text())
+    assert made["command"].startswith("cawv change old.txt new.txt")
+    assert made["seed"] == 1
+    assert [one["name"] for one in made["inputs"]] == ["old.txt", "new.txt"]
+    assert made["inputs"][0]["sha256"] == hashlib.sha256(Path("old.txt").read_bytes()).hexdigest()
     assert "<svg" in Path("p.svg").read_text()
     assert "t0w1" in Path("p.html").read_text()
     records = command("change", *texts, *SMALL, "--json", "-q").out.splitlines()

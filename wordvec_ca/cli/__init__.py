@@ -62,9 +62,9 @@ COMMANDS: dict[str, str] = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Train": ("demo", "train", "vocab", "phrases", "reembed"),
-    "Look": ("nn", "analogy", "attention", "explore", "report", "change"),
-    "Judge": ("eval", "compare"),
-    "Use": ("export", "index", "embed", "search", "align"),
+    "Look": ("nn", "analogy", "attention", "explore", "report", "change", "axis"),
+    "Judge": ("eval", "compare", "association"),
+    "Use": ("export", "publish", "index", "embed", "search", "align"),
     "Files": ("info", "check", "completion"),
 }
 """The commands under the headings of the help; one that is under none comes last."""

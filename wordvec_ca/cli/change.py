@@ -11,12 +11,14 @@ from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 
 
 @click.command("change", short_help="Which words have changed between texts?")
 @click.argument("texts", nargs=-1, required=True, type=INPUT)
-@click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table.")
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table; "
+              "TSV.provenance.json says how it was made.")  # fmt: skip
 @click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown are from the "
               "first text.")  # fmt: skip
 @click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
@@ -106,6 +108,7 @@ def command(
     if output is not None:
         with atomic_file(output, overwrite=overwrite) as file:
             file.write((found.table() + "\n").encode("utf-8", "replace"))
+        write_provenance(output)
     shown = found.words[:n_shown]
     if plot is not None:
         drawn = [(one.word, one.trajectory, one.band) for one in shown]

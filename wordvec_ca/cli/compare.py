@@ -18,6 +18,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import vectors_option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
 
 COLUMNS = (
@@ -155,5 +156,7 @@ def command(
             columns_wide = terminal_width() or 100
             remarks = comparison_remarks(differences).split("\n")
             show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))
+    if json_to not in (None, "-"):
+        write_provenance(json_to)
     if faults:
         raise DataError("\n* ".join([f"{len(faults)} could not be compared", *dict.fromkeys(faults)]))

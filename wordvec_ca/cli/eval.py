@@ -17,6 +17,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import part_option, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, styled, terminal_width, wrapped
 
 
@@ -132,6 +133,8 @@ def command(
             # The control has the same words: what could not be run for them is known already.
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
                 print_report(report)
+    if json_to not in (None, "-"):
+        write_provenance(json_to)
     left_out = "\n".join(["", "Not run:", *(f"* {entry}" for entry in missing)]) if missing else ""
     if json_to == "-":
         if left_out and not quiet:

@@ -11,6 +11,11 @@ from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
 from wordvec_ca.files import whole_lines
 from wordvec_ca.vectors import KeyedVectors, Neighbours, shown_interval
 
+MEANING = """\
+one run: where the score lies, 9 times in 10, in one run on other text; it is mostly
+lower, as the published vectors are the mean of several runs. again: in how many of them"""
+"""Of the columns that resampled models give."""
+
 
 def each_word(words: Sequence[str]) -> Iterator[str]:
     """Yield the words, and for ``-`` the non-empty lines of standard input."""
@@ -50,7 +55,8 @@ def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -
         columns.append(Column("count", right=True, spare=1, style="aside"))
         for row in rows:
             row.append(f"{vectors.get_vecattr(row[1], 'count'):,}")
-    return f"{heading}\n{table(columns, rows)}"
+    meaning = styled(f"\n{MEANING}", "aside") if neighbours.models else ""
+    return f"{heading}\n{table(columns, rows)}{meaning}"
 
 
 def look_up(vectors: KeyedVectors, word: str) -> str | None:

@@ -158,7 +158,7 @@ def _checked(run: Any) -> Any:
     def checked(*args: Any, **options: Any) -> Any:
         context = click.get_current_context()
         params = context.command.get_params(context)
-        read = [name for param in params if _is_input(param.type) for name in _names(context, param)]
+        read = names_read(context)
         written: dict[str, str] = {}
         for param in params:
             if isinstance(param.type, OutputPath):
@@ -171,6 +171,12 @@ def _checked(run: Any) -> Any:
         return run(*args, **options)
 
     return checked
+
+
+def names_read(context: click.Context) -> list[str]:
+    """Return the files, folders and patterns that a command was given to read."""
+    params = context.command.get_params(context)
+    return [name for param in params if _is_input(param.type) for name in _names(context, param)]
 
 
 def _is_input(kind: Any) -> bool:

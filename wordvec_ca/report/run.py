@@ -59,8 +59,8 @@ def verdict(record: dict[str, Any]) -> str:
     if len(held_out) > 1 and held_out[-1] > min(held_out) * 1.005:
         best = held_out.index(min(held_out)) + 1
         return (
-            f"Trained too long: the held-out loss was lowest after epoch {best}, {min(held_out):.3f}, and rose "
-            f"to {held_out[-1]:.3f}; {best} epochs would have been better."
+            f"Trained too long: the held-out loss was lowest after epoch {best}, {min(held_out):.3f}, and "
+            f"rose to {held_out[-1]:.3f}; {best} epochs would have been better."
         )
     found, what = (held_out, "held-out loss") if len(held_out) > 1 else (losses, "loss")
     if len(found) < 2:

@@ -1,0 +1,56 @@
+"""Beside a table of results, how it was made: program, command, seed and the digests of what was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wordvec_ca._version import __version__
+from wordvec_ca.cli.paths import names_read
+from wordvec_ca.showable import showable_name
+
+SUFFIX = ".provenance.json"
+"""Of the file beside the table."""
+
+
+def write_provenance(table: str | os.PathLike[str]) -> None:
+    """Write ``TABLE.provenance.json`` for a table that the running command has written.
+
+    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: the name and the SHA-256 of each
+    file. Of a folder it is that of its ``SHA256SUMS`` if there is one, else of the digests of its files.
+    """
+    from wordvec_ca.files import atomic_file, json_text
+
+    context = click.get_current_context()
+    record: dict[str, Any] = {
+        "program": f"cawv {__version__}",
+        "command": shlex.join(["cawv", *map(showable_name, context.find_root().obj["arguments"])]),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seed": context.params.get("seed"),
+        "inputs": [
+            {"name": showable_name(name), "sha256": _digest(Path(name))} for name in names_read(context)
+        ],
+    }
+    with atomic_file(f"{os.fspath(table)}{SUFFIX}", overwrite=True, follow_links=False) as file:
+        file.write((json_text(record, indent=2) + "\n").encode("utf-8", "replace"))
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of what is at a place; None if it is not on this machine, or no longer there."""
+    if path.is_dir():
+        sums = path / "SHA256SUMS"
+        if sums.is_file():
+            return _digest(sums)
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        lines = "".join(f"{_digest(file)}  {file.relative_to(path)}\n" for file in files)
+        return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
