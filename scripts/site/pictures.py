@@ -2,8 +2,8 @@
 
     python scripts/site/pictures.py
 
-The terminal and the report are of a real run of the commands that they show; the chart has the figures of the
-README's table. The report is photographed by Chromium (Debian: apt-get install chromium).
+The terminal and the report are of a real run of the commands that they show; the charts have the figures of
+the table in docs/speed.md. The report is photographed by Chromium (Debian: apt-get install chromium).
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def main() -> None:
         (ASSETS / "terminal.svg").write_text(as_svg(shown), encoding="utf-8")
         photograph_report(Path(folder))
     draw_speed()
+    draw_speed_of_the_readme()
 
 
 def printed_by(command: str, folder: Path) -> str:
@@ -100,17 +101,14 @@ def photograph_report(folder: Path) -> None:
 
 
 def draw_speed() -> None:
-    """Draw the README's table of speeds as bars."""
+    """Draw the table of speeds as bars."""
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({"svg.hashsalt": "cawv", "font.size": 10})
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = re.search(r"^\| setting \|.*?(?=\n\n)", text, re.S | re.M)
-    assert lines is not None, "the README has no table of speeds"
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
+    head, *rows = speed_table()
     figure, axes = plt.subplots(figsize=(7.5, 4.2))
     n_columns = len(head) - 1
     height = 0.8 / n_columns
@@ -129,6 +127,46 @@ def draw_speed() -> None:
     axes.tick_params(colors="#777777")  # read on light and on dark ground
     axes.xaxis.label.set_color("#777777")
     figure.savefig(ASSETS / "speed.svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
+
+
+def speed_table() -> list[list[str]]:
+    """Return the cells of the table of speeds, its head first."""
+    text = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    lines = re.search(r"^\| setting \|.*?(?=\n\n)", text, re.S | re.M)
+    assert lines is not None, "docs/speed.md has no table of speeds"
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
+    return [head, *rows]
+
+
+def draw_speed_of_the_readme() -> None:
+    """Draw the speed beside gensim's on the processor of most people, for light and for dark ground."""
+    head, *rows = speed_table()
+    times = [float(row[-1]) for row in rows]
+    scale = 340 / max(times)
+    for theme, ink, soft, bar, other in (
+        ("light", "#1c2126", "#59636e", "#2a7fb8", "#b4bac1"),
+        ("dark", "#eceff2", "#a3adb8", "#6cc0f0", "#59626c"),
+    ):
+        parts = [
+            f'<text x="0" y="18" fill="{ink}" font-weight="600">Words a second, gensim 4.4 (grey) = 1</text>',
+            f'<text x="0" y="38" fill="{soft}" font-size="12">one thread, the same text; {head[-1]}</text>',
+        ]
+        for number, (row, ratio) in enumerate(zip(rows, times, strict=True)):
+            y = 56 + 30 * number
+            parts += [
+                f'<text x="0" y="{y + 15}" fill="{ink}">{row[0]}</text>',
+                f'<rect x="310" y="{y + 3}" width="{scale:.1f}" height="6" rx="2" fill="{other}"/>',
+                f'<rect x="310" y="{y + 10}" width="{scale * ratio:.1f}" height="9" rx="2" fill="{bar}"/>',
+                f'<text x="{318 + scale * ratio:.1f}" y="{y + 19}" fill="{ink}">{ratio:g}×</text>',
+            ]
+        height = 70 + 30 * len(rows)
+        picture = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" width="720" '
+            f'height="{height}" font-family="system-ui,sans-serif" font-size="14" role="img" aria-label="'
+            f'Bars: cawv trains {min(times):g} to {max(times):g} times as fast as gensim">'
+            f"{''.join(parts)}</svg>\n"
+        )
+        (ASSETS / f"speed-{theme}.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ SUFFIX = ".provenance.json"
 def write_provenance(table: str | os.PathLike[str]) -> None:
     """Write ``TABLE.provenance.json`` for a table that the running command has written.
 
-    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: the name and the SHA-256 of each
-    file. Of a folder it is that of its ``SHA256SUMS`` if there is one, else of the digests of its files.
+    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each file.
+    Of a folder it is that of its ``SHA256SUMS`` if there is one, else of the digests of its files.
     """
     from wordvec_ca.files import atomic_file, json_text
 

@@ -95,19 +95,20 @@ def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
 
     cells = np.minimum((places * GRID).astype(np.int64), GRID - 1) @ np.array([1, GRID])
     counts = np.bincount(cells, minlength=GRID * GRID).reshape(GRID, GRID).astype(np.float32)
-    labels = np.full(len(places), NO_REGION, np.uint8)
+    best, most = np.full(len(places), NO_REGION, np.uint8), 0
     for width in WIDTHS:
         density = gaussian_filter(counts, width, mode="constant")
         peaks = _uphill(density)[cells]
         dense = density.ravel()[cells] >= THINNEST * density.ravel()[peaks]
         found, sizes = np.unique(peaks[dense], return_counts=True)
         found = found[np.argsort(-sizes, kind="stable")][: (sizes >= FEWEST_WORDS).sum()][: NO_REGION - 1]
-        labels[:] = NO_REGION
-        for label, peak in enumerate(found.tolist()):
-            labels[dense & (peaks == peak)] = label
-        if len(found) >= wanted:
+        if len(found) > most:
+            best[:], most = NO_REGION, len(found)
+            for label, peak in enumerate(found.tolist()):
+                best[dense & (peaks == peak)] = label
+        if most >= wanted:
             break
-    return labels
+    return best
 
 
 def _uphill(density: np.ndarray) -> np.ndarray:
