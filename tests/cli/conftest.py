@@ -43,7 +43,8 @@ def command(
         capfd.readouterr()
         if stdin is not None:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as stop:
+        # as in a process of its own: each warning is shown though an earlier command has shown it
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
         assert "Traceback" not in err

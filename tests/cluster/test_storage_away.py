@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from faulty_s3 import FaultyS3
 
-from wordvec_ca.cluster import checkpointing
+from wordvec_ca.cluster import round_checkpoints
 from wordvec_ca.cluster.lease import LeaseLost
 from wordvec_ca.cluster.members import Member
 from wordvec_ca.cluster.node import Node
@@ -101,8 +101,8 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         results=lambda calls: {member: 0},
         ray=SimpleNamespace(wait=lambda refs, timeout: ([] if refs[0] else refs, [])),
     )
-    monkeypatch.setattr(checkpointing, "STALLED", 0.1)
-    monkeypatch.setattr(checkpointing, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(round_checkpoints, "STALLED", 0.1)
+    monkeypatch.setattr(round_checkpoints, "FIRST_PAUSE", 0.05)
     storage = Storage(tmp_path)
     found.storage, found.lease = storage, SimpleNamespace(check=check)
     found.these = Checkpointing(storage, Interval(tokens=10), found.lease, members, 0.6, dict)

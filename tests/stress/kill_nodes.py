@@ -34,7 +34,7 @@ from node_processes import actors
 from ray.cluster_utils import Cluster
 from study import table, write_section
 
-from wordvec_ca.cluster import checkpointing, rounds, train_on_cluster
+from wordvec_ca.cluster import round_checkpoints, rounds, train_on_cluster
 from wordvec_ca.cluster import run as cluster_run
 from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.models import TrainConfig
@@ -136,19 +136,19 @@ class Watched(Driver):
 
 def watch_merges() -> None:
     """Let merges and checkpoints be phases of the latest driver."""
-    attempt, write = rounds.Rounds._attempt, checkpointing.Checkpointing._write
+    attempt, write = rounds.Rounds._attempt, round_checkpoints.Checkpointing._write
 
     def attempted(these: rounds.Rounds, *args: Any) -> bool:
         if these.state.version >= FIRST_MERGES:
             Watched.latest.entered("merging")
         return attempt(these, *args)
 
-    def written(these: checkpointing.Checkpointing, *args: Any) -> None:
+    def written(these: round_checkpoints.Checkpointing, *args: Any) -> None:
         write(these, *args)
         Watched.latest.entered("checkpoint")
 
     rounds.Rounds._attempt = attempted  # type: ignore[method-assign]
-    checkpointing.Checkpointing._write = written  # type: ignore[method-assign]
+    round_checkpoints.Checkpointing._write = written  # type: ignore[method-assign]
 
 
 class Attacked(Watched):

@@ -332,13 +332,16 @@ def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> 
         np.zeros((1, slots), np.int64),
         *(np.zeros((1, n), np.float32) for n in (width, width, 11)),
         *(np.zeros((1, 1, slots), np.float32) for _ in range(2)),
+        *(np.zeros(1, np.int64), np.zeros((1, 1), np.int64)),  # no document
+        *(np.zeros((1, 1), np.float32) for _ in range(2)),
     )
     pool = noise_pool(vocab.counts, 10, seed=seed)
     lines = np.tile(rows[language.lines], (4, 1))
     done = np.arange(len(lines)) / len(lines)
     rates = np.where(done < warmup, 0.0, rate).astype(np.float32)
     rng, stats = np.array([seed, 0], np.uint64), np.zeros(6)
-    params = sgns_reference.Parameters(*model.shared, nodes=np.zeros((0, 0), np.float32))
+    none = np.zeros((0, 0), np.float32)  # neither a tree nor documents
+    params = sgns_reference.Parameters(*model.shared, none, none, np.zeros(0, np.float32))
     paths = sgns_reference.NO_PATHS
     train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, paths, rng, stats)
     return model

@@ -241,10 +241,10 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
 
     train_chunk = Replica.train_chunk
 
-    def dying(self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: Any) -> None:
+    def dying(self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: Any, *more: Any) -> None:
         if position > 30_000:
             raise Killed
-        train_chunk(self, worker, tokens, position, seeds)
+        train_chunk(self, worker, tokens, position, seeds, *more)
 
     monkeypatch.setattr(Replica, "train_chunk", dying)
     with pytest.raises(Killed), pytest.warns(UserWarning, match="--resume"):

@@ -19,6 +19,11 @@ from wordvec_ca.specs.options import OPTIONS
 class Choice(click.Choice[str]):
     """One of some words; a spelling slip gets the nearest of them."""
 
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Return the words as the help shows them, or NAME if they do not fit on a line of it."""
+        shown = super().get_metavar(param, ctx)
+        return shown if shown is None or len(shown) <= 60 else "NAME"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word.
 

@@ -105,7 +105,7 @@ def write_gensim_index(
     if shape[0] != len(words):
         raise DataError(f"{array} has {shape[0]} rows, but there are {len(words)} words")
     # atomic, as a reader may have the index of an earlier model open
-    with atomic_file(folder / name) as stream:
+    with atomic_file(folder / name, follow_links=False) as stream:
         _pickle_index(stream, words, shape[1], counts)
     return folder / name
 
