@@ -168,7 +168,7 @@ class ResolvedConfig(TrainConfig):
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
-            "vectors": "input",
+            "vectors": "both" if config.negative and not config.spec.documents else "input",
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})
