@@ -179,7 +179,7 @@ def test_continued_run_can_itself_be_resumed(tmp_path: Path) -> None:
 def test_run_begins_with_vectors_of_any_format(tmp_path: Path, suffix: str) -> None:
     if suffix == ".kv":
         pytest.importorskip("gensim")
-    source = train(text(range(40)), small())
+    source = train(text(range(40)), small(vectors="input"))
     formats = {".txt": "word2vec", ".glove.txt": "glove", ".bin": "word2vec-binary", ".kv": "gensim"}
     path = tmp_path / f"v{suffix}"
     source.vectors.save(path, format=formats[suffix])

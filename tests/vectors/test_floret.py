@@ -19,7 +19,14 @@ UNKNOWN = ["walkings", "asking", "talker", "läufst", "jumpy", "player"]
 
 @pytest.fixture(scope="module")
 def vectors():
-    options = {"vector_size": 20, "min_count": 1, "ngram_min_count": 1, "sample": 0, "epochs": 3}
+    options = {
+        "vectors": "input",
+        "vector_size": 20,
+        "min_count": 1,
+        "ngram_min_count": 1,
+        "sample": 0,
+        "epochs": 3,
+    }
     kept = [[word for word in line if word not in UNKNOWN] for line in TEXT]
     return train(kept, TrainConfig(model="skipgram", subwords=True, workers=1, **options)).vectors
 

@@ -531,6 +531,8 @@ class EmbeddingModel:
         # all arrays must fit before memory is taken for what the configuration promises
         form = config.vectors or "input"
         inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))
+        if form != "input":
+            read_array(folder / ModelFile.VECTORS, (n, 2 * d if form == "beside" else d))
         names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs
         of_output = [read_array(folder / OF_OUTPUT[name], (n, bands, widths * d)) for name in names]
         attention = read_attention(folder) if config.spec.attends else None

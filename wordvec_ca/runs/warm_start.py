@@ -26,7 +26,7 @@ from wordvec_ca.models import (
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, detect_format
 
 
 def check_together(
@@ -258,7 +258,8 @@ def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVector
     DataError
         They cannot be read, or have another size than is wanted.
     """
-    vectors = KeyedVectors.load(path)
+    form = "input" if os.path.isdir(path) and detect_format(path) == "model" else None
+    vectors = KeyedVectors.load(path, vectors=form)  # of a model the rows that a run begins with
     if vectors.vector_size != vector_size:
         raise DataError(
             f"the vectors in {os.fspath(path)!r} have {vectors.vector_size} dimensions and vector_size is "
