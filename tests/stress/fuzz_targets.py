@@ -76,9 +76,8 @@ def classifier(folder: Path) -> None:
     from wordvec_ca.fasttext import load_model
 
     loaded = load_model(folder / "v")
-    with suppress(UnicodeDecodeError):  # of labels
-        if loaded.f.supervised:
-            loaded.predict(["the wörd is unseen", ""], k=2)
+    with suppress(ValueError):  # labels that are not UTF-8, or a model of word vectors
+        loaded.predict(["the wörd is unseen", ""], k=2)
     loaded.get_word_vector("unseen")
     loaded.get_sentence_vector("the unseen")
 
@@ -131,10 +130,10 @@ def dump(folder: Path) -> None:
 
 def json_lines(folder: Path) -> None:
     """Take the texts out of JSON lines."""
-    from wordvec_ca.text.json_lines import field_texts, looks_like_json_lines
+    from wordvec_ca.text.json_lines import field_texts, first_record
 
     data = (folder / "v").read_bytes()
-    looks_like_json_lines(data)
+    first_record(data)
     pieces = (data[i : i + 31] for i in range(0, len(data), 31))
     deque(field_texts(pieces, "text", "v", Counter()), maxlen=0)
 

@@ -68,6 +68,8 @@ def can_hold(name, word, errors):
         return False
     if name == "fasttext" and "\0" in word:
         return False
+    if name == "glove" and "\ufeff" in word:  # it would be taken for a byte order mark
+        return False
     if name in CARDS:
         return not any("\ud800" <= character <= "\udfff" for character in word)
     if name in (*UTF8, "projector"):
@@ -168,7 +170,9 @@ def test_numbers_are_read_as_python_reads_them(tmp_path, style):
 )
 def test_what_is_no_number_is_refused(tmp_path, number):
     (tmp_path / "v").write_text(f"2 2\nb 1 2\nw {number} 2\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"line 3: expected a word and 2 numbers"):
+    with pytest.raises(
+        DataError, match=r"line 3: (expected a word and 2 numbers|'1,5' is not a number: decimal comma)"
+    ):
         KeyedVectors.load(tmp_path / "v", format="word2vec")
 
 
@@ -367,7 +371,7 @@ def binary(n_words, vector_size, *words):
         (b"PK\x03\x04....", "auto", "zip archive"),
         (b"3 2\na 1 2\nb 3 4\n", "auto", "promises 3 vectors.*ends after 2 .line 3"),
         (b"1 2\na 1 2\nb 3 4\n", "auto", "promises 1 vectors.*more.*line 3"),
-        (b"9999999999 300\na 1 2\n", "auto", "promises 9999999999 vectors"),
+        (b"9999999999 300\na 1 2\n", "auto", "line 2: expected a word and 300 numbers"),
         (b"9999999999 300\n" + b"a " * 700, "word2vec", "promises 9999999999 vectors"),
         (b"9999999999 300\n" + b"a " * 700, "word2vec-binary", "promises 9999999999 vectors"),
         (b"1 999999999\na 1 2\n", "word2vec", "size 999999999"),

@@ -111,6 +111,7 @@ FORMATS = (
         write_takes=("errors", "overwrite"),
         first_line=1,
         compressible=True,
+        no_words=("\ufeff",),  # at the beginning of a file it is a byte order mark
     ),
     VectorFormat(
         name="gensim",

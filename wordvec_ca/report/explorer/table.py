@@ -46,14 +46,9 @@ def _columns(contents: Contents, pyarrow: Any) -> Iterator[tuple[str, Any]]:
         yield f"x{end}", made.places[:, 0]
         yield f"y{end}", made.places[:, 1]
         names = [" · ".join(words[row] for row in region.rows) for region in found if region.level == 0]
-        if names:
-            yield (
-                f"region{end}",
-                [
-                    names[label] if label < len(names) else None
-                    for label in arrays[f"region{number}"][0].tolist()
-                ],
-            )
+        labels = arrays[f"region{number}"][0].tolist() if names else [0] * len(words)
+        of_words = [names[label] if label < len(names) else None for label in labels]
+        yield f"region{end}", pyarrow.array(of_words, pyarrow.string())  # all null where no region is dense
         n_words, topn = made.graph.rows.shape
         ends = (
             np.arange(0, n_words * topn + 1, topn, dtype=np.int32)
