@@ -37,6 +37,7 @@ def hostile(command) -> Path:
     lines = [" ".join(IN_TEXT[i:] + IN_TEXT[:i]) for i in range(len(IN_TEXT))] * 3
     (here / "c.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     options = ("--tokenizer", "whitespace", "--epochs", "1", "-d", "4", "--workers", "1", "--min-count", "1")
+    options += ("--vectors", "input")  # each line has all words, and the mean of centred vectors is zero
     for model in ("cbow-attn", "cbow"):
         assert command("train", "c.txt", *options, "--model", model, "-o", model).code == 0
     rng = np.random.default_rng(1)

@@ -222,11 +222,11 @@ def test_text_from_a_pipe_is_kept_with_the_run(here: Path, encoded: bool) -> Non
 
 @pytest.fixture
 def small_disk(here: Path) -> Iterator[Path]:
-    """Return a file system of 2 MB, or skip."""
+    """Return a file system of 3 MB, or skip."""
     place = here / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, text=True
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True
     )
     if mounted.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
@@ -235,7 +235,7 @@ def small_disk(here: Path) -> Iterator[Path]:
 
 
 def test_full_disk_while_the_text_is_encoded(here: Path, small_disk: Path) -> None:
-    (small_disk / "others").write_bytes(bytes(1_850_000))
+    (small_disk / "others").write_bytes(bytes(2_900_000))
     done = cawv("train", "c.txt", *QUICK[:-1], "disk/model")
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
@@ -248,7 +248,7 @@ def test_full_disk_for_checkpoints_and_then_room_again(here: Path, small_disk: P
     process = started("train", "c.txt", *wide, "--checkpoint-every", "0.1s", "--cache-dir", "cache")
     wait_for(lambda: list(small_disk.glob("model.run/*.checkpoint")), process)
     try:
-        (small_disk / "others").write_bytes(bytes(2_000_000))
+        (small_disk / "others").write_bytes(bytes(3_000_000))
     except OSError:
         pass  # now it is full
     _, err = process.communicate()

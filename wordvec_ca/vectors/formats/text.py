@@ -456,6 +456,14 @@ def write_text(
         A word cannot stand in this format (nothing is written then).
     """
     words = encode_words(table.words, errors, "word2vec text" if header else "GloVe text")
+    marked = None if header else next((word for word in table.words if "\ufeff" in word), None)
+    if marked is not None:
+        raise DataError(
+            f"the word {show_word(marked)} has a byte order mark, which readers of a file without header "
+            "remove: GloVe text cannot hold it. The formats safetensors, gensim and projector can; or leave "
+            "such words out with ",
+            Option("unwritable", "skip"),
+        )
     n_words, vector_size = table.vectors.shape
     with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:
         if header:
