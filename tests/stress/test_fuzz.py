@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import random
 import time
 import tracemalloc
@@ -93,6 +94,7 @@ def test_some_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CAWV_FUZZ" not in os.environ, reason="random, and long: set CAWV_FUZZ=1 to run it")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("warm", list(targets.READERS), indirect=True)
 def test_many_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
