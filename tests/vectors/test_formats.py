@@ -170,9 +170,9 @@ def test_numbers_are_read_as_python_reads_them(tmp_path, style):
 )
 def test_what_is_no_number_is_refused(tmp_path, number):
     (tmp_path / "v").write_text(f"2 2\nb 1 2\nw {number} 2\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"line 3: (expected a word and 2 numbers|'1,5' is not a number: decimal comma)"
-    ):
+    comma = r"'1,5' is not a number: decimal comma\?"
+    wrong = comma if number == "1,5" else "expected a word and 2 numbers"
+    with pytest.raises(DataError, match=f"line 3: {wrong}"):
         KeyedVectors.load(tmp_path / "v", format="word2vec")
 
 
