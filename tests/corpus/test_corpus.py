@@ -768,12 +768,12 @@ for _ in range(12):
 """
 
 
-@pytest.mark.parametrize("keep", ["keep", "drop"])
-def test_runs_with_other_texts_share_a_cache_folder(tmp_path: Path, keep: str) -> None:
+@pytest.mark.parametrize("keep", [["keep"] * 3, ["drop"] * 3, ["keep", "drop", "drop"]])
+def test_runs_with_other_texts_share_a_cache_folder(tmp_path: Path, keep: list[str]) -> None:
     running = []
-    for name in "abc":
+    for name, whether in zip("abc", keep, strict=True):
         (tmp_path / name).write_text(f"{name}one {name}two {name}one\n" * 3000)
-        command = [sys.executable, "-c", ENCODE, str(tmp_path / name), str(tmp_path / "cache"), keep]
+        command = [sys.executable, "-c", ENCODE, str(tmp_path / name), str(tmp_path / "cache"), whether]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
     for process in running:
         _, err = process.communicate(timeout=120)

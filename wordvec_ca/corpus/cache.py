@@ -18,7 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -292,8 +292,18 @@ def _is_remote(path: str) -> bool:
 
 
 def nameless_file(directory: Path) -> IO[bytes]:
-    """Open a temporary file that vanishes with the process, however that ends."""
-    return tempfile.TemporaryFile(dir=directory)
+    """Open a temporary file that vanishes with the process, however that ends.
+
+    Its folder is made if it is not there: another run, which shared it, may just have removed it.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            return tempfile.TemporaryFile(dir=directory)
+        except (FileNotFoundError, FileExistsError):  # removed between the two, or while mkdir looked
+            if attempt == ATTEMPTS - 1 or directory.exists():
+                raise
+    raise AssertionError("the last attempt raises")
 
 
 @contextmanager
@@ -314,33 +324,42 @@ def locked(directory: Path) -> Iterator[None]:
                 told = True
                 warnings.warn(f"another run is using the cache in {str(directory)!r}: waiting", stacklevel=3)
             time.sleep(0.05)
-        yield
+        if os.fstat(descriptor).st_nlink == 0:  # removed before it was locked: the next one is another folder
+            directory.mkdir(parents=True, exist_ok=True)
+            with locked(directory):
+                yield
+        else:
+            yield
     finally:
         os.close(descriptor)
+
+
+def _remove_empty(directory: Path) -> None:
+    """Remove a folder in which nothing was left, unless a run holds it: that one will write there."""
+    with suppress(OSError), ExitStack() as stack:
+        with suppress(OSError):  # Windows opens no folders, and has no such locks
+            descriptor = os.open(directory, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            if take_lock(descriptor) is False:
+                return
+        directory.rmdir()
 
 
 @contextmanager
 def directory_for(path: Path) -> Iterator[Path]:
     """Make a directory if it is not there; remove it again if nothing was left in it."""
     made = not path.is_dir()
-    for attempt in range(ATTEMPTS):
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            nameless_file(path).close()
-            break
-        except OSError as error:
-            gone = isinstance(error, FileNotFoundError) and not path.is_dir()
-            if gone and attempt < ATTEMPTS - 1:  # another run removed it, empty, as its own
-                continue
-            raise DataError(
-                f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
-            ) from error
+    try:
+        nameless_file(path).close()
+    except OSError as error:
+        raise DataError(
+            f"cannot write to the cache directory {str(path)!r}: {error.strerror or error}"
+        ) from error
     try:
         yield path
     finally:
         if made:
-            with suppress(OSError):
-                path.rmdir()
+            _remove_empty(path)
 
 
 @contextmanager
