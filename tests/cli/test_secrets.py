@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import stat
-import threading
-from base64 import b64encode
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 import pytest
+from guarded_text import PASSWORD, TOKEN, check_no_secret, guarded_text
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.errors import DataError
@@ -20,52 +18,13 @@ from wordvec_ca.errors import DataError
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
 
-PASSWORD, TOKEN = "s3cretpassw0rd", "t0ken/of+access"
-MARKS = (PASSWORD, TOKEN, quote(TOKEN, safe=""))
-TEXT = "".join(f"the cat w{i % 7} sat on the w{i % 5} mat\n" for i in range(400)).encode()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Serves one text to those who know both secrets."""
-
-    def do_GET(self) -> None:
-        known = "Basic " + b64encode(f"user:{PASSWORD}".encode()).decode()
-        if self.headers.get("Authorization") != known or f"token={TOKEN}" not in unquote(self.path):
-            self.send_error(403)
-        elif "/missing" in self.path:
-            self.send_error(404)
-        else:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(TEXT)))
-            self.send_header("ETag", '"1"')
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(TEXT)
-
-    do_HEAD = do_GET
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr("wordvec_ca.text.remote.FIRST_PATIENCE", 0.2)
     monkeypatch.setattr("wordvec_ca.text.remote.PATIENCE", 0.2)
-    yield f"http://user:{PASSWORD}@127.0.0.1:{server.server_port}/t.txt?token={quote(TOKEN, safe='')}"
-    server.shutdown()
-
-
-def check_no_secret(folder: Path, *texts: str) -> None:
-    for text in texts:
-        assert not [mark for mark in MARKS if mark in text], text
-    for path in folder.rglob("*"):
-        assert not [mark for mark in MARKS if mark in path.name], path
-        if path.is_file():
-            content = path.read_bytes()
-            assert not [mark for mark in MARKS if mark.encode() in content], path
+    with guarded_text() as url:
+        yield url
 
 
 def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: Path) -> None:
@@ -124,6 +83,61 @@ def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: 
     run("train", url, "--field", "text", "-o", "none", code=1)
     run("train", f"s3://AKIAKEY:{PASSWORD}@bucket/{TOKEN}?x=1", "-o", "none2", "--model", "typo", code=2)
     run("train", f"nosuch://u:{PASSWORD}@h/x", "-o", "none", code=1)
+    check_no_secret(tmp_path, *said)
+
+
+def test_commands_that_read_a_text_or_a_model_show_no_secret(
+    command: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Search, change, eval, compare, axis, association, align, index, attention and check."""
+    monkeypatch.setenv("CAWV_DATA", "")
+    said: list[str] = []
+
+    def run(*arguments: object, code: int = 0) -> None:
+        done = command(*arguments)
+        assert done.code == code, done.err
+        said.extend((done.out, done.err))
+
+    small = ("--min-count", 1, "--size", 8, "--epochs", 1, "--workers", 1)
+    run("train", url, *small, "-o", "m", "--model", "cbow-attn")
+    run("train", url, *small, "-o", "m2", "--model", "cbow-attn", "--seed", 2)
+    missing = url.replace("t.txt", "missing")
+    unknown = url.replace(url[url.rindex(":") : url.index("/t.txt")], ":1")  # nobody listens there
+
+    for text in (url, missing):  # an index of a text that may change needs the file
+        run("search", "m", text, "cat", code=2)
+    page, plot = ("--page", "c.html"), ("--plot", "c.svg")
+    few = ("--permutations", 20, "--repeats", 1, "--size", 8, "--epochs", 1, "--least", 1)
+    run("change", url, url.replace("t.txt", "u.txt"), *few, "-o", "c.tsv", *page, *plot, "--json")
+    run("change", "m", "m2", "-o", "d.tsv", "--page", "d.html")
+    Path("pairs.tsv").write_text("".join(f"w{i}\tw{j}\t{i * j}\n" for i in range(7) for j in range(i)))
+    for model in ("m", "m2"):
+        run("eval", model, "--similarity", "pairs.tsv", "--no-runs", f"--json={model}.json", "--items")
+    run("eval", "m", "--similarity", "pairs.tsv", "--details", "--controls")
+    run("compare", "m", "m2", "--similarity", "pairs.tsv", "--json=compared.json")
+    run("compare", "m.json", "m2.json")
+    run("align", "m", "m2", "-o", "a.safetensors")
+    run("info", "a.safetensors", "--all")
+    if importlib.util.find_spec("usearch"):
+        run("index", "m", "--json")
+        run("nn", "m", "cat", "--approximate")
+    picture = ("--plot", "a.png") if importlib.util.find_spec("matplotlib") else ()
+    run("attention", "m", "the cat sat on the mat", "--target", "cat", "--json", *picture)
+    run("axis", "m", "cat:mat", "the:sat", "--words", "w1,w2", "--json")
+    run(
+        *("association", "m", "--targets", "w0,w1", "w2,w3", "--attributes", "cat,mat", "sat,on"),
+        *("--random-lists", 39, "--json"),
+    )
+    run("check", "m")
+    for bad in (missing, unknown):
+        run("change", bad, url, code=1)
+        for name in ("association", "eval", "index", "explore", "report", "check", "info"):
+            said.extend(command(name, bad)[1:])
+        run("eval", "m", "--similarity", bad, code=2)
+        said.extend(command("compare", bad, "m", "--similarity", "pairs.tsv")[1:])
+        said.extend(command("align", "m", bad, "-o", "none.vec")[1:])
+        said.extend(command("attention", bad, "the cat", "--target", "cat")[1:])
+        said.extend(command("axis", bad, "cat:mat", "--words", "w1")[1:])
     check_no_secret(tmp_path, *said)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from wordvec_ca.change.documents import Documents, Line, numbered_file_lines, records_of
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import DataError
+from wordvec_ca.showable import showable_name
 from wordvec_ca.text import field_names, find_files, tokenize
 
 OCCURRENCES = 400
@@ -143,7 +144,7 @@ def _chosen(
             yield Example(
                 text,
                 kind,  # type: ignore[arg-type]
-                source,
+                showable_name(source),
                 line,
                 ("… " if at > AROUND else "") + " ".join(left),
                 word,

@@ -10,6 +10,7 @@ from typing import Any
 from wordvec_ca._version import __version__
 from wordvec_ca.change.result import Changes
 from wordvec_ca.report import json_markup, scripted_page, visible
+from wordvec_ca.showable import showable_name
 
 RATE = 0.05
 """Rate of false discoveries up to which the page calls a word changed."""
@@ -33,6 +34,7 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
     str
         HTML, to be written in UTF-8.
     """
+    texts = [showable_name(name) for name in texts]
     short = [PurePath(name).name for name in texts]
     names = [visible(name) for name in (short if len(set(short)) == len(texts) else texts)]
     rows = {one.word: row for row, one in enumerate(found.words)}

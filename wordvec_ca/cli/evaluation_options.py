@@ -13,6 +13,16 @@ from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.specs.tasks import TASK_SPECS
 
 
+class _LocalFile(click.Path):
+    """A file of a task. What does not exist is listed when the others are judged; a URL is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # a Path folds the slashes of a URL, after which nothing recognises the password in it
+        if "://" in str(value):
+            self.fail(f"{value!r} is a URL: download the file, and give its path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class EvaluationCommand(JsonCommand):
     """A command with an option for the files of each task."""
 
@@ -23,7 +33,7 @@ class EvaluationCommand(JsonCommand):
             click.Option(
                 [f"--{name}"],
                 multiple=True,
-                type=click.Path(path_type=Path),
+                type=_LocalFile(path_type=Path),
                 metavar="FILE",
                 help=f"To {task.summary}: {task.files}.",
             )

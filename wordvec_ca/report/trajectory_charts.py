@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from wordvec_ca.report.svg import HEIGHT, WIDTH, Series, chart
+from wordvec_ca.showable import showable_name
 
 ACROSS = 3
 """Charts beside each other."""
@@ -33,6 +34,7 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
     str
         An SVG document; without scripts, and nothing is loaded from elsewhere.
     """
+    first, *later = map(showable_name, texts)
     rows = max(1, math.ceil(len(words) / ACROSS))
     height = HEIGHT + 24
     parts = []
@@ -44,7 +46,7 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
         x, y = WIDTH * (number % ACROSS), height * (number // ACROSS)
         drawn = chart(
             word,
-            f"Distance of {word} from {texts[0]} in {', '.join(texts[1:])}",
+            f"Distance of {word} from {first} in {', '.join(later)}",
             series,
             "text",
             "distance from the first",

@@ -1,0 +1,62 @@
+"""A text that only those may read who know two secrets of its URL, and where these must not be found."""
+
+from __future__ import annotations
+
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+PASSWORD, TOKEN = "s3cretpassw0rd", "t0ken/of+access"
+MARKS = (PASSWORD, TOKEN, quote(TOKEN, safe=""))
+TEXT = "".join(f"the cat w{i % 70} sat on the w{i % 50} mat\n" for i in range(400)).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves one text to those who know both secrets."""
+
+    def do_GET(self) -> None:
+        known = "Basic " + b64encode(f"user:{PASSWORD}".encode()).decode()
+        if self.headers.get("Authorization") != known or f"token={TOKEN}" not in unquote(self.path):
+            self.send_error(403)
+        elif "/missing" in self.path:
+            self.send_error(404)
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(TEXT)))
+            self.send_header("ETag", '"1"')
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(TEXT)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def guarded_text() -> Iterator[str]:
+    """Serve the text, and give its URL with both secrets; ``missing`` in its place is not found."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://user:{PASSWORD}@127.0.0.1:{server.server_port}/t.txt?token={quote(TOKEN, safe='')}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def check_no_secret(folder: Path, *texts: str) -> None:
+    """Check that no secret is in the texts, nor in name or content of a file in the folder."""
+    for text in texts:
+        assert not [mark for mark in MARKS if mark in text], text
+    for path in folder.rglob("*"):
+        assert not [mark for mark in MARKS if mark in path.name], path
+        if path.is_file():
+            content = path.read_bytes()
+            assert not [mark for mark in MARKS if mark.encode() in content], path
