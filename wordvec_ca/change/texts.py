@@ -311,7 +311,7 @@ class Slices:
             [one.word for one in found.words[:n_examples]],
             dict(zip(self.vocab.words, vectors, strict=True)),
             self.config.text_options(),
-            self.config.window,
+            self.config.reach,
         )
         words = [dataclasses.replace(one, examples=of_words.get(one.word, ())) for one in found.words]
         return dataclasses.replace(found, words=words)
@@ -353,7 +353,7 @@ class Slices:
         rows = [together.key_to_index[word] for word in self.vocab.words]
         counts = self.counts.sum(axis=0)
         groups = self.groups if self.grouped else None
-        return Contexts(self.tokens, directions(together.vectors[rows]), counts, self.config.window, groups)
+        return Contexts(self.tokens, directions(together.vectors[rows]), counts, self.config.reach, groups)
 
     def _warn_of_dependent_lines(self, together: KeyedVectors) -> None:
         """Warn if lines that follow each other are more alike than lines far apart."""

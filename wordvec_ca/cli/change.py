@@ -37,7 +37,7 @@ from wordvec_ca.cli.terminal import Column, show_styled, table
               help="Words that stand less often in a text are undecided.")  # fmt: skip
 @option("model", default="skipgram")
 @option("vector_size", type=click.IntRange(min=2))
-@option("window", default=10, show_default=True, help="Context words on each side.")
+@option("window", type=int, metavar=None, default=10, show_default=True, help="Context words on each side.")
 @option("epochs", default=None, show_default="10, and fewer for more than 3 million words")
 @option("seed")
 @option("tokenizer")

@@ -76,6 +76,16 @@ class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click ha
             self.fail(reason(error), param, ctx)
 
 
+class WindowSize(click.ParamType):  # type: ignore[type-arg] # newer click has generic types
+    """A number of words, or all."""
+
+    name = "window"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return the number, or the word."""
+        return str(value) if value == "all" else int(click.INT.convert(value, param, ctx))
+
+
 class ModelChoice(Choice):
     """The models, also by the other names that people know."""
 
@@ -87,6 +97,7 @@ class ModelChoice(Choice):
 
 PARTICULAR: dict[str, dict[str, Any]] = {
     "tokenizer": {"type": TokenizerName()},
+    "window": {"type": WindowSize()},
     "field": {"multiple": True, "callback": _one_or_more},
     "model": {"type": ModelChoice(MODELS)},
     "continue_from": {"type": ExistingPath()},

@@ -12,7 +12,7 @@ from wordvec_ca.errors import Option, OptionError, OptionWarning
 from wordvec_ca.files import html_table
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import MODEL_ALIASES, ModelSpec, models_with, spec_of
-from wordvec_ca.specs.options import MOST_SHARED, OPTIONS, TrainFields, with_parameters
+from wordvec_ca.specs.options import MET_EACH_SIDE, MOST_SHARED, OPTIONS, TrainFields, with_parameters
 from wordvec_ca.vectors import Part, parse_parts, written_parts
 
 
@@ -59,6 +59,12 @@ class TrainConfig(TrainFields):
                 " there are no output rows of words: leave it out, or take ",
                 Option("vectors", "input"),
             )
+        if self.window == "all" and (self.spec.knows_places or self.parts or self.spec.documents):
+            raise OptionError(
+                Option("window"),
+                " is 'all': lines have no order then, so it is for cbow and skipgram without parts; give a "
+                "number, or another model",
+            )
         self.rings()
         if self.spec.documents and self.resamples is not None:
             raise OptionError(
@@ -99,13 +105,18 @@ class TrainConfig(TrainFields):
         """What the model is."""
         return spec_of(self.model)
 
+    @property
+    def reach(self) -> int:
+        """Context words on each side: of the text, or of a line in random order if ``window`` is all."""
+        return MET_EACH_SIDE if self.window == "all" else self.window or self.spec.window
+
     def widths(self) -> int:
         """Return how many times as long as an input row an output row is."""
-        return self.spec.widths(self.window or self.spec.window, self.dm_tag_count)
+        return self.spec.widths(self.reach, self.dm_tag_count)
 
     def rings(self) -> tuple[Part, ...]:
         """Return the parts of the vector and their places; one without a name if there are no ``parts``."""
-        return parse_parts(self.parts, self.window or self.spec.window, self.vector_size)
+        return parse_parts(self.parts, self.reach, self.vector_size)
 
     def text_options(self) -> TextOptions:
         """Return how a text is read."""
@@ -149,7 +160,7 @@ class ResolvedConfig(TrainConfig):
     Made by ``of``. On a cluster ``workers`` is None if each node has as many threads as processors.
     """
 
-    window: int
+    window: int | Literal["all"]
     shrink_windows: bool
     alpha: float
     attention_alpha: float
@@ -164,7 +175,9 @@ class ResolvedConfig(TrainConfig):
         alpha = config.spec.default_alpha(config.cbow_update)
         usual = {
             "window": config.spec.window,
-            "shrink_windows": not config.spec.knows_places and config.parts is None,
+            "shrink_windows": not config.spec.knows_places
+            and config.parts is None
+            and config.window != "all",
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
@@ -185,7 +198,7 @@ class ResolvedConfig(TrainConfig):
 
     def contexts(self) -> int:
         """Return the context words of a target, on average, in the middle of a line."""
-        return self.window + 1 if self.shrink_windows else 2 * self.window
+        return self.reach + 1 if self.shrink_windows else 2 * self.reach
 
     def alpha_warning(self) -> OptionWarning | None:
         """Return a warning for who brings a rate that is usual for the larger step of word2vec, else None."""

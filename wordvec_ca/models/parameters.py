@@ -278,9 +278,9 @@ class EmbeddingModel:
         c, hyper = self.config, np.zeros(1, HYPER_DTYPE)
         hyper["composition"] = c.spec.letter
         hyper["width"] = padded(c.vector_size)
-        hyper["bands"] = c.spec.bands(c.window)
+        hyper["bands"] = c.spec.bands(c.reach)
         hyper["out_width"] = padded(c.vector_size) * c.widths()
-        hyper["window"] = c.window
+        hyper["window"] = c.reach
         hyper["shrink_windows"] = c.shrink_windows
         if c.parts is not None:
             parts = c.rings()
@@ -461,7 +461,7 @@ class EmbeddingModel:
         DataError
             If the directory exists and ``overwrite`` is false, or cannot be written.
         """
-        d, bands = self.config.vector_size, self.config.spec.bands(self.config.window)
+        d, bands = self.config.vector_size, self.config.spec.bands(self.config.reach)
         with replacing(Path(directory), overwrite=overwrite, files=MODEL_FILES, mark=mark) as folder:
             save_npy(
                 folder / (ModelFile.VECTORS if self.form == "input" else ModelFile.INPUTS), self.inputs[:, :d]
@@ -527,7 +527,7 @@ class EmbeddingModel:
         vocab = Vocab.load(folder / ModelFile.VOCAB)
         vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
         d, n = config.vector_size, len(vocab)
-        bands, widths = config.spec.bands(config.window), config.widths()
+        bands, widths = config.spec.bands(config.reach), config.widths()
         # all arrays must fit before memory is taken for what the configuration promises
         form = config.vectors or "input"
         inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))

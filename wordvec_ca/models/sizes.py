@@ -20,7 +20,7 @@ PROCESS_BYTES = 110_000_000
 def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:
     """Return the shape of each parameter array, padding included."""
     width = padded(config.vector_size)
-    parts = config.spec.bands(config.window) * config.widths()
+    parts = config.spec.bands(config.reach) * config.widths()
     slots, columns = logits_of(config)
     stride = padded(columns) if config.attention == "full" else columns
     has_word_logits = config.spec.attends and stride > 0
@@ -92,7 +92,7 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, thread
 def n_parameters(config: ResolvedConfig, n_words: int) -> int:
     """Return how many numbers learn in a resolved configuration."""
     slots, columns = logits_of(config)
-    of_output = config.spec.bands(config.window) * config.widths()
+    of_output = config.spec.bands(config.reach) * config.widths()
     parts = ROWS_PER_WORD if config.subwords else 1
     parts += of_output * (bool(config.negative) + config.hs)
     attends = config.spec.attends

@@ -27,7 +27,7 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
     timings = timings if isinstance(timings, dict) else {}
     began = record.get("started")
     tiles = [("model", config.model), ("words", f"{n_words:,}"), ("dimensions", str(config.vector_size))]
-    tiles.append(("window", f"± {config.window}"))
+    tiles.append(("window", "basket" if config.window == "all" else f"± {config.window}"))
     if record.get("raw_tokens"):
         tiles.append(("tokens of text", short(record["raw_tokens"])))
     for label, key in (("loss, last epoch", "loss_by_epoch"), ("held-out loss", "valid_loss_by_epoch")):

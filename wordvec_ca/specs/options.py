@@ -35,6 +35,9 @@ MOST_SHARED = 64
 MAX_WORKERS_PER_CPU = 32
 """More threads than this per processor are taken for a typing error."""
 
+MET_EACH_SIDE = 5
+"""Other items on each side that an item of a basket meets, with ``window`` all."""
+
 N_CPUS = os.cpu_count() or 1
 
 INHERITED: Any = object()
@@ -141,10 +144,10 @@ class OptionSpec:
         OptionError
             It is outside the limits.
         """
-        if value is None and self.default is None:
-            return None
+        if (value is None and self.default is None) or (self.limits and value in self.choices):
+            return value
         allowed = (False, True) if self.kind == "bool" else self.choices
-        if allowed and value not in allowed:
+        if allowed and not self.limits and value not in allowed:
             raise OptionError(
                 Option(self.name), f" is {value!r}; it must be one of {', '.join(map(str, allowed))}"
             )
@@ -154,14 +157,16 @@ class OptionSpec:
         fits = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
         if not fits or not low <= value <= high:
             wanted = f"a {'whole ' * whole}number from {low:,} to {high:,}" + self.why
+            wanted += "".join(f", or {word}" for word in self.choices)
             raise OptionError(Option(self.name), f" is {value!r}; it must be {wanted}")
         return int(value) if isinstance(value, Integral) else float(value)
 
     def documented(self) -> str:
         """Return its entry in a docstring, in the form of numpydoc."""
-        kind = "{" + ", ".join(map(repr, self.choices)) + "}" if self.choices else self.kind
+        words = "{" + ", ".join(map(repr, self.choices)) + "}"
+        kind = words if self.choices and not self.limits else self.kind
         if self.limits:
-            kind += ", {:,} to {:,}".format(*self.limits)
+            kind += ", {:,} to {:,}".format(*self.limits) + f", or {words}" * bool(self.choices)
         head = f"{self.name} : {kind}" + (
             ", optional" if self.default is None else f", default {self.default!r}"
         )
@@ -269,8 +274,11 @@ class TrainFields(TextFields):
         choices=MODELS, shapes="always")
     vector_size: int = _usual(100, "Dimensions of a vector.", flags=("--size", "--dim", "-d"),
         limits=(1, 100_000), shapes="always")
-    window: int | None = _usual(None, "Context words on each side.", flags=("-w",),
-        usual=defaults_by_model(lambda spec: spec.window), limits=(1, 10_000), shapes="places")
+    window: int | Literal["all"] | None = _usual(None,
+        "Context words on each side; or all: the lines are baskets, of which each pair counts once.",
+        f"Of longer baskets each item meets at most {2 * MET_EACH_SIDE} others, drawn at random.",
+        flags=("-w",), usual=defaults_by_model(lambda spec: spec.window), limits=(1, 10_000),
+        shapes="places", metavar="N|all")
     epochs: int = _usual(5, "Passes over the text.", flags=("--iter",), limits=(1, 1_000_000))
     workers: int | None = _usual(None, "Threads; 1 is reproducible bit for bit.", flags=("--threads",),
         usual="one per processor", limits=(1, MAX_WORKERS_PER_CPU * N_CPUS),
@@ -435,6 +443,7 @@ def _facts_of(owner: type) -> Iterator[OptionSpec]:
     types = get_type_hints(owner)
     for one in fields(owner):  # type: ignore[arg-type]
         spec, kind = one.metadata["spec"], str(one.type).removesuffix(" | None")
+        kind = kind.partition(" | Literal")[0]  # a number, or a word
         names = [
             name
             for part in (types[one.name], *get_args(types[one.name]))
@@ -442,7 +451,9 @@ def _facts_of(owner: type) -> Iterator[OptionSpec]:
             for name in get_args(part)
         ]
         choices = spec.choices or tuple(names)
-        yield replace(spec, name=one.name, kind="str" if choices else kind, choices=choices)
+        yield replace(
+            spec, name=one.name, kind="str" if choices and not spec.limits else kind, choices=choices
+        )
 
 
 OPTIONS: dict[str, OptionSpec] = {

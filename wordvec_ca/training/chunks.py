@@ -166,13 +166,13 @@ def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int
     """
     if config.shared_by is not None:
         return config.sharing()
-    apart = (size or chunk_size(n_tokens, config)) // (2 * config.window + 1)
+    apart = (size or chunk_size(n_tokens, config)) // (2 * config.reach + 1)
     return max(1, min(config.sharing(), n_tokens // SHARED_TOKENS, apart))
 
 
 def multiplications(config: ResolvedConfig) -> int:
     """Return about how many multiplications the training loop makes for one token."""
-    contexts = config.window + 1 if config.shrink_windows else 2 * config.window
+    contexts = config.contexts()
     rows_met = (1 + config.negative) * bool(config.negative) + USUAL_PATH * config.hs
     step = 3 * rows_met  # a dot product and two updates for each
     if config.spec.pairwise:

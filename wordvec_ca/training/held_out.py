@@ -11,6 +11,7 @@ from wordvec_ca.corpus import LiveTokens, TokenStream
 from wordvec_ca.kernels import STATS, noise_pool
 from wordvec_ca.training.chunks import CHUNK_TOKENS, chunks_of
 from wordvec_ca.training.replica import Replica
+from wordvec_ca.training.unordered_lines import in_random_order
 
 
 def held_out_loss(
@@ -40,7 +41,10 @@ def held_out_loss(
     chunks = chunks_of(text, CHUNK_TOKENS)
     try:
         while not stopping() and (chunk := chunks.next()) is not None:
-            replica.kernel(hyper, chunk.tokens, everything, pool, shared, rng, stats, model.paths)
+            tokens = chunk.tokens
+            if config.window == "all":
+                tokens = in_random_order(tokens, [chunk.index])
+            replica.kernel(hyper, tokens, everything, pool, shared, rng, stats, model.paths)
     finally:
         chunks.close()
     return mean(stats, "loss", "examples")

@@ -65,7 +65,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
             inputs = kept.copy()  # each of n words in a window moves by an n-th of the step
         outputs = kept + noise
     if config.spec.pairwise:
-        outputs = outputs / config.spec.bands(config.window)
+        outputs = outputs / config.spec.bands(config.reach)
     if model.subwords is not None:
         subwords = model.subwords
         moved = np.repeat(inputs, np.diff(subwords.offsets)) * subwords.weights

@@ -24,6 +24,7 @@ from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
+from wordvec_ca.training.unordered_lines import in_random_order
 
 
 class Worker:
@@ -182,6 +183,8 @@ class Replica:
         worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
         if self.config.spec.attends:
             worker.hyper["attention_rate"] = self.schedule.attention_rate(position)
+        if self.config.window == "all":
+            tokens = in_random_order(tokens, seeds)
         worker.rng[:] = np.random.SeedSequence(list(seeds)).generate_state(2, np.uint64)
         pool = self.negatives.at(position)
         worker.rng[1] %= np.uint64(len(pool))

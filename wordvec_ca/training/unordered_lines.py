@@ -1,0 +1,36 @@
+"""Lines without an order: the items of a basket, each pair of which counts once, however far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[np.int32]:
+    """Return whole lines of a text, each with its different tokens once, in random order.
+
+    A fixed window over such a line takes each pair once if the line is short, and pairs drawn at random if
+    it is long: the cost is linear in the length of the line.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n,), int32
+        Encoded text, -1 after each line.
+    seeds : sequence of int
+        What the order follows from.
+
+    Returns
+    -------
+    ndarray of shape (m,), int32, m <= n
+    """
+    ends = tokens < 0
+    lines = np.cumsum(ends, dtype=np.int64)
+    different = np.unique(lines[~ends] << 32 | tokens[~ends])  # by line, then by token
+    line = different >> 32
+    rng = np.random.default_rng([*seeds, 0x626167])
+    order = np.argsort(line << 32 | rng.integers(1 << 32, size=len(line)))  # ties are too rare to matter
+    mixed = np.full(len(line) + np.count_nonzero(ends), -1, np.int32)
+    mixed[np.arange(len(line)) + line] = different[order] & 0xFFFFFFFF
+    return mixed
