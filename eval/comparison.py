@@ -94,7 +94,7 @@ def compare(
         A difference counts when its p-value, adjusted over everything compared here, is below this;
         otherwise it is a tie.
     resamples : int
-        Subsamples for statistics that are no means.
+        Subsamples for statistics that are not means.
     refused : callable, optional
         Gets the error of each pair of results that cannot be compared; without it the error is raised.
 

@@ -321,7 +321,7 @@ def reports_in(path: str | os.PathLike[str]) -> list[Report]:
         reports = [Report.from_dict(record) for record in records]
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{path}: these are no reports ({type(error).__name__}: {error}); write them with "
+            f"{path}: these are not reports ({type(error).__name__}: {error}); write them with "
             "cawv eval MODEL --json FILE --items"
         ) from None
     return list({(report.model, report.task, report.dataset): report for report in reports}.values())

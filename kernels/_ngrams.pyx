@@ -76,7 +76,7 @@ def word_ngrams(
                 if size > characters:
                     break
                 n += characters - size + 1
-                if size == 1:  # the marks alone are no n-grams
+                if size == 1:  # the marks alone are not n-grams
                     n -= 1 if characters == 1 else 2
             offset[word + 1] = n
             begin = end

@@ -97,7 +97,7 @@ INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float
 }
 
 /* The same of the weights that K and s have now, to learn from; weights[i] holds K[w_i, i] before. Where logits are
- * clipped, no largest one is needed: exp(e_i - clip) is no number that a float does not hold. */
+ * clipped, no largest one is needed: exp(e_i - clip) is not a number that a float does not hold. */
 INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;

@@ -107,7 +107,7 @@ INLINE void use_gains(State *s, const Run *run, int r, int n_places)
 }
 
 /* Makes the parts of x of a run. Where the dimensions of one begin within a vector, the part before stays. Not inline:
- * the width of a part is no constant, so one copy of the code serves all. */
+ * the width of a part is not a constant, so one copy of the code serves all. */
 static __attribute__((noinline)) void compose_parts(State *s, const Run *run)
 {
     float *xs[GROUP];

@@ -10,7 +10,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import check_readable_again, open_by_content, whole_lines
 
 LONGEST = 10_000_000
-"""Bytes; a longer line is no line of an evaluation set."""
+"""Bytes; a longer line is not a line of an evaluation set."""
 
 
 def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:

@@ -195,8 +195,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
     Raises
     ------
     DataError
-        A line has too few columns, a score that is no finite number, or a sentence without a word; there are
-        fewer than two pairs.
+        A line has too few columns, a score that is not a finite number, or a sentence without a word; there
+        are fewer than two pairs.
     """
     scores, first, second, unscored = [], [], [], 0
     at = (0, 1, 2)

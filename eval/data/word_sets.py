@@ -75,7 +75,7 @@ def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
     Raises
     ------
     DataError
-        A line has fewer than three columns, an empty word, or a score that is no finite number.
+        A line has fewer than three columns, an empty word, or a score that is not a finite number.
     """
     first, second, scores = [], [], []
     for number, line in numbered_lines(path):

@@ -30,7 +30,7 @@ def fit(
     C : float
         Inverse strength of the penalty on the sum of losses.
     steps : int
-        At most so many iterations of L-BFGS. A protocol may stop early, so this is no cause for a warning.
+        At most so many iterations of L-BFGS. A protocol may stop early, so this is not a cause for a warning.
     start : LogisticRegression, optional
         A classifier of the same classes that this function returned. It is fitted further, from its weights.
 

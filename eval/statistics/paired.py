@@ -110,7 +110,7 @@ def paired_difference(
         Items with the same number depend on each other. With two columns each item depends on two units.
     seed : int
     resamples : int
-        Subsamples for statistics that are no means.
+        Subsamples for statistics that are not means.
     comparisons : int
         How many comparisons are adjusted together: with more of them, more signs are flipped.
     level : float

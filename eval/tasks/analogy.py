@@ -141,7 +141,7 @@ def _answers(
     with ThreadPoolExecutor(workers) as pool:
         for first in range(0, stop if n_questions else 0, BLOCK):
             block = unit_rows(vectors, np.arange(first, min(first + BLOCK, stop)))
-            # A row with NaN has no direction and is no answer: cosine -1 to everything.
+            # A row with NaN has no direction and is not an answer: cosine -1 to everything.
             cosines = np.nan_to_num(questions @ block.T, nan=-1.0, posinf=-1.0, neginf=-1.0)
             tasks = [
                 pool.submit(kernel, cosines, terms[part], first, scores[:, part], answers[:, part])

@@ -18,7 +18,7 @@ def best_answers(
     """Improve the best answer to each question with the words of one block.
 
     3CosAdd: ``cos(x, b) - cos(x, a) + cos(x, c)``. 3CosMul: ``p(x, b) p(x, c) / (p(x, a) + 0.001)`` with
-    ``p = (1 + cos) / 2``. The words of a question are no answers to it. Where two words score the same, the
+    ``p = (1 + cos) / 2``. The words of a question are not answers to it. Where two words score the same, the
     one with the lower row wins.
 
     Parameters

@@ -108,7 +108,7 @@ def main() -> None:
     vectors = KeyedVectors.load(options.model)
     others = {path.name: KeyedVectors.load(path) for path in options.others}
     if vectors.attention is None:
-        raise SystemExit(f"{options.model} is no attention model")
+        raise SystemExit(f"{options.model} is not an attention model")
 
     choice = {name: [] for name in READOUTS}
     for data in training_sets(options.data):

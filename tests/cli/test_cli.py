@@ -96,7 +96,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
 
 
 def says(outcome: Outcome, *words: str) -> None:
-    """Check that the message is there, holds these words and is no traceback."""
+    """Check that the message is there, holds these words and is not a traceback."""
     assert "Traceback" not in outcome.err
     assert "internal error" not in outcome.err
     for word in words:

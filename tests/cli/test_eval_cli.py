@@ -138,7 +138,7 @@ def test_wrong_usage_and_malformed_files(folder):
     model = folder / "good.txt"
     result = run(evaluate, model, "--tasks", "similarity,poetry")
     assert result.exit_code == 2
-    assert "'poetry' is no task" in result.output
+    assert "'poetry' is not a task" in result.output
     result = run(evaluate, model, "--tasks", "sts")
     assert result.exit_code == 2
     assert "nothing to run" in result.output

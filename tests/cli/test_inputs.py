@@ -178,7 +178,7 @@ def test_a_document_and_a_model_in_a_folder_are_left_out_and_counted(command, te
     os.mkfifo(folder / "pipe")
     outcome = command("train", name if name == "folder" else "folder", *SMALL, "-o", "all")
     assert outcome.code == 0, outcome.err
-    assert "left out 3 files that are no text, the first 'folder/letter.docx' and 1 folders" in outcome.err
+    assert "left out 3 files that are not text, the first 'folder/letter.docx' and 1 folders" in outcome.err
     assert outcome.err.count("left out") == 1
     record = command("info", "all", "--json").json
     assert record["raw_tokens"] == 4002
@@ -307,7 +307,7 @@ def test_objects_show_themselves_and_escape_what_they_show(command, text) -> Non
     model = train(
         [["<script>", "b", "\u202e"]] * 50, TrainConfig(epochs=1, vector_size=4, min_count=1, workers=1)
     )
-    assert "<polyline" not in model._repr_html_()  # one epoch is no curve
+    assert "<polyline" not in model._repr_html_()  # one epoch is not a curve
     attended = WindowAttention(
         [ContextWeight("b", -1, 0.75), ContextWeight("<script>", 1, 0.25), ContextWeight("\x1b", 2, None)],
         "a",

@@ -193,7 +193,7 @@ def test_a_variable_that_is_no_option_is_told(command, text, monkeypatch) -> Non
     monkeypatch.setenv("CAWV_TRAIN_EPOCS", "1")
     monkeypatch.setenv("CAWV_NN_TOPN", "1")
     outcome = command("train", text, *SMALL, "-o", "m")
-    assert "CAWV_TRAIN_EPOCS is no option of cawv train. Did you mean CAWV_TRAIN_EPOCHS" in outcome.err
+    assert "CAWV_TRAIN_EPOCS is not an option of cawv train. Did you mean CAWV_TRAIN_EPOCHS" in outcome.err
     assert "CAWV_NN_TOPN" not in outcome.err
 
 

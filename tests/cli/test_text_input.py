@@ -148,7 +148,7 @@ def test_a_compressed_binary_file_in_a_folder_is_left_out(command) -> None:
     Path("texts/c.txt.gz").write_bytes(gzip.compress(b"e f g h\n" * 50))
     outcome = command("vocab", "texts", "-o", "v.tsv")
     assert outcome.code == 0
-    assert "left out 1 files that are no text" in outcome.err or "left out 1 file" in outcome.err
+    assert "left out 1 files that are not text" in outcome.err or "left out 1 file" in outcome.err
     assert Path("v.tsv").read_text().splitlines()[-1].startswith("h\t")
 
 

@@ -194,7 +194,7 @@ def test_the_cache_knows_its_phrases(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "has no phrase"),
-        (b"a b\none\n", "line 2: 'one' is no phrase"),
+        (b"a b\none\n", "line 2: 'one' is not a phrase"),
         (b"a " * 33, "is no phrase; a line has 2 to 32 words"),
         (b"caf\xe9 au lait\n", "not UTF-8"),
     ],

@@ -345,7 +345,7 @@ ANY_INPUT_CHECKS = [
 
 @pytest.mark.parametrize("name", ANY_INPUT_CHECKS)
 def test_scikit_learns_checks_that_need_no_matrix(name):
-    """The other checks feed matrices of numbers, which are no input here; their subjects follow below."""
+    """The other checks feed matrices of numbers, which are not input here; their subjects follow below."""
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")

@@ -8,7 +8,7 @@ import psutil
 
 MARK = "STRESS_TEST_OF"
 """Variable of the environment that tells them from those of other clusters: they inherit it. It does not
-begin with ``CAWV_``: commands warn of such variables that are no option of theirs."""
+begin with ``CAWV_``: commands warn of such variables that are not option of theirs."""
 
 os.environ[MARK] = str(os.getpid())
 

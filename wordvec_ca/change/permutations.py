@@ -1,6 +1,6 @@
 """Documents dealt anew among texts, as chance could have dealt them.
 
-Copies of a line are no independent documents: where one copy went, the others may have had to follow, as in
+Copies of a line are not independent documents: where one copy went, the others may have had to follow, as in
 two texts that are the same. So copies are dealt together, and lines exchange places only with lines that have
 as many copies. If lines were dealt to the texts at random, every deal is as likely as the texts themselves.
 """

@@ -222,7 +222,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         sys.exit(error.exit_code)
     except SystemExit:
         raise
-    except BaseException as raised:  # a panic of a library in Rust is no Exception
+    except BaseException as raised:  # a panic of a library in Rust is not an Exception
         failure = raised.error if isinstance(raised, CommandFailure) else raised
         if isinstance(failure, BrokenPipeError) and _output_is_closed():  # as in cawv nn ... | head
             with open(os.devnull, "w") as nowhere:
@@ -244,7 +244,7 @@ def _output_is_closed() -> bool:
     poll = select.poll()
     try:
         poll.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # standard output is no file
+    except (OSError, ValueError):  # standard output is not a file
         return False
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 

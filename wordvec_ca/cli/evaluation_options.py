@@ -107,5 +107,5 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names or [""]:
         if name not in TASK_SPECS:
-            raise click.BadParameter(f"{name!r} is no task; the tasks are {', '.join(TASK_SPECS)}")
+            raise click.BadParameter(f"{name!r} is not a task; the tasks are {', '.join(TASK_SPECS)}")
     return list(dict.fromkeys(names))

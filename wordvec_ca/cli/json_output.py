@@ -20,7 +20,7 @@ SWITCH = {
     **dict.fromkeys(("1", "true", "yes", "on"), "-"),
     **dict.fromkeys(("0", "false", "no", "off"), None),
 }
-"""What a variable's value means that is no file."""
+"""What a variable's value means that is not a file."""
 
 
 class JsonCommand(click.Command):

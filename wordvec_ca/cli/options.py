@@ -167,7 +167,7 @@ def read_variables(command: click.Command, name: str) -> None:
 
 
 OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAWV_REMOTE_SECONDS")
-"""Variables that are no options."""
+"""Variables that are not options."""
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
@@ -187,4 +187,6 @@ def say_unknown_variables(command: click.Command, name: str, commands: Iterable[
     for variable in sorted(os.environ):
         theirs = variable.startswith(others) or variable in OTHER_VARIABLES
         if variable.startswith("CAWV_") and variable not in known and not theirs:
-            say(f"Warning: the variable {variable} is no option of cawv {name}.{nearest(variable, known)}")
+            say(
+                f"Warning: the variable {variable} is not an option of cawv {name}.{nearest(variable, known)}"
+            )

@@ -21,7 +21,7 @@ from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
 @click.option("--threshold", type=float, help="Least score.  [default: 100; 0.5 for npmi]")
 @click.option(
     "--min-count", type=click.IntRange(min=1), default=5, show_default=True,
-    help="Rarer words and pairs are no phrases.",
+    help="Rarer words and pairs are not phrases.",
 )  # fmt: skip
 @click.option(
     "--phrases",

@@ -214,6 +214,6 @@ def _state(path: str) -> list[Any]:
     """Return what tells whether a file or directory has changed: name, size and time of each file."""
     here = Path(path)
     files = [here]
-    if here.is_dir():  # pages of `report` and `explore` lie in a model's directory, and are no part of it
+    if here.is_dir():  # pages of `report` and `explore` lie in a model's directory, and are not part of it
         files = sorted(file for file in here.rglob("*") if file.is_file() and file.suffix != ".html")
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -31,7 +31,7 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
     Raises
     ------
     DataError
-        The file cannot be read, is no TOML, or names an option that the command does not have.
+        The file cannot be read, is not TOML, or names an option that the command does not have.
     """
     from wordvec_ca.errors import DataError
 
@@ -49,7 +49,9 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
         param = params.get(key.replace("-", "_")) or short.get(key)
         if param is None or param.name is None:
             known = [str(name).replace("_", "-") for name in params]
-            raise DataError(f"the settings {path!r} have {key!r}, which is no option.{nearest(key, known)}")
+            raise DataError(
+                f"the settings {path!r} have {key!r}, which is not an option.{nearest(key, known)}"
+            )
         values[param.name] = _value(path, key, value, param)
     return values
 

@@ -41,7 +41,7 @@ def has_colours(stream: IO[str]) -> bool:
 
 
 def terminal_width(stream: IO[str] | None = None) -> int | None:
-    """Return the columns of the terminal; None where the output is no terminal."""
+    """Return the columns of the terminal; None where the output is not a terminal."""
     if not is_terminal(stream or sys.stdout):
         return None
     return max(20, shutil.get_terminal_size().columns)
@@ -49,7 +49,8 @@ def terminal_width(stream: IO[str] | None = None) -> int | None:
 
 def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
     """Return a text in the colours of a style, if the stream (standard output) has any."""
-    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type: ignore[arg-type]
+    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type:
+    ignore[arg - type]
 
 
 def width(text: str) -> int:

@@ -377,7 +377,7 @@ class Node:
         Raises
         ------
         TrainingDiverged
-            The parameters are no numbers any more, or far too large.
+            The parameters are not numbers any more, or far too large.
         """
         self._changes_of_base += 1
         for part, theirs in enumerate(merged):

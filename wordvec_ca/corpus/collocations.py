@@ -46,15 +46,15 @@ def find_phrases(
     """Find pairs of neighbouring words that occur together more often than by chance.
 
     The text is read twice: words are counted, then pairs, which are sorted on disk. Tokens without a letter
-    or digit are no part of a phrase, and no phrase crosses a line.
+    or digit are not part of a phrase, and no phrase crosses a line.
 
     Parameters
     ----------
     corpus : Corpus
         As in ``encode_corpus``, but something that can be read twice.
     options : TextOptions, optional
-        How it is read. Words and pairs rarer than ``min_count`` are no phrases; ``phrases`` are joined first,
-        so that longer ones are found.
+        How it is read. Words and pairs rarer than ``min_count`` are not phrases; ``phrases`` are joined
+        first, so that longer ones are found.
     scoring : {"word2phrase", "npmi"}
         (n_ab - min_count) / (n_a n_b) * n, as in word2phrase.c (Mikolov et al. 2013, equation 6); or
         normalised pointwise mutual information, ln(p_ab / (p_a p_b)) / -ln p_ab, from -1 to 1 (Bouma 2009).

@@ -78,7 +78,7 @@ class Phrases:
                 continue
             if not 2 <= len(words) <= LONGEST_PHRASE:
                 raise DataError(
-                    f"{name}, line {number}: {line[:80]!r} is no phrase; a line has 2 to {LONGEST_PHRASE} "
+                    f"{name}, line {number}: {line[:80]!r} is not a phrase; a line has 2 to {LONGEST_PHRASE} "
                     "words with a space between two, and perhaps a tab and more"
                 )
             sequences.append(words)

@@ -105,7 +105,7 @@ class Reading:
         self.whole_lines = whole_lines or phrases is not None or self.segments
         if vocab is not None:
             words_read = vocab.words
-            if phrases is not None:  # their parts must be seen even if they are no words of the vocabulary
+            if phrases is not None:  # their parts must be seen even if they are not words of the vocabulary
                 parts = {word for sequence in phrases.sequences for word in sequence}
                 words_read = vocab.words + sorted(parts.difference(vocab.words))
             self.lexicons = [Lexicon(words_read)]  # closed: all threads may read with it
@@ -226,7 +226,7 @@ class Reading:
                 yield ids
 
     def _given_ids(self, vocab: Vocab) -> NDArray[np.int32]:
-        """Return the ids of a given vocabulary, and -1 for parts of phrases that are no words of it."""
+        """Return the ids of a given vocabulary, and -1 for parts of phrases that are not words of it."""
         ids = np.full(len(self.lexicons[0]), -1, dtype=np.int32)
         ids[: len(vocab)] = np.arange(len(vocab), dtype=np.int32)
         return ids
@@ -387,7 +387,7 @@ class Reading:
         try:
             try:
                 lexicon.read_tokens(tokens, ids)
-            except TypeError:  # the words before the first that is no str are counted
+            except TypeError:  # the words before the first that is not a str are counted
                 first = next(i for i, token in enumerate(tokens) if not isinstance(token, str))
                 if not all(map(_is_word, tokens)):
                     raise

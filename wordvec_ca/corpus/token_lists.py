@@ -326,7 +326,7 @@ def _batches(
 
 
 def _words(sentence: Any) -> list[Hashable]:
-    """Return the words of a sentence that is no list.
+    """Return the words of a sentence that is not a list.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def load_model(path: str | os.PathLike[str]) -> TextModel:
     Raises
     ------
     DataError
-        The file is no model of fastText, or is damaged: a ValueError.
+        The file is not a model of fastText, or is damaged: a ValueError.
     """
     return TextModel(model_path=path)
 

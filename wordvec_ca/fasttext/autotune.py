@@ -73,7 +73,7 @@ class Measure:
         judged = TextModel(model=model)
         label = judged.get_label_id(self.label) if self.label else None
         if label is not None and label < 0:
-            raise DataError(f"autotuneMetric names {self.label!r}, which is no label of the text")
+            raise DataError(f"autotuneMetric names {self.label!r}, which is not a label of the text")
         if self.kind == "f1":
             return judged.measured(path, predictions, 0.0).f1(label)
         meter = judged.measured(path, -1, 0.0)
@@ -174,7 +174,7 @@ def size_of(text: str) -> int:
     Raises
     ------
     ValueError
-        It is no number with K, M or G.
+        It is not a number with K, M or G.
     """
     if not text:
         return 0

@@ -128,7 +128,7 @@ class Model:
         Raises
         ------
         ValueError
-            The model is no classifier, or k is neither positive nor -1.
+            The model is not a classifier, or k is neither positive nor -1.
         """
         if not self.supervised:
             raise ValueError("Model needs to be supervised for prediction!")
@@ -175,7 +175,7 @@ class Model:
         Raises
         ------
         DataError
-            The file is no model of fastText, or is damaged.
+            The file is not a model of fastText, or is damaged.
         """
         if not os.path.isfile(path):
             raise DataError(f"{os.fspath(path)!r} cannot be opened for loading: there is no such file")

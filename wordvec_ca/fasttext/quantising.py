@@ -36,7 +36,7 @@ def quantised_model(model: Model, options: dict[str, Any]) -> Model:
     Raises
     ------
     ValueError
-        The model is no classifier, is quantised, or has too many buckets; an option is out of its range.
+        The model is not a classifier, is quantised, or has too many buckets; an option is out of its range.
     """
     if not model.supervised:
         raise ValueError("For now we only support quantization of supervised models")

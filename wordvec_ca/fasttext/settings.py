@@ -160,7 +160,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     Raises
     ------
     TypeError
-        It is no whole number.
+        It is not a whole number.
     ValueError
         It is out of its range.
     """

@@ -309,7 +309,7 @@ class TextModel:
         Raises
         ------
         ValueError
-            A text has more than one line, the model is no classifier, or k is 0.
+            A text has more than one line, the model is not a classifier, or k is 0.
         """
         if not isinstance(text, list):
             numbers, probabilities = self.core.line.predict(text, k, threshold)
@@ -419,7 +419,7 @@ class TextModel:
         Raises
         ------
         ValueError
-            The model is no classifier, or is quantised, or a text is missing.
+            The model is not a classifier, or is quantised, or a text is missing.
         """
         if retrain and not input:
             raise ValueError("Need input file path if retraining")

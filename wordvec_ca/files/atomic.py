@@ -24,7 +24,7 @@ def atomic_file(
     The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
     renamed. If anything fails (also Ctrl-C) the temporary file is removed and an older ``path`` stays. What a
     process that was killed has left is removed by the next one that writes to the same ``path``.
-    What is no file, such as ``/dev/stdout`` or a pipe, is written to as it is.
+    What is not a file, such as ``/dev/stdout`` or a pipe, is written to as it is.
 
     Parameters
     ----------

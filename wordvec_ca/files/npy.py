@@ -110,7 +110,7 @@ def map_npy(path: str | Path) -> NDArray[Any]:
     FileNotFoundError
         There is no such file.
     DataError
-        It is no ``.npy`` file, is cut off, or holds objects or structures.
+        It is not a ``.npy`` file, is cut off, or holds objects or structures.
     """
     try:
         with open(path, "rb") as file:

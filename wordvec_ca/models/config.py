@@ -237,7 +237,7 @@ def _above(low: str, least: float, high: str, most: float) -> OptionError:
 
 
 def check_type(config: object) -> None:
-    """Raise a TypeError if this is no ``TrainConfig``: a dictionary, most likely."""
+    """Raise a TypeError if this is not a ``TrainConfig``: a dictionary, most likely."""
     if not isinstance(config, TrainConfig):
         raise TypeError(f"config is {config!r}; give a TrainConfig, as TrainConfig(epochs=3)")
 

@@ -65,7 +65,7 @@ class Documents:
         return range(self.tags.n) if self.tags.names is None else self.tags.names
 
     def row(self, tag: Tag) -> int:
-        """Return the row of a tag; of a number that is no tag itself as text, as commands have it, too.
+        """Return the row of a tag; of a number that is not a tag itself as text, as commands have it, too.
 
         Raises
         ------

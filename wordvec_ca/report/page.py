@@ -47,7 +47,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
     Raises
     ------
     DataError
-        It is no complete model directory.
+        It is not a complete model directory.
     """
     folder = Path(directory)
     record, config = read_record(folder), read_config(folder)

@@ -76,7 +76,7 @@ class Scale:
 
 
 def nice_step(least: float) -> float:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is no less."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is not a less."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= least * (1 - 1e-9))
 

@@ -30,6 +30,6 @@ def shown(value: Any) -> str:
 
 
 def finite_numbers(value: Any) -> list[float]:
-    """Return the numbers in a list of a record; none if it is no list."""
+    """Return the numbers in a list of a record; none if it is not a list."""
     entries = value if isinstance(value, list) else []
     return [entry for entry in entries if isinstance(entry, int | float) and math.isfinite(entry)]

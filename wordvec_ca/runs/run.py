@@ -137,7 +137,7 @@ def train(
     OutputExistsError
         If the output, or an unfinished run of that name, exists.
     TypeError
-        If ``config`` is no ``TrainConfig``, ``corpus`` is None, ``callbacks`` no sequence of callables, or
+        If ``config`` is not a ``TrainConfig``, ``corpus`` is None, ``callbacks`` no sequence of callables, or
         options are given outside a ``TrainConfig``.
     """
     _check_call(corpus, options)
@@ -241,7 +241,7 @@ def resume(
     ValueError
         An option is outside its limits.
     TypeError
-        ``callbacks`` is no sequence of callables.
+        ``callbacks`` is not a sequence of callables.
     """
     session = Session(callbacks, encoding_progress)
     with ExitStack() as cleanup:
@@ -307,7 +307,7 @@ class Session:
     Raises
     ------
     TypeError
-        ``callbacks`` is no sequence of callables; that would show only after the corpus was read.
+        ``callbacks`` is not a sequence of callables; that would show only after the corpus was read.
     """
 
     def __init__(self, callbacks: Sequence[Callback], progress: ReadingProgress | None) -> None:

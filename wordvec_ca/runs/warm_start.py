@@ -95,7 +95,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     Raises
     ------
     DataError
-        It is no model or damaged, or an option is changed that gives the parameters their shape or meaning.
+        It is not a model or damaged, or an option is changed that gives the parameters their shape or
+        meaning.
     OptionError
         An option is outside its limits.
     """
@@ -217,7 +218,7 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
     Raises
     ------
     DataError
-        It is no model, or one whose parameters have another shape or meaning.
+        It is not a model, or one whose parameters have another shape or meaning.
     """
     former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
     _check_same_shape(former.config, model.config, directory)

@@ -144,7 +144,7 @@ def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a function prints is no answer
+    os.dup2(2, 1)  # what a function prints is not an answer
     serve(prepare, sys.stdin.buffer, answers)
 
 

@@ -86,7 +86,7 @@ def check_encoding(encoding: str) -> str:
     if not of_text or info.incrementaldecoder is None or info.name in _NOT_OF_TEXT_FILES:
         raise OptionError(
             Option("encoding"),
-            f" {encoding!r} is no encoding of text files; give one such as cp1252, koi8_r, gb18030, "
+            f" {encoding!r} is not an encoding of text files; give one such as cp1252, koi8_r, gb18030, "
             "shift_jis or utf-16",
         )
     return info.name

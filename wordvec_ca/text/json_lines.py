@@ -46,7 +46,7 @@ def field_texts(
     name : str
         The file, for messages.
     records : Counter
-        As in `RecordTexts`; a line that is no JSON or too long (32 MiB, two million parts) is malformed.
+        As in `RecordTexts`; a line that is not JSON or too long (32 MiB, two million parts) is malformed.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """What a folder holds beside text, and what is therefore left out when the folder is read.
 
-A file that the user names is read, and refused with the reason if it is no text. In a folder, one document or
-an earlier model beside the texts must not end the run: they are left out, and a warning counts them.
+A file that the user names is read, and refused with the reason if it is not text. In a folder, one document
+or an earlier model beside the texts must not end the run: they are left out, and a warning counts them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
     kept = [file for file in files if file not in others]
     if not kept:
         foreign, kept = [], files
-    left_out = [f"{len(foreign):,} files that are no text, the first {foreign[0]!r}"] if foreign else []
+    left_out = [f"{len(foreign):,} files that are not text, the first {foreign[0]!r}"] if foreign else []
     left_out += [f"{n_ours:,} folders that cawv made"] if n_ours else []
     if left_out:
         warnings.warn(f"{directory!r}: left out {' and '.join(left_out)}", stacklevel=2)

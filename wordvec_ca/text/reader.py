@@ -441,7 +441,7 @@ class _PrefixedStream(io.RawIOBase):
 
 
 def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
-    """Warn that lines are no sentences; return whether they are none."""
+    """Warn that lines are not sentences; return whether they are none."""
     width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
     if width is not None:
         warnings.warn(

@@ -26,7 +26,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     ----------
     paths : iterable of path
         Files as they are; directories: all files below in sorted order, hidden ones skipped, and, with a
-        warning, what is no text and what cawv made (see ``left_out``); patterns with
+        warning, what is not text and what cawv made (see ``left_out``); patterns with
         ``* ? [`` (``**`` for any depth) if no file has that very name; ``-`` for standard input, once; URLs
         (``s3://bucket/key``), also of directories and patterns. Of a directory in which Hugging Face
         ``datasets`` saved a dataset, the files with its rows; if it has several splits, one must be named.

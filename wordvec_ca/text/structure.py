@@ -45,7 +45,7 @@ def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Ite
     name : str
         The file, for messages.
     records : Counter
-        As in `RecordTexts`; a line that is no list of words is malformed.
+        As in `RecordTexts`; a line that is not a list of words is malformed.
     """
     texts = RecordTexts((), name, records)
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):

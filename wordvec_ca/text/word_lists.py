@@ -66,7 +66,7 @@ def token_line(values: Sequence[Any]) -> TokenLines:
 
 
 def written_list(text: str) -> list[str] | None:
-    """Return the words of a list that is written out in a text; None if it is no list of words.
+    """Return the words of a list that is written out in a text; None if it is not a list of words.
 
     Parameters
     ----------

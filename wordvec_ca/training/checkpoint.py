@@ -42,7 +42,7 @@ CLUSTER_FORMAT = 1
 """Of checkpoints of clusters by earlier versions, which are the same but for this number."""
 
 LARGEST_STATE = 1 << 28
-"""Bytes of state.json above which a file is no checkpoint of ours."""
+"""Bytes of state.json above which a file is not a checkpoint of ours."""
 
 BLOCK_BYTES = 1 << 24
 """Bytes of parameters written or read at a time."""
@@ -382,8 +382,8 @@ def read_checkpoint(
     Raises
     ------
     DataError
-        There is no such file, it is no checkpoint, is damaged or of another version, or the parameters do not
-        fit.
+        There is no such file, it is not a checkpoint, is damaged or of another version, or the parameters do
+        not fit.
     """
 
     def read(file: IO[bytes]) -> T:

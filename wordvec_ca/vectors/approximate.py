@@ -217,13 +217,13 @@ class ApproximateNeighbours:
         try:
             record = json.loads((place / RECORD).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise DataError(f"{place} is no index of neighbours: make one with cawv index") from None
+            raise DataError(f"{place} is not an index of neighbours: make one with cawv index") from None
         except (OSError, RecursionError, ValueError) as error:
             raise DataError(
                 f"{place / RECORD} is damaged ({error}): make it again with cawv index"
             ) from error
         if not isinstance(record, dict) or record.get("kind") != "approximate index":
-            raise DataError(f"{place} is no index of neighbours: make one with cawv index")
+            raise DataError(f"{place} is not an index of neighbours: make one with cawv index")
         if record.get("format") != FORMAT:
             raise DataError(
                 f"{place} is an index of format {record.get('format')!r:.20}, of which nobody can tell "

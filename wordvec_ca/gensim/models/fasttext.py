@@ -71,7 +71,7 @@ class FastText(Word2Vec):
     Attributes
     ----------
     wv : FastTextKeyedVectors
-        Words and vectors, also for strings that are no words of the model.
+        Words and vectors, also for strings that are not words of the model.
 
     Raises
     ------
@@ -161,7 +161,7 @@ class FastText(Word2Vec):
     def estimate_memory(
         self, vocab_size: int | None = None, report: dict[str, int] | None = None
     ) -> dict[str, int]:
-        """Return, and log, about how many bytes a model takes in gensim; here it is no more.
+        """Return, and log, about how many bytes a model takes in gensim; here it is not a more.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ def compute_ngrams(word: str, min_n: int, max_n: int) -> list[str]:
 def compute_ngrams_bytes(word: str, min_n: int, max_n: int) -> list[bytes]:
     """Return the n-grams of a word in UTF-8, in the order of their places, as fastText does.
 
-    A single mark, ``<`` or ``>``, is no n-gram.
+    A single mark, ``<`` or ``>``, is not an n-gram.
 
     Parameters
     ----------

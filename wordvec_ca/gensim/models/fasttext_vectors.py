@@ -153,7 +153,7 @@ class FastTextKeyedVectors(KeyedVectors):
         self.forget_norms()
 
     def spelled(self) -> list[str]:
-        """Return the keys as n-grams are taken of them: those that are no strings, as they are printed."""
+        """Return the keys as n-grams are taken of them: those that are not strings, as they are printed."""
         return list(map(str, self.index_to_key))
 
     def recalc_char_ngram_buckets(self) -> None:

@@ -82,7 +82,7 @@ class KeyTable(Lifecycle, LightVectors):
     # ---- rows ---------------------------------------------------------------------------------------------
 
     def _row(self, key: Any) -> int:
-        """Return the row of a key, or -1; an int that is no key is a row itself."""
+        """Return the row of a key, or -1; an int that is not a key is a row itself."""
         row = self.key_to_index.get(key, -1)
         return int(key) if row < 0 and isinstance(key, int | np.integer) and 0 <= key < len(self) else row
 

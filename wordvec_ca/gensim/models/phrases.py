@@ -72,7 +72,7 @@ def npmi_scorer(
     len_vocab : float
         Not used.
     min_count : float
-        A rarer pair is no phrase.
+        A rarer pair is not a phrase.
     corpus_word_count : float
         Words of the text.
     """
@@ -231,7 +231,7 @@ class Phrases(_PhrasesTransformation):
     ----------
     sentences : iterable of lists of str, optional
     min_count : float, default 5
-        Rarer words and pairs are no phrases.
+        Rarer words and pairs are not phrases.
     threshold : float, default 10
         A phrase has a score above this.
     max_vocab_size : int, default 40000000

@@ -206,7 +206,7 @@ class Vocabulary(Lifecycle):
         return n_words, n_sentences
 
     def _check_corpus_sanity(self, corpus_iterable: Any, corpus_file: Any, passes: int) -> None:
-        """Raise a TypeError if this is no corpus, or one that cannot be read so often."""
+        """Raise a TypeError if this is not a corpus, or one that cannot be read so often."""
         if corpus_file is None and corpus_iterable is None:
             raise TypeError("Either one of corpus_file or corpus_iterable value must be provided")
         if corpus_file is not None and corpus_iterable is not None:

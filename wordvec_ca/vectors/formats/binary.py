@@ -51,7 +51,7 @@ def read_binary(
     Raises
     ------
     DataError
-        The header is no header or promises more than the file holds, or the file is cut off; the message
+        The header is not a header or promises more than the file holds, or the file is cut off; the message
         names the byte.
     """
     name = source or str(path)

@@ -213,7 +213,7 @@ def read_model(
     Raises
     ------
     DataError
-        The file is no fastText model, damaged or cut off, or is quantised and shall not be.
+        The file is not a fastText model, damaged or cut off, or is quantised and shall not be.
     """
     name = source or str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
@@ -294,7 +294,7 @@ def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
     bad = (pairs["bucket"] < 0) | (pairs["bucket"] >= bucket) | (pairs["row"] < 0) | (pairs["row"] >= n)
     if bad.any():
         raise DataError(
-            f"{name}: the list of its buckets is damaged: {pairs[bad][0]} is no bucket and its row"
+            f"{name}: the list of its buckets is damaged: {pairs[bad][0]} is not a bucket and its row"
         )
     places = np.full(bucket, -1, np.int32)
     places[pairs["bucket"]] = pairs["row"]

@@ -273,7 +273,7 @@ def read_word_attention(
             " does without)",
         ) from None
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path / ModelFile.CONFIG}: {kind!r} is no kind of attention") from error
+        raise DataError(f"{path / ModelFile.CONFIG}: {kind!r} is not a kind of attention") from error
     fits = slots.ndim == 1 and words.shape == (len(counts), columns)
     if not fits or not isinstance(clip, int | float) or {slots.dtype.kind, words.dtype.kind} != {"f"}:
         raise DataError(
@@ -420,7 +420,7 @@ def map_array(path: Path) -> np.ndarray:
     Raises
     ------
     DataError
-        The file is no .npy file, is cut off, or holds anything but a matrix of floats.
+        The file is not a .npy file, is cut off, or holds anything but a matrix of floats.
     """
     array = map_npy(path)
     if array.ndim != 2 or array.dtype.kind != "f":

@@ -49,7 +49,7 @@ def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
     Raises
     ------
     DataError
-        The line is no header, or its vector size is 0 or absurd.
+        The line is not a header, or its vector size is 0 or absurd.
     """
     sizes = parse_header(line)
     if sizes is None:

@@ -76,7 +76,7 @@ def characters(*names: str) -> str:
     """Return the inside of a bracket expression for all characters of some classes."""
     numbers = [CHARACTER_CLASSES.index(name) for name in names]
     members = np.isin(character_classes(), numbers)
-    members[0xD800:0xE000] = False  # surrogates are no characters
+    members[0xD800:0xE000] = False  # surrogates are not characters
     edges = np.flatnonzero(np.diff(np.concatenate([[False], members, [False]]).astype(np.int8)))
     ranges = []
     for first, end in edges.reshape(-1, 2).tolist():

@@ -1,7 +1,7 @@
 """``tokenizer.json``: our tokeniser and vocabulary for Hugging Face's ``tokenizers``.
 
 A normaliser makes small letters, a pre-tokeniser splits by a regular expression, and a WordLevel model gives
-each word its row. Words that are not known become one token, `UNKNOWN`, which is no word of the text.
+each word its row. Words that are not known become one token, `UNKNOWN`, which is not a word of the text.
 
 Three rare things differ from ours: letters that came with a later version of Unicode than ours may be made
 small; tokens of more than 1,000 bytes are not cut; phrases are not joined.
