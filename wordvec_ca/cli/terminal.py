@@ -49,8 +49,7 @@ def terminal_width(stream: IO[str] | None = None) -> int | None:
 
 def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
     """Return a text in the colours of a style, if the stream (standard output) has any."""
-    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type:
-    ignore[arg - type]
+    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type: ignore[arg-type]
 
 
 def width(text: str) -> int:

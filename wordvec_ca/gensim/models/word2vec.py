@@ -504,9 +504,10 @@ class Word2Vec(WithForms, Vocabulary):
         if kind != "Word2Vec" or not isinstance(state.get("wv"), dict) or "dv" in state:
             raise AttributeError(f"Model of type {kind} can't be loaded by {cls.__name__}")  # type: ignore[attr-defined]
         vectors = KeyedVectors.kind_of(state["wv"])
-        kinds = [each for each in (cls, *cls.__subclasses__()) if each._vectors is vectors]  # type:
-        ignore[attr-defined] model = (kinds or [cls])[0]()  # type: ignore[operator] model._take(state) return
-        model
+        kinds = [each for each in (cls, *cls.__subclasses__()) if each._vectors is vectors]  # type: ignore[attr-defined]
+        model = (kinds or [cls])[0]()  # type: ignore[operator]
+        model._take(state)
+        return model
 
     load = OnClassOnly(load)  # type: ignore[assignment]
 
