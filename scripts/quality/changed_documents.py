@@ -17,9 +17,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import parser, write_section
 
 from wordvec_ca import TrainConfig
-from wordvec_ca.change import Documents, evenness, false_discovery_rate, p_values
+from wordvec_ca.change import Documents, false_discovery_rate, harmonic_mean_count, p_values
 from wordvec_ca.change.neighbouring_lines import likeness_of_lines
-from wordvec_ca.change.permutations import Deals, line_numbers
+from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.texts import Slices
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.vectors import directions
@@ -74,15 +74,15 @@ def main() -> None:
             labels[own[: len(own) // 2 + extra]] = 1
         counts = slices.counts_by(labels[slices.groups])
         judged = np.flatnonzero((counts >= 10).all(axis=0))
-        even = evenness(counts[:, judged])
+        even = harmonic_mean_count(counts[:, judged])
         for what in discoveries:
             slices.grouped = what == "books"
             contexts = slices.contexts(together)
             if slices.grouped:
-                deals = Deals(labels, line_numbers(slices.tokens, sizes))
+                labelling = LabelPermutations(labels, line_numbers(slices.tokens, sizes))
             else:
-                deals = Deals(labels[slices.groups], of_lines)
-            found = contexts.differences(deals, judged, 200, run)
+                labelling = LabelPermutations(labels[slices.groups], of_lines)
+            found = contexts.differences(labelling, judged, 200, run)
             p = p_values(found.gap, even, run)
             rate = false_discovery_rate(p)
             discoveries[what] += int((rate <= 0.05).sum())

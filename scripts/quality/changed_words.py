@@ -1,6 +1,6 @@
 """Are the p-values and intervals of ``cawv change`` right?
 
-P-values: documents are dealt at random into two texts, where nothing changed; each pair is judged as if it
+P-values: documents are assigned at random to two texts, where nothing changed; each pair is judged as if it
 were given. Intervals: both texts are cut in halves at random, and the change of one half is compared with
 that of the other. Writes two sections of docs/measurements/changed-words.md; about two seconds of one core
 for each pair of texts.
@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import data_files, lines_of, parser, say, table, write_section
 
 from wordvec_ca import TrainConfig, changes
-from wordvec_ca.change import DECIDABLE, evenness, false_discovery_rate, p_values
-from wordvec_ca.change.permutations import Deals
+from wordvec_ca.change import DECIDABLE, false_discovery_rate, harmonic_mean_count, p_values
+from wordvec_ca.change.permutations import LabelPermutations
 from wordvec_ca.change.texts import LEAST_PERMUTATIONS, PERMUTATIONS, Slices
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.vectors import one_blas_thread
@@ -33,7 +33,7 @@ TITLE = "Are the p-values of `cawv change` right?"
 
 @one_blas_thread
 def main() -> None:
-    """Deal, judge and write the page."""
+    """Permute, judge and write the page."""
     options = parser(__doc__, "changed-words", data=True)
     options.add_argument("--pairs", type=int, default=100)
     options.add_argument("--halves", type=int, default=10, help="how often the texts are cut in halves")
@@ -60,19 +60,21 @@ def main() -> None:
         labels = np.random.default_rng([1, number]).permutation(slices.labels)
         counts = slices.counts_by(labels)
         rows = np.flatnonzero((counts >= DECIDABLE).all(axis=0))
-        gaps = contexts.differences(Deals(labels, slices.deals.lines), rows, given.permutations, number).gap
-        p = p_values(gaps, evenness(counts[:, rows]), number)
+        gaps = contexts.differences(
+            LabelPermutations(labels, slices.label_permutations.lines), rows, given.permutations, number
+        ).gap
+        p = p_values(gaps, harmonic_mean_count(counts[:, rows]), number)
         rarer = counts[:, rows].min(axis=0)
         inside = [np.isfinite(p) & (rarer >= low) & (rarer < high) for low, high in BANDS]
         words.append([band.sum() for band in inside])
         flagged.append([[(p[band] < level).sum() for level in LEVELS] for band in inside])
         discoveries.append((false_discovery_rate(p) <= 0.05).sum())
-        say(f"dealt texts: {number + 1} of {given.pairs}")
+        say(f"permuted texts: {number + 1} of {given.pairs}")
     total, found = np.array(words), np.array(flagged)
     rows_of_table = [[name, *band_row(total[:, i], found[:, i])] for i, name in enumerate(NAMES)]
     rows_of_table.append(["all", *band_row(total.sum(axis=1), found.sum(axis=1))])
     body = (
-        f"{len(lines):,} documents with {sum(map(len, lines)):,} words are dealt into two texts, "
+        f"{len(lines):,} documents with {sum(map(len, lines)):,} words are assigned at random to two texts, "
         f"{given.pairs} times: nothing changed. Each pair is judged as two given texts are, with "
         f"{given.permutations} permutations (skip-gram with a window of 10, {given.vector_size} dimensions, "
         f"{given.epochs} epochs). At a rate of false discoveries of 5 % there are {sum(discoveries)} "
@@ -81,7 +83,7 @@ def main() -> None:
     )
     columns = ["count in the rarer text", "words of a run", *(f"p < {level:g}, all runs" for level in LEVELS),
                f"p < {LEVELS[0]:g}, 95 of 100 runs at most"]  # fmt: skip
-    write_section(given.page, TITLE, "dealt", body + table(columns, rows_of_table), time.time() - began)
+    write_section(given.page, TITLE, "permuted", body + table(columns, rows_of_table), time.time() - began)
     began = time.time()
     body = (
         f"Both texts are cut in halves at random, {given.halves} times. Two changes of a word, each with an "

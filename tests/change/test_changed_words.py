@@ -1,4 +1,4 @@
-"""Which words have changed: made-up change is found, and dealt texts have none."""
+"""Which words have changed: made-up change is found, and permuted texts have none."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers() -> None
     assert several.table() == found.table()
 
 
-def test_texts_of_which_nothing_can_be_dealt_show_no_change() -> None:
-    """One text is part of the other, or has every line twice: no deal differs from the texts."""
+def test_texts_of_which_nothing_can_be_permuted_show_no_change() -> None:
+    """One text is part of the other, or has every line twice: no permutation differs from the texts."""
     part = text(12, 400)
     for other, of_lines in (([*part, *text(13, 400)], "only 0%"), (text(14, 400) * 2, "only 0%")):
         with pytest.warns(UserWarning, match=of_lines):

@@ -7,7 +7,7 @@ import pytest
 
 from wordvec_ca.change import contexts as module
 from wordvec_ca.change.contexts import RARITY, Contexts
-from wordvec_ca.change.permutations import Deals
+from wordvec_ca.change.permutations import LabelPermutations
 
 WINDOW, N_WORDS, SIZE = 3, 12, 5
 
@@ -62,7 +62,7 @@ def test_contexts_are_those_of_plain_loops() -> None:
     labels = np.arange(120) % 2
     contexts, directions, counts = contexts_of(lines)
     rows = np.array([0, 3, 7])
-    found = contexts.differences(Deals(labels, np.arange(120)), rows, 20, 1)
+    found = contexts.differences(LabelPermutations(labels, np.arange(120)), rows, 20, 1)
     for i, word in enumerate(rows):
         one, other = mean_contexts(lines, labels, word, directions, counts)
         assert found.distance[0, i] == pytest.approx(distance(one, other), abs=1e-5)
@@ -79,7 +79,7 @@ def test_the_error_is_that_of_documents_drawn_again() -> None:
         first = 1 if rng.random() < 0.1 + 0.8 * labels[number] else 7
         lines[number] = [*(first + rng.integers(5, size=2)).tolist(), 0, int(first + rng.integers(5))]
     contexts, directions, counts = contexts_of(lines)
-    error = contexts.differences(Deals(labels, np.arange(3000)), np.array([0]), 20, 1).error[0]
+    error = contexts.differences(LabelPermutations(labels, np.arange(3000)), np.array([0]), 20, 1).error[0]
     drawn = []
     for _ in range(40):
         these = np.concatenate([rng.choice(np.flatnonzero(labels == k), (labels == k).sum()) for k in (0, 1)])
@@ -92,15 +92,17 @@ def test_copies_of_lines_make_no_interval_shorter() -> None:
     lines = documents(3, 300)
     labels = np.arange(300) % 2
     rows = np.arange(4)
-    once = contexts_of(lines)[0].differences(Deals(labels, np.arange(300)), rows, 20, 1)
+    once = contexts_of(lines)[0].differences(LabelPermutations(labels, np.arange(300)), rows, 20, 1)
     thrice = contexts_of(lines * 3)[0].differences(
-        Deals(np.tile(labels, 3), np.tile(np.arange(300), 3)), rows, 20, 1
+        LabelPermutations(np.tile(labels, 3), np.tile(np.arange(300), 3)), rows, 20, 1
     )
     np.testing.assert_allclose(thrice.distance, once.distance, atol=1e-5)
     np.testing.assert_allclose(thrice.error, once.error, rtol=1e-3)
     one_line = [[0, 1, 2]] * 5 + [[0, 3, 4]] * 5
     labels = np.repeat([0, 1], 5)
-    assert np.isnan(contexts_of(one_line)[0].differences(Deals(labels, labels), rows[:1], 20, 1).error).all()
+    assert np.isnan(
+        contexts_of(one_line)[0].differences(LabelPermutations(labels, labels), rows[:1], 20, 1).error
+    ).all()
 
 
 def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,15 +113,15 @@ def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     contexts, *_ = contexts_of(lines)
     rows = np.arange(N_WORDS)
     monkeypatch.setattr(module, "MOST_DOCUMENTS", 150)
-    whole = contexts.differences(Deals(labels, copies), rows, 25, 5)
+    whole = contexts.differences(LabelPermutations(labels, copies), rows, 25, 5)
     assert np.isfinite(whole.gap).any()
     monkeypatch.setattr(module, "GROUP", 300)
     monkeypatch.setattr(module, "BLOCK", 40)
     told: list[int] = []
-    parts = contexts.differences(Deals(labels, copies), rows, 25, 5, threads=3, done=told.append)
+    parts = contexts.differences(LabelPermutations(labels, copies), rows, 25, 5, threads=3, done=told.append)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-5)  # products of float32 of other shapes
-    some = contexts.differences(Deals(labels, copies), rows[[2, 9]], 25, 5)
+    some = contexts.differences(LabelPermutations(labels, copies), rows[[2, 9]], 25, 5)
     np.testing.assert_allclose(some.gap, whole.gap[[2, 9]], atol=2e-5)
     assert sum(told) == N_WORDS
 
@@ -130,7 +132,11 @@ def test_a_word_that_became_frequent_has_not_changed() -> None:
     lines = [[0, *rng.integers(1, 6, size=5).tolist()] for _ in range(330)]
     lines += [rng.integers(6, N_WORDS, size=6).tolist() for _ in range(270)]
     labels = np.r_[np.zeros(30, int), np.ones(300, int), np.zeros(270, int)]
-    gap = contexts_of(lines)[0].differences(Deals(labels, np.arange(600)), np.array([0]), 200, 1).gap[0]
+    gap = (
+        contexts_of(lines)[0]
+        .differences(LabelPermutations(labels, np.arange(600)), np.array([0]), 200, 1)
+        .gap[0]
+    )
     assert 0.05 < (gap[1:] > gap[0]).mean() < 0.95
 
 
@@ -138,6 +144,8 @@ def test_words_with_contexts_in_fewer_than_two_documents_of_a_text_are_unknown()
     """A word that is all of its document has no context there."""
     lines = [[0, 1, 2], [0, 2, 3], [0, 1], [0, 3], [4, 4, 4, 1], [5], [5], [5], [5, 5]]
     labels = np.array([0, 0, 1, 1, 0, 0, 0, 1, 1])
-    found = contexts_of(lines)[0].differences(Deals(labels, np.arange(9)), np.array([0, 4, 5]), 20, 1)
+    found = contexts_of(lines)[0].differences(
+        LabelPermutations(labels, np.arange(9)), np.array([0, 4, 5]), 20, 1
+    )
     assert np.isfinite(found.distance[0]).tolist() == [True, False, False]
     assert np.isfinite(found.gap[:, 0]).tolist() == [True, False, False]

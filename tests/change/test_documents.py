@@ -1,4 +1,4 @@
-"""Documents of several lines: read in each way, dealt as wholes, missed where lines depend on each other."""
+"""Documents of several lines: read in each way, permuted whole, missed where lines depend on each other."""
 
 import gzip
 import json
@@ -71,14 +71,14 @@ def test_documents_stay_whole_and_lines_keep_their_windows():
     assert slices.grouped
     assert len(slices.labels) == 11 * 40
     assert np.bincount(slices.groups).tolist() == [40] * 11
-    assert slices.deals.labels.tolist() == [0] * 6 + [1] * 5
+    assert slices.label_permutations.labels.tolist() == [0] * 6 + [1] * 5
     assert "cawvdocumentboundary" not in slices.vocab.words
     plain = Slices([[line.split() for d in t for line in d] for t in texts], ResolvedConfig.of(QUICK), 1)
     np.testing.assert_array_equal(slices.tokens, plain.tokens)
     np.testing.assert_array_equal(slices.counts, plain.counts)
 
 
-def test_books_dealt_at_random_have_not_changed_but_their_lines_seem_to():
+def test_books_assigned_at_random_have_not_changed_but_their_lines_seem_to():
     rng = np.random.default_rng(1)
     texts = [books(rng, 8), books(rng, 8)]
     with warnings.catch_warnings():

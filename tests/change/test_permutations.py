@@ -1,4 +1,4 @@
-"""Documents dealt anew: counts are kept, copies stay together, and nothing changed stays nothing changed."""
+"""Permuted documents: counts are kept, copies stay together, and nothing changed stays nothing changed."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import pytest
 
 from wordvec_ca.change import p_values
 from wordvec_ca.change.contexts import Contexts
-from wordvec_ca.change.permutations import Deals, line_numbers
+from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 
 N_WORDS = 400
 
 
 @pytest.mark.parametrize("n", [60, 700])
-def test_deals_keep_counts_and_copies_together(n: int) -> None:
-    """Few lines are dealt one by one, many by shifts of one order; each is as likely in each text."""
+def test_permutations_keep_counts_and_copies_together(n: int) -> None:
+    """Few lines are permuted one by one, many by shifts of one order; each is as likely in each text."""
     rng = np.random.default_rng(6)
     labels = (np.arange(n) % 5 == 0).astype(int)
     sixth = n // 6
     lines = np.append(
         np.arange(n - sixth), np.arange(n - 2 * sixth, n - sixth)
     )  # the last third stands twice
-    deals = Deals(labels, lines).dealt(np.arange(n), 100, rng)
-    assert (deals[0] == labels).all()
-    assert (deals.sum(axis=1) == labels.sum()).all()
-    assert len(np.unique(deals, axis=0)) == 101
+    permuted = LabelPermutations(labels, lines).permuted(np.arange(n), 100, rng)
+    assert (permuted[0] == labels).all()
+    assert (permuted.sum(axis=1) == labels.sum()).all()
+    assert len(np.unique(permuted, axis=0)) == 101
     single, twice = np.arange(n - 2 * sixth), np.arange(n - 2 * sixth, n).reshape(2, sixth)
-    together = np.sort(deals[:, twice].sum(axis=1), axis=1)
+    together = np.sort(permuted[:, twice].sum(axis=1), axis=1)
     assert (together == together[0]).all()
-    assert abs(deals[1:, single].mean(axis=0) - labels[single].mean()).max() < 0.2
+    assert abs(permuted[1:, single].mean(axis=0) - labels[single].mean()).max() < 0.2
 
 
-def test_what_no_deal_can_move_is_known() -> None:
+def test_what_no_permutation_can_move_is_known() -> None:
     labels = np.array([0, 0, 1, 1, 0, 0, 1])
-    assert Deals(labels, np.array([0, 1, 0, 1, 2, 2, 3])).of_every_text() == pytest.approx(4 / 7)
-    assert Deals(labels, np.array([0, 1, 0, 1, 2, 2, 3])).movable() == pytest.approx(6 / 7)
-    assert Deals(labels, np.array([0, 1, 0, 1, 4, 2, 3])).movable() == pytest.approx(3 / 7)
-    assert Deals(np.array([0, 1]), np.array([0, 0])).of_every_text() == 1
+    assert LabelPermutations(labels, np.array([0, 1, 0, 1, 2, 2, 3])).of_every_text() == pytest.approx(4 / 7)
+    assert LabelPermutations(labels, np.array([0, 1, 0, 1, 2, 2, 3])).movable() == pytest.approx(6 / 7)
+    assert LabelPermutations(labels, np.array([0, 1, 0, 1, 4, 2, 3])).movable() == pytest.approx(3 / 7)
+    assert LabelPermutations(np.array([0, 1]), np.array([0, 0])).of_every_text() == 1
 
 
 def test_lines_that_are_copies_have_one_number() -> None:
@@ -50,7 +50,7 @@ def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line() -> None:
     labels = np.repeat([0, 1], [50, 5000])
     lines = np.arange(5050)
     lines[-400:] = lines[-400:] // 4 * 4
-    kept = Deals(labels, lines).sample(np.arange(5050), 1000, np.random.default_rng(0))
+    kept = LabelPermutations(labels, lines).sample(np.arange(5050), 1000, np.random.default_rng(0))
     assert kept[:50].all()
     assert 950 <= kept.sum() <= 1060
     assert all(len(set(kept[lines == line].tolist())) == 1 for line in np.unique(lines[-400:]))
@@ -60,7 +60,7 @@ def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line() -> None:
     ("copied", "times", "sizes"), [(1.0, 2, (1, 1)), (0.2, 5, (1, 3)), (0.1, 2, (1, 1, 2))]
 )
 def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tuple[int, ...]) -> None:
-    """Documents are dealt to the texts at random, copies and all: nothing changed."""
+    """Documents are assigned to the texts at random, copies and all: nothing changed."""
     rng = np.random.default_rng(times)
     topics = rng.dirichlet(np.full(N_WORDS, 0.05), size=20)
     drawn = [rng.choice(N_WORDS, size=12, p=topics[rng.integers(20)]).tolist() for _ in range(2500)]
@@ -75,7 +75,9 @@ def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tu
         directions = rng.standard_normal((N_WORDS, 20)).astype(np.float32) / np.float32(20**0.5)
         contexts = Contexts(tokens, directions, counts, 5)
         numbers = line_numbers(tokens, np.array([len(line) + 1 for line in lines]))
-        gaps = contexts.differences(Deals(labels, numbers), np.flatnonzero(counts > 20), 100, 1).gap
+        gaps = contexts.differences(
+            LabelPermutations(labels, numbers), np.flatnonzero(counts > 20), 100, 1
+        ).gap
         p = p_values(gaps, counts[counts > 20], 1)
         small += (p < 0.05)[np.isfinite(p)].tolist()
     assert 0.02 < np.mean(small) < 0.065

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wordvec_ca.change import evenness, false_discovery_rate, p_values, ranks
+from wordvec_ca.change import false_discovery_rate, harmonic_mean_count, p_values, ranks
 
 N = 40_000
 
 
-@pytest.mark.parametrize("n_deals", [20, 200])
-def test_p_is_uniform_where_texts_are_dealt_too(n_deals: int) -> None:
-    """Also far out, where of few deals the spread is hardly known: words with spreads of their own."""
-    rng = np.random.default_rng(n_deals)
-    values = rng.gumbel(size=(N, 1 + n_deals)) * rng.uniform(0.1, 3, size=(N, 1)) + rng.normal(size=(N, 1))
+@pytest.mark.parametrize("n_permutations", [20, 200])
+def test_p_is_uniform_where_texts_are_permuted_too(n_permutations: int) -> None:
+    """Also far out, where of few permutations the spread is hardly known: words with spreads of their own."""
+    rng = np.random.default_rng(n_permutations)
+    values = rng.gumbel(size=(N, 1 + n_permutations)) * rng.uniform(0.1, 3, size=(N, 1)) + rng.normal(
+        size=(N, 1)
+    )
     p = p_values(values, rng.integers(10, 1000, size=N), 0)
     for level in (0.05, 0.01, 0.001):
         assert np.mean(p < level) < level + 4 * np.sqrt(level / N)
@@ -22,7 +24,7 @@ def test_p_is_uniform_where_texts_are_dealt_too(n_deals: int) -> None:
     assert (false_discovery_rate(p) < 0.05).sum() <= 1
 
 
-def test_a_word_beyond_all_deals_is_found_though_others_changed() -> None:
+def test_a_word_beyond_all_permutations_is_found_though_others_changed() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(size=(2000, 21))
     changed = np.arange(2000) % 4 == 0
@@ -53,4 +55,4 @@ def test_ranks_are_among_words_of_like_frequency() -> None:
 
 
 def test_the_rarer_text_decides_how_often_a_word_stands() -> None:
-    np.testing.assert_allclose(evenness(np.array([[10, 30], [10, 60]])), [10, 40])
+    np.testing.assert_allclose(harmonic_mean_count(np.array([[10, 30], [10, 60]])), [10, 40])

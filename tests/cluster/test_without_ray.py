@@ -26,7 +26,7 @@ from wordvec_ca._version import __version__
 from wordvec_ca.cluster import check_cluster_address, cost, driver, lease, resume_on_cluster, train_on_cluster
 from wordvec_ca.cluster import node as node_module
 from wordvec_ca.cluster.driver import Driver
-from wordvec_ca.cluster.fitness import Requirements, UnfitNode, UnreadableText, misfit
+from wordvec_ca.cluster.fitness import Requirements, UnfitNode, UnreadableText, unfit_reason
 from wordvec_ca.cluster.lease import Lease
 from wordvec_ca.cluster.ledger import Ledger, Segment, end_of_line
 from wordvec_ca.cluster.members import Member, Members
@@ -43,7 +43,7 @@ from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.runs import resume
 from wordvec_ca.training import MergePlan, Replica
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
-from wordvec_ca.training.merge_plan import beyond_measured, quality
+from wordvec_ca.training.merge_plan import quality, quality_warning
 
 CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1))
 
@@ -520,7 +520,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
 def test_what_does_not_fit_is_told() -> None:
     required = Requirements(("text",), "/shared/run.json", b"{}")
     fits = {"version": __version__, "clock": 1005.0, "disk": None, "text": None, "storage": b"{}"}
-    assert misfit(fits, required, 1000.0, 1010.0) is None
+    assert unfit_reason(fits, required, 1000.0, 1010.0) is None
     for wrong, reason in (
         ({"version": "0.0.1"}, "has version 0.0.1 of wordvec-ca, and this machine"),
         ({"version": None}, "has no wordvec-ca"),
@@ -529,7 +529,7 @@ def test_what_does_not_fit_is_told() -> None:
         ({"text": "there is no file 'text'"}, "it does not see the text: there is no file"),
         ({"storage": None}, "does not see '/shared/run.json'"),
     ):
-        assert reason in str(misfit({**fits, **wrong}, required, 1000.0, 1010.0))
+        assert reason in str(unfit_reason({**fits, **wrong}, required, 1000.0, 1010.0))
 
 
 def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -555,10 +555,10 @@ def test_a_node_sees_that_attention_has_collapsed() -> None:
 
 
 def test_more_nodes_than_measured_are_warned_of() -> None:
-    assert beyond_measured(CONFIG, 16) is None
-    assert "17 replicas of cbow" in str(beyond_measured(CONFIG, 17))
+    assert quality_warning(CONFIG, 16) is None
+    assert "17 replicas of cbow" in str(quality_warning(CONFIG, 17))
     assert "loss on held-out text was up to 0.016 higher" in str(
-        beyond_measured(TrainConfig(vector_size=300), 8)
+        quality_warning(TrainConfig(vector_size=300), 8)
     )
     assert "was up to 0.020 higher" in quality(TrainConfig(subwords=True), 2)
     assert "training diverged" in quality(TrainConfig(subwords=True), 16)
@@ -569,8 +569,8 @@ def test_more_nodes_than_measured_are_warned_of() -> None:
     assert MergePlan.of(dataclasses.replace(CONFIG, hs=True), 10**8, 2).rate == 1.0
     assert "17 replicas of cbow" in quality(CONFIG, 17)
     for model, most in {"cbow-attn": 4, "ssg": 8, "cwindow": 8}.items():
-        assert beyond_measured(TrainConfig(model=model), most) is None
-        assert f"take {most} or fewer" in str(beyond_measured(TrainConfig(model=model), most + 1))
+        assert quality_warning(TrainConfig(model=model), most) is None
+        assert f"take {most} or fewer" in str(quality_warning(TrainConfig(model=model), most + 1))
 
 
 def test_nodes_merge_less_often_where_merging_takes_long() -> None:

@@ -57,8 +57,8 @@ def test_the_loop_begins_with_these_vectors_and_its_gains_come_back():
     before = aligned_zeros((len(words), engine.inputs.shape[1]))
     engine.subwords.compose(words, engine.inputs, before)
     engine.inputs[words, :size] += np.linspace(-1, 1, size, dtype=np.float32)
-    engine.subwords.hand_back(words, engine.inputs, before)
-    rows.hand_back()
+    engine.subwords.scatter_gains(words, engine.inputs, before)
+    rows.scatter_gains()
     engine.compose()
     np.testing.assert_allclose(engine.inputs[:, :size], model.wv.vectors, atol=1e-5)
 

@@ -79,7 +79,7 @@ def test_shared_rows_give_the_vectors_of_separate_ones(min_n, max_n, buckets, le
             np.testing.assert_allclose(vectors[i], paper.vector(i), rtol=1e-5, atol=1e-5)
         gains = rng.normal(size=(len(block), 16)).astype(np.float32)
         vectors[block] += gains
-        made.hand_back(block, vectors, before)
+        made.scatter_gains(block, vectors, before)
         for i, gain in zip(block, gains, strict=True):
             paper.gain(i, gain)
     made.compose_all(vectors)
@@ -232,7 +232,7 @@ def test_rows_move_along_the_gradient_of_the_block(model):
     block = ComposedWords(made.subwords, made.inputs, private=False)
     block.compose(tokens)
     loss(block.vectors, 1e-3)
-    block.hand_back()
+    block.scatter_gains()
     moved = (made.subwords.rows - before)[:, :4] / 1e-3
     gradient = np.zeros_like(moved)
     np.add.at(gradient, made.subwords.columns, by_vector[word_of])

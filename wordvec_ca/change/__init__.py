@@ -8,7 +8,14 @@ from wordvec_ca.change.documents import Documents
 from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
 from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models, nearest_words
-from wordvec_ca.change.statistics import Moved, evenness, false_discovery_rate, moved, p_values, ranks
+from wordvec_ca.change.statistics import (
+    Moved,
+    false_discovery_rate,
+    harmonic_mean_count,
+    moved,
+    p_values,
+    ranks,
+)
 from wordvec_ca.change.texts import changes
 
 __all__ = [
@@ -22,8 +29,8 @@ __all__ = [
     "changes",
     "changes_of_models",
     "changes_page",
-    "evenness",
     "false_discovery_rate",
+    "harmonic_mean_count",
     "moved",
     "nearest_words",
     "p_values",

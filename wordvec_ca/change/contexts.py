@@ -3,12 +3,12 @@
 The context of an occurrence is the mean of the vectors of the words around it, weighted by distance and, as
 frequent words say little, by a / (a + frequency) (Arora et al. 2017, section 3). The mean over all
 occurrences of a word in a text is compared with that in another text, as Rodriguez, Spirling & Stewart
-(2023) do. A text about other things has other words around all its words: the directions in which the
+(2023) do. A text about another subject has other words around all its words, so the directions in which the
 texts as wholes differ are left out. The vectors are those of one model of all texts, so nothing has to be
 rotated.
 
-Chance is what the same measure says when the documents that have the word are dealt anew among the texts
-(``deals``). Each text keeps as many of them: a word has not changed just because it became frequent.
+Chance is what the same measure gives when the documents that have the word are permuted among the texts
+(``permutations``). Each text keeps as many of them: a word has not changed just because it became frequent.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordvec_ca.change.permutations import AT_ONCE, Deals
+from wordvec_ca.change.permutations import AT_ONCE, LabelPermutations
 
 RARITY = 1e-3
 """The a of the weights: a word of this share of the text counts half."""
 
 MOST_DOCUMENTS = 10_000
-"""Of a word in more documents than this, about so many are looked at, drawn at random."""
+"""A word in more documents than this is judged on a random sample of about so many."""
 
 GROUP = 1 << 22
 """Occurrences whose places are looked up at a time."""
@@ -41,8 +41,8 @@ TINY = 1e-12
 class Differences(NamedTuple):
     """How far the contexts of words differ between texts.
 
-    Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. Of a word
-    that stands in fewer than two different lines of a text all is nan.
+    Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. A word
+    that occurs in fewer than two different lines of a text has nan everywhere.
 
     Attributes
     ----------
@@ -52,9 +52,10 @@ class Differences(NamedTuple):
     error : ndarray of shape (n_words,)
         Standard error of the mean of ``distance`` over the pairs.
     by_chance, band : ndarray of shape (n_pairs, n_words)
-        Mean of the squared distance in dealt texts, and what 95 % of them stay below, as a share of the same.
+        Mean of the squared distance in permuted texts, and what 95 % of them stay below, as a share of the
+        same.
     gap : ndarray of shape (n_words, 1 + permutations)
-        Logarithm of the squared distance, mean over the pairs: of the texts, and of each deal.
+        Logarithm of the squared distance, mean over the pairs: of the texts, and of each permutation.
     """
 
     distance: np.ndarray
@@ -107,7 +108,7 @@ class Contexts:
 
     def differences(
         self,
-        deals: Deals,
+        labelling: LabelPermutations,
         rows: np.ndarray,
         permutations: int,
         seed: int,
@@ -119,12 +120,12 @@ class Contexts:
 
         Parameters
         ----------
-        deals : Deals
-            The text of each document, and how else it could have been dealt.
+        labelling : LabelPermutations
+            The text of each document.
         rows : ndarray of shape (n,)
             The words.
         permutations : int
-            How often documents are dealt anew.
+            Number of permutations.
         seed : int
             Of the permutations; what a word gets does not depend on other words.
         threads : int
@@ -136,7 +137,7 @@ class Contexts:
         -------
         Differences
         """
-        n_pairs = deals.n_texts * (deals.n_texts - 1) // 2
+        n_pairs = labelling.n_texts * (labelling.n_texts - 1) // 2
         found = Differences(
             np.full((n_pairs, len(rows)), np.nan),
             np.full(len(rows), np.nan),
@@ -145,19 +146,19 @@ class Contexts:
             np.full((len(rows), 1 + permutations), np.nan, np.float32),
         )
 
-        centre, shifts = self._centres(deals.labels, deals.n_texts)
+        centre, shifts = self._centres(labelling.labels, labelling.n_texts)
 
         def compare(block: _Block) -> int:
-            word, document, sums = self._sums(block, rows, deals, seed)
+            word, document, sums = self._sums(block, rows, labelling, seed)
             sums[:, :-1] -= sums[:, -1:] * centre
             sums[:, :-1] -= sums[:, :-1] @ shifts @ shifts.T
             bounds = np.searchsorted(word, np.arange(block.first, block.last + 1))
             for i, (begin, end) in enumerate(pairwise(bounds), block.first):
                 these = document[begin:end]
-                if deals.distinct(these).min() > 1:
+                if labelling.distinct(these).min() > 1:
                     rng = np.random.default_rng([seed, 0x6465616C, int(rows[i])])
-                    dealt = deals.dealt(these, permutations, rng)
-                    self._compare(sums[begin:end], dealt, deals.lines[these], found, i)
+                    permuted = labelling.permuted(these, permutations, rng)
+                    self._compare(sums[begin:end], permuted, labelling.lines[these], found, i)
             return block.last - block.first
 
         with ThreadPoolExecutor(threads) as pool:
@@ -165,7 +166,7 @@ class Contexts:
                 for group in self._groups(rows):
                     for n in pool.map(compare, group):
                         done(n)
-            except BaseException:  # Ctrl-C among them: leave what has not begun
+            except BaseException:  # also Ctrl-C: blocks that have not begun are dropped
                 pool.shutdown(cancel_futures=True)
                 raise
         return found
@@ -190,14 +191,14 @@ class Contexts:
 
     def _groups(self, rows: np.ndarray) -> Iterator[list[_Block]]:
         """Yield blocks of words that follow each other, some at a time, as many as memory should hold."""
-        number = np.full(len(self._vectors), -1, np.int32)  # the last is for the end of a document
+        number = np.full(len(self._vectors), -1, np.int32)  # row -1, the last, is the end of a line: no word
         number[rows] = np.arange(len(rows), dtype=np.int32)
         of_token = number[self._tokens]
         ends = np.cumsum(np.bincount(of_token[of_token >= 0], minlength=len(rows)))
         ends = np.append(0, ends)  # of the occurrences before each word
 
         def after(start: int, occurrences: int) -> int:
-            """Return the word after those from ``start`` on, one or more, that together stand so often."""
+            """Return the end of the words from ``start`` on, at least one, that have so many occurrences."""
             last = int(np.searchsorted(ends, ends[start] + occurrences, side="right")) - 1
             return min(len(rows), max(start + 1, last))
 
@@ -216,7 +217,7 @@ class Contexts:
             yield blocks
 
     def _sums(
-        self, block: _Block, rows: np.ndarray, deals: Deals, seed: int
+        self, block: _Block, rows: np.ndarray, labelling: LabelPermutations, seed: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return word, document and summed contexts, with their weight, of each document of each word."""
         from scipy.sparse import csr_array
@@ -229,7 +230,7 @@ class Contexts:
         for i in np.flatnonzero(np.diff(firsts) > MOST_DOCUMENTS).tolist():
             these = slice(firsts[i], firsts[i + 1])
             rng = np.random.default_rng([seed, 0x6B657074, int(rows[block.first + i])])
-            kept[these] = deals.sample(document[new][these], MOST_DOCUMENTS, rng)
+            kept[these] = labelling.sample(document[new][these], MOST_DOCUMENTS, rng)
         if not kept.all():
             held = kept[np.cumsum(new) - 1]
             places, words, document, new = places[held], words[held], document[held], new[held]
@@ -248,31 +249,34 @@ class Contexts:
         return words[new][some], document[new][some], sums[some]
 
     def _compare(
-        self, sums: np.ndarray, deals: np.ndarray, lines: np.ndarray, found: Differences, word: int
+        self, sums: np.ndarray, permuted: np.ndarray, lines: np.ndarray, found: Differences, word: int
     ) -> None:
-        """Write down how far the contexts of a word differ: in the texts, the first deal, and in others."""
-        n_texts = int(deals[0].max()) + 1
+        """Record how far the contexts of a word differ: in the texts (row 0), and in permutations."""
+        n_texts = int(permuted[0].max()) + 1
         pairs = list(combinations(range(n_texts), 2))
-        means = np.empty((n_texts, len(deals), sums.shape[1] - 1), np.float32)
-        for first in range(0, len(deals), AT_ONCE):
+        means = np.empty((n_texts, len(permuted), sums.shape[1] - 1), np.float32)
+        for first in range(0, len(permuted), AT_ONCE):
             some = slice(first, first + AT_ONCE)
             for text in range(n_texts):
-                total = (deals[some] == text).astype(np.float32) @ sums
+                total = (permuted[some] == text).astype(np.float32) @ sums
                 means[text, some] = total[:, :-1] / total[:, -1:]
         squares = (means[:, 0] ** 2).sum(axis=1)
-        mean = np.zeros(len(deals))
+        mean = np.zeros(len(permuted))
         for k, (one, other) in enumerate(pairs):
             apart = ((means[one] - means[other]) ** 2).sum(axis=1)
             mean += apart / len(pairs)
-            # lengths are those in the texts: a word of two opposite uses has contexts of no length in deals
+            # lengths are those in the texts: in permutations a word of two opposite uses has contexts of no
+            # length
             distances = apart / max(squares[one] + squares[other], TINY)
             found.distance[k, word] = distances[0]
             found.by_chance[k, word] = distances[1:].mean()
             found.band[k, word] = np.quantile(distances[1:], 0.95)
         found.gap[word] = np.round(np.log(np.maximum(mean, TINY)), 5)
-        if (deals == deals[0]).all():
-            found.gap[word] = found.gap[word, 0]  # whatever rounding does
-        found.error[word] = self._error(sums, deals[0], lines, means[:, 0], pairs)
+        if (permuted == permuted[0]).all():
+            found.gap[word] = found.gap[
+                word, 0
+            ]  # equal labels must tie: rounding would make some of them differ
+        found.error[word] = self._error(sums, permuted[0], lines, means[:, 0], pairs)
 
     def _error(
         self,

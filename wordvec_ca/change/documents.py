@@ -1,4 +1,4 @@
-"""Documents of a text: what is dealt among texts, or drawn, as a whole.
+"""Documents of a text: what is permuted among texts, or sampled, as a whole.
 
 Lines that follow each other are about one thing and by one author. If each is taken for a document, chance
 seems smaller than it is: 2,190 of 10,233 words "changed" between two halves of the same books.

@@ -1,8 +1,9 @@
-"""Documents dealt anew among texts, as chance could have dealt them.
+"""Documents permuted among texts, as chance could have placed them.
 
 Copies of a line are not independent documents: where one copy went, the others may have had to follow, as in
-two texts that are the same. So copies are dealt together, and lines exchange places only with lines that have
-as many copies. If lines were dealt to the texts at random, every deal is as likely as the texts themselves.
+two texts that are the same. So copies move together, and lines exchange texts only with lines that have
+as many copies. If lines were assigned to the texts at random, each permutation is as likely as the texts
+themselves.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 SHIFTED = 4
-"""Times as many lines as deals are dealt by shifts."""
+"""A word with more lines than this many times the permutations has them permuted by shifts."""
 
 AT_ONCE = 500
-"""Deals that are made at a time."""
+"""Permutations that are held in memory at a time."""
 
 SHARED = 0.1
 """If other texts have more of a text's documents, too, no text is sampled more densely than another."""
 
 
-class Deals:
-    """Documents of texts, and how else they could have been dealt.
+class LabelPermutations:
+    """The text of each document, and permutations of these labels that chance could have given.
 
     Parameters
     ----------
@@ -55,16 +56,16 @@ class Deals:
         return float(self._copies[equal].sum() / self._copies.sum())
 
     def movable(self) -> float:
-        """Return the share of the documents that some deal puts into another text."""
+        """Return the share of the documents that some permutation moves to another text."""
         pairs = np.unique(np.stack([self._copies, self._kind]), axis=1)[0]
         copies, kinds = np.unique(pairs, return_counts=True)
         moved = np.isin(self._copies, copies[kinds > 1])
         return float(self._copies[moved].sum() / self._copies.sum())
 
-    def dealt(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the text of each document: as it is, and in each deal; each text keeps as many documents.
+    def permuted(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the text of each document: as it is, and in each permutation. Texts keep their sizes.
 
-        Many lines are put into a random order once, and the texts are moved on along it: every such shift
+        Many lines are put into a random order once, and the labels are shifted along it: each shift
         is as likely as the texts themselves, and costs no more random numbers.
 
         Parameters
@@ -80,7 +81,7 @@ class Deals:
         """
         labels, lines = self.labels[documents], self.lines[documents]
         copies = self._copies[lines]
-        deals = np.tile(labels, (1 + permutations, 1))
+        permuted = np.tile(labels, (1 + permutations, 1))
         order = np.lexsort((labels, lines, copies)) if copies.max(initial=1) > 1 else np.arange(len(labels))
         for size in np.unique(copies).tolist():
             group = order[copies[order] == size].reshape(-1, size)
@@ -90,20 +91,20 @@ class Deals:
                     rows = slice(first, min(first + AT_ONCE, 1 + permutations))
                     index = np.tile(np.arange(n, dtype=np.int32), (rows.stop - first, 1))
                     moved = labels[group][rng.permuted(index, axis=1)]
-                    deals[rows, group.ravel()] = moved.reshape(len(moved), -1)
+                    permuted[rows, group.ravel()] = moved.reshape(len(moved), -1)
                 continue
             group = group[rng.permutation(n)]
             twice = np.concatenate([labels[group]] * 2)
             shifts = 1 + rng.choice(n - 1, permutations, replace=False)
             moved = np.lib.stride_tricks.sliding_window_view(twice, n, axis=0)[shifts]
-            deals[1:, group.T.ravel()] = moved.reshape(permutations, -1)
-        return deals
+            permuted[1:, group.T.ravel()] = moved.reshape(permutations, -1)
+        return permuted
 
     def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-        """Return which documents are looked at if there are too many: of a small text all, if possible.
+        """Return which documents are kept if there are too many: of a small text all, if possible.
 
-        Which lines are drawn depends on chance and on the texts that they are in alone, so the deals stay as
-        likely as the texts.
+        Which lines are drawn depends on chance and on the texts that they are in alone, so the permutations
+        stay as likely as the texts.
 
         Parameters
         ----------

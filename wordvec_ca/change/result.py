@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.change.evidence import Example
-from wordvec_ca.change.statistics import POOL, evenness, moved, ranks
+from wordvec_ca.change.statistics import POOL, harmonic_mean_count, moved, ranks
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import data_frame
 from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 
 DECIDABLE = 10
-"""A word must stand so often in each text, or it is undecided."""
+"""A word with fewer occurrences in any text is undecided."""
 
 FREQUENT = 100
 """Words with so many occurrences in each text are frequent enough to see how the texts differ as wholes."""
@@ -49,7 +49,7 @@ class WordChange:
         Share of the words of like frequency that have less of it.
     change : float
         Squared distance between the mean contexts of the word, as a share of the sum of their squared
-        lengths, minus what dealt texts give; mean over all pairs of texts. nan for models.
+        lengths, minus what permuted texts give; mean over all pairs of texts. nan for models.
     low, high : float
         90 % interval of ``change``; like it, from 0 to 1.
     typical : float
@@ -63,17 +63,17 @@ class WordChange:
     function_word : bool
         Whether it makes more than one in a thousand words, as function words do.
     p, fdr : float
-        How often dealt texts give as much, and the rate of false discoveries up to this word.
+        How often permuted texts give as much, and the rate of false discoveries up to this word.
     smallest_p : float
-        The smallest p that so many dealt texts can give: a p that is no greater means "or less".
+        The smallest p that so many permutations can give: a p at this value means "or less".
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     examples : tuple of Example
         Sentences with the word in each text, of the words that come first: a typical one, and the one that
         differs most from the other texts.
     trajectory, band : tuple of float
-        Distance between the contexts in each later text and in the first, and what 95 % of dealt texts stay
-        below; for models the distance after rotation, without band.
+        Distance between the contexts in each later text and in the first, and what 95 % of permuted texts
+        stay below; for models the distance after rotation, without band.
     """
 
     word: str
@@ -120,7 +120,7 @@ class Changes:
     only : list of list of (str, int)
         For each text the words that it alone has, with their counts.
     permutations : int
-        Dealt texts; 0 for models, which have no p.
+        Permutations; 0 for models, which have no p.
     """
 
     words: list[WordChange]
@@ -168,7 +168,7 @@ def _cell(value: Any) -> str:
 
 
 def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
-    """Find how far words moved between two or more models, without p-values: there is no text to deal anew.
+    """Find how far words moved between two or more models, without p-values: nothing is there to permute.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
             undecided.append((word, counts_of(word)))
     if len(common) < max(50, 2 * models[0].vector_size):
         raise DataError(
-            f"the models have {len(common):,} words in common that stand often enough in each; a rotation of "
+            f"the models have {len(common):,} words in common that occur often enough in each; a rotation of "
             f"{models[0].vector_size} dimensions needs {max(50, 2 * models[0].vector_size):,}. Are they of "
             "one language and split alike?"
         )
@@ -220,7 +220,9 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
     distance = np.stack([pair.distance for pair in pairs])
     turnover = np.stack([pair.turnover for pair in pairs])
     known = (
-        evenness(np.array([counts_of(word) for word in common]).T) if len(counted) == len(models) else None
+        harmonic_mean_count(np.array([counts_of(word) for word in common]).T)
+        if len(counted) == len(models)
+        else None
     )
     distance_rank, turnover_rank = (
         np.full(len(common), np.nan) if known is None else ranks(measure.mean(axis=0), known)
@@ -259,7 +261,7 @@ def missing_from(near: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 def nearest_words(words: Sequence[str], rows: np.ndarray) -> dict[str, list[str]]:
     """Return the nearest of some words to each of them, of their `directions`, most frequent first.
 
-    As for turnover, neighbours are looked for among the ``POOL`` most frequent.
+    As for turnover, neighbours are searched among the ``POOL`` most frequent.
     """
     found = {}
     pool = min(POOL, len(words))

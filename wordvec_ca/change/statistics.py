@@ -17,7 +17,7 @@ NEIGHBOURS = 50
 """Nearest neighbours that are compared."""
 
 POOL = 10_000
-"""Neighbours are looked for among so many of the most frequent common words."""
+"""Neighbours are searched among so many of the most frequent common words."""
 
 STRATUM, STRATA = 500, 8
 """Words of like frequency that share a distribution of chance, at least; and groups of them, at most."""
@@ -84,7 +84,7 @@ def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np
     return found
 
 
-def evenness(counts: np.ndarray) -> np.ndarray:
+def harmonic_mean_count(counts: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of each word's counts in the texts, which the rarer text decides.
 
     Parameters
@@ -114,16 +114,16 @@ def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.n
 def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
     """Return how often chance gives as much: to the word itself, and to words of like frequency.
 
-    A word alone has as many values of chance as there are deals, too few for a small p. Words of like
+    A word alone has as many values of chance as there are permutations, too few for a small p. Words of like
     frequency together have many, but do not all vary alike. So the larger of the two p holds; only for a
-    word that is beyond all its own deals the others say how far.
+    word that exceeds all its own permutations the others say how far.
 
     Parameters
     ----------
-    gaps : ndarray of shape (n_words, 1 + n_deals)
-        A measure in the texts, and in each deal; nan is passed over.
+    gaps : ndarray of shape (n_words, 1 + n_permutations)
+        A measure in the texts, and in each permutation; nan is skipped.
     counts : ndarray of shape (n_words,)
-        How often each word stands in the texts.
+        Occurrences of each word in the texts.
     seed : int
         Ties are broken at random.
 
@@ -137,18 +137,18 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
     p = np.full(len(gaps), np.nan)
     for group in strata(counts[known], STRATUM, STRATA):
         rows = known[group]
-        texts, deals = gaps[rows, 0].astype(np.float64), gaps[rows, 1:].astype(np.float64)
-        n_deals = deals.shape[1]
-        beyond = (deals > texts[:, None]).sum(axis=1)
-        ties = (deals == texts[:, None]).sum(axis=1)
-        own = (1 + beyond + np.floor(luck[rows] * (ties + 1))) / (1 + n_deals)
-        # each deal by the mean and spread of the others, as the texts are
-        middle = deals.mean(axis=1, keepdims=True)
-        deals -= middle
-        squares = (deals**2).sum(axis=1, keepdims=True)
-        z = _deviations(texts[:, None] - middle, squares, n_deals)[:, 0]
-        without = deals * n_deals / (n_deals - 1)
-        pool = np.sort(_deviations(without, squares - without * deals, n_deals - 1), axis=None)
+        texts, permuted = gaps[rows, 0].astype(np.float64), gaps[rows, 1:].astype(np.float64)
+        n_permutations = permuted.shape[1]
+        beyond = (permuted > texts[:, None]).sum(axis=1)
+        ties = (permuted == texts[:, None]).sum(axis=1)
+        own = (1 + beyond + np.floor(luck[rows] * (ties + 1))) / (1 + n_permutations)
+        # each permutation by the mean and spread of the others, as the texts are
+        middle = permuted.mean(axis=1, keepdims=True)
+        permuted -= middle
+        squares = (permuted**2).sum(axis=1, keepdims=True)
+        z = _deviations(texts[:, None] - middle, squares, n_permutations)[:, 0]
+        without = permuted * n_permutations / (n_permutations - 1)
+        pool = np.sort(_deviations(without, squares - without * permuted, n_permutations - 1), axis=None)
         above = len(pool) - np.searchsorted(pool, z, side="right")
         level = len(pool) - np.searchsorted(pool, z, side="left") - above
         pooled = (1 + above + np.floor(luck[rows] * (level + 1))) / (1 + len(pool))
@@ -162,7 +162,7 @@ def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndar
     return np.where(error > SMALL, differences / np.where(error > SMALL, error, 1), 0.0)
 
 
-def smallest_p(counts: np.ndarray, known: np.ndarray, n_deals: int) -> np.ndarray:
+def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np.ndarray:
     """Return the smallest p that each word can have: it is beyond all values of chance of words like it.
 
     Parameters
@@ -170,12 +170,12 @@ def smallest_p(counts: np.ndarray, known: np.ndarray, n_deals: int) -> np.ndarra
     counts : ndarray of shape (n_words,)
     known : ndarray of shape (n_words,), bool
         Words that are judged.
-    n_deals : int
+    n_permutations : int
     """
     found = np.full(len(counts), np.nan)
     rows = np.flatnonzero(known)
     for group in strata(counts[rows], STRATUM, STRATA):
-        found[rows[group]] = 1 / (1 + len(group) * n_deals)
+        found[rows[group]] = 1 / (1 + len(group) * n_permutations)
     return found
 
 
@@ -199,7 +199,7 @@ def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     values, counts : ndarray of shape (n_words,)
-        A measure, and how often each word stands in the texts; nan is passed over.
+        A measure, and the occurrences of each word in the texts; nan is skipped.
 
     Returns
     -------

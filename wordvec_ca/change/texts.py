@@ -17,7 +17,7 @@ from wordvec_ca.change.contexts import RARITY, Contexts, Differences
 from wordvec_ca.change.documents import Documents, Line
 from wordvec_ca.change.evidence import examples
 from wordvec_ca.change.neighbouring_lines import likeness_of_lines
-from wordvec_ca.change.permutations import Deals, line_numbers
+from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.result import (
     DECIDABLE,
     FALSE_DISCOVERIES,
@@ -29,8 +29,8 @@ from wordvec_ca.change.result import (
 )
 from wordvec_ca.change.statistics import (
     Moved,
-    evenness,
     false_discovery_rate,
+    harmonic_mean_count,
     moved,
     p_values,
     ranks,
@@ -45,13 +45,13 @@ from wordvec_ca.training import Trainer
 from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
-"""What is trained unless said otherwise."""
+"""What is trained without ``config``."""
 
 READ = 30_000_000
-"""Of a longer text so many words are read in all passes together, but each word at least twice."""
+"""A longer text gets fewer passes: about so many words are read in all, but each word at least twice."""
 
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
-"""How often documents are dealt anew, usually, at least and at most."""
+"""Number of permutations: the default, the least and the most."""
 
 WITH_EXAMPLES = 50
 """Words for which example sentences are looked up."""
@@ -64,7 +64,7 @@ BAND = 1.645
 
 
 BOUNDARY = "cawvdocumentboundary"
-"""A line of this word alone stands between documents while they are encoded; any tokenizer keeps it whole."""
+"""A line of this word alone separates documents while they are encoded; any tokenizer keeps it whole."""
 
 
 def changes(
@@ -80,7 +80,7 @@ def changes(
     """Find the words that have changed between two or more texts, with p-values.
 
     A model of all texts is trained, and the contexts of each word are compared in its vectors; the documents
-    (lines) that have the word are dealt anew among the texts, ``permutations`` times, which says what chance
+    (lines) that have the word are permuted among the texts, ``permutations`` times, which shows what chance
     gives. A model of each text says how far words moved, and from which neighbours to which. With several
     workers the models are trained side by side; as long as there are no more workers than models, the result
     does not depend on their number.
@@ -93,12 +93,12 @@ def changes(
     config : TrainConfig, optional
         How models are trained; by default skip-gram with a window of 10 in 10 epochs.
     permutations : int, default 200
-        How often documents are dealt anew, from 20 to 10,000.
+        Number of permutations of the documents, from 20 to 10,000.
     repeats : int, default 5
         Models of each text, with seeds of their own, whose distance and turnover are averaged. With one, the
         distance agrees less with what people say (Spearman .43 for .50 in English, .55 for .61 in German).
     least : int, default 10
-        Words that stand less often in a text are undecided; no less than ``min_count`` of ``config``.
+        Words with fewer occurrences in any text are undecided; at least ``min_count`` of ``config``.
     fit_epochs : bool, optional
         Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
         longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
@@ -139,7 +139,7 @@ def changes(
 
 
 BOUNDARY_ROW = -2
-"""What stands for it in encoded tokens."""
+"""The boundary in encoded tokens."""
 
 
 def _with_boundaries(text: Corpus | Documents) -> Corpus:
@@ -170,19 +170,19 @@ def _without_boundaries(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _share(value: float) -> float:
-    """Return a change within 0 and 1: less than dealt texts give is none, opposite contexts are all."""
+    """Return a change within 0 and 1: less than permuted texts give is none, opposite contexts are all."""
     return float(min(max(value, 0.0), 1.0))
 
 
 class Slices:
-    """Texts, encoded once with one vocabulary, whose lines can be dealt anew.
+    """Texts, encoded once with one vocabulary, whose documents can be permuted.
 
     Parameters
     ----------
     texts : sequence of corpus
     config : ResolvedConfig
     least : int
-        A word must stand so often in each text to be judged.
+        A word is judged if each text has so many occurrences of it.
     """
 
     def __init__(self, texts: Sequence[Corpus | Documents], config: ResolvedConfig, least: int) -> None:
@@ -229,7 +229,7 @@ class Slices:
         of_groups = np.zeros(int(self.groups.max(initial=-1)) + 1, np.int64)
         of_groups[self.groups] = self.labels
         sizes = np.bincount(self.groups, self.lengths).astype(np.int64)
-        self.deals = Deals(of_groups, line_numbers(self.tokens, sizes))
+        self.label_permutations = LabelPermutations(of_groups, line_numbers(self.tokens, sizes))
         lines = np.bincount(of_groups, minlength=len(parts)).tolist()
         self.counts = np.stack([self._count(part) for part in parts])
         self.rows = np.flatnonzero((self.counts >= max(least, config.min_count)).all(axis=0))
@@ -239,7 +239,7 @@ class Slices:
         """Raise a DataError if the texts cannot be compared."""
         if min(lines) < 2:
             raise DataError(
-                "a text has fewer than two documents; they cannot be dealt anew"
+                "a text has fewer than two documents; they cannot be permuted"
                 + ("" if self.grouped else ". Each line is taken for one")
             )
         shares = [row[self.rows].sum() / max(1, row.sum()) for row in self.counts]
@@ -247,7 +247,7 @@ class Slices:
         tokens, documents = (" and ".join(f"{n:,}" for n in numbers) for numbers in (sizes, lines))
         if len(self.rows) < 50:
             raise DataError(
-                f"the texts have {tokens} tokens, and only {len(self.rows)} words stand often enough in "
+                f"the texts have {tokens} tokens, and only {len(self.rows)} words occur often enough in "
                 "every text to be judged; 50 are needed. Give longer texts of one language, split alike, or "
                 "lower ",
                 Option("least"),
@@ -264,16 +264,16 @@ class Slices:
             warnings.warn(caution, stacklevel=4)
 
     def _cautions(self, sizes: np.ndarray) -> Iterator[str]:
-        """Yield what makes changes hard to see."""
+        """Yield warnings about texts in which changes are hard to detect."""
         if sizes.max() > 20 * sizes.min():
             yield "the texts differ more than twentyfold in size; only great changes can be seen"
-        of_every_text, movable = self.deals.of_every_text(), self.deals.movable()
+        of_every_text, movable = self.label_permutations.of_every_text(), self.label_permutations.movable()
         if of_every_text == 1:
             yield "the texts have the same lines: nothing changed; the models differ by chance alone"
         elif movable < 0.5:
             yield (
-                f"only {movable:.0%} of the lines can be dealt anew: the others have no counterpart in other "
-                "texts with as many copies, so their words show no change. Remove copies that are mistakes"
+                f"only {movable:.0%} of the lines can be permuted: no other text has a line with as many "
+                "copies as the others, so their words show no change. Remove copies that are mistakes"
             )
         elif of_every_text > 0.1:
             yield f"{of_every_text:.0%} of the lines are in every text; they say nothing about change"
@@ -382,7 +382,7 @@ class Slices:
                 tell(f"contexts: {compared:,} of {n_words:,} words")
 
         return contexts.differences(
-            self.deals,
+            self.label_permutations,
             self.rows,
             permutations,
             self.config.seed,
@@ -434,7 +434,7 @@ class Slices:
         near: tuple[dict[str, list[str]], dict[str, list[str]]],
     ) -> Changes:
         """Return what is known of each word."""
-        counts = evenness(self.counts[:, self.rows])
+        counts = harmonic_mean_count(self.counts[:, self.rows])
         distance, turnover = (
             np.mean([[getattr(pair, name) for pair in pairs] for pairs in apart], axis=(0, 1))
             for name in ("distance", "turnover")

@@ -28,13 +28,13 @@ from wordvec_ca.cli.terminal import Column, show_styled, table
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
               help="Words to show.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(20, 10_000), default=200, show_default=True,
-              help="How often documents are dealt anew.")  # fmt: skip
+              help="Number of permutations of the documents.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True,
               help="Models of each text, each with its seed; distance and turnover are means.")  # fmt: skip
 @click.option("--group-by", metavar="WAY", help="What a document is: blank-lines between documents, files, "
               "lines:N, or the name of a field of records (with --field).  [default: each line]")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Words that stand less often in a text are undecided.")  # fmt: skip
+              help="Words with fewer occurrences in any text are not judged.")  # fmt: skip
 @option("model", default="skipgram")
 @option("vector_size", type=click.IntRange(min=2))
 @option("window", type=int, metavar=None, default=10, show_default=True, help="Context words on each side.")
@@ -63,23 +63,23 @@ def command(
     epochs: int | None,
     **training: Any,
 ) -> None:
-    """Find the words that are used otherwise in each of TEXTS, two or more, with p-values.
+    """Find the words that TEXTS, two or more, use differently, with p-values.
 
     A model of all texts is trained; in its vectors the words around each word are compared. Change is the
     distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
-    documents that have the word are dealt anew among the texts. A document is a line, or what --group-by
+    documents that have the word are permuted among the texts. A document is a line, or what --group-by
     says. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this one. Words
     too rare to be judged are undecided.
 
-    Texts about other things, or in another style, use all their words otherwise. So each word is judged
+    Texts about different subjects, or in different styles, use all words differently. So each word is judged
     against words of like frequency: it is called changed if its fdr is at most .05, its change is above
     theirs (typical: their median), and it moved farther than most of them. Of the measures, distance orders
     words most as people do.
 
-    A model of each text tells the neighbours lost and gained, and how far the word moved (distance,
+    A model of each text gives the neighbours lost and gained, and how far the word moved (distance,
     turnover).
 
-    TEXTS may be model directories instead: then there is no p, as there is no text to deal anew, and the
+    TEXTS may be model directories instead: then there is no p, as there are no documents to permute, and the
     words that moved farthest come first.
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
@@ -203,7 +203,7 @@ def _are_models(names: tuple[str, ...]) -> bool:
     models = [name for name in names if os.path.isfile(os.path.join(name, "config.json"))]
     if models and len(models) < len(names):
         raise DataError(
-            f"{models[0]!r} is a model, and p-values need documents to deal anew: give the text that it was "
+            f"{models[0]!r} is a model, and p-values need documents to permute: give the text that it was "
             "trained on, or models only, which are compared without p"
         )
     return bool(models)

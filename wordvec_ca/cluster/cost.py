@@ -23,7 +23,7 @@ from wordvec_ca.files import absolute_name
 from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
 from wordvec_ca.specs.quantities import duration, size
 from wordvec_ca.text import find_files
-from wordvec_ca.training import MergePlan, beyond_measured, most_replicas, quality
+from wordvec_ca.training import MergePlan, most_replicas, quality, quality_warning
 
 WORTH = 0.5
 """Efficiency below which more nodes are not advised: half of what is paid for would wait."""
@@ -216,7 +216,7 @@ def plan_on_cluster(
     Nothing is written. Parameters and errors as in ``train_on_cluster``.
     """
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
-    if (warning := beyond_measured(config, nodes)) is not None:
+    if (warning := quality_warning(config, nodes)) is not None:
         notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]

@@ -24,7 +24,7 @@ from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.cluster.progress import ProgressReporter
 from wordvec_ca.cluster.record import cluster_record
 from wordvec_ca.cluster.request import ClusterRequest
-from wordvec_ca.cluster.round_checkpoints import Beside, Checkpointing
+from wordvec_ca.cluster.round_checkpoints import BackgroundCall, Checkpointing
 from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shard_placement import ShardPlacement
@@ -36,7 +36,7 @@ from wordvec_ca.files import Storage, replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Progress
 from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
 from wordvec_ca.showable import showable_name
-from wordvec_ca.training import Checkpoints, beyond_measured, parse_interval
+from wordvec_ca.training import Checkpoints, parse_interval, quality_warning
 from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20
@@ -126,7 +126,7 @@ class Driver:
             Whether the run began before.
         """
         request = self.request
-        if (warning := beyond_measured(self.config, request.nodes)) is not None:
+        if (warning := quality_warning(self.config, request.nodes)) is not None:
             self.notice(warning)
         with ExitStack() as stack:
             stack.enter_context(reported_if_ended(_ended(showable_name(self.storage.place))))
@@ -155,7 +155,9 @@ class Driver:
             self.members.on_status = self._on_status
             self.phase = "starting"
             self.members.assemble()
-            newest = Beside(lambda: self.checkpoints.newest(self.checkpoints.record) if resumed else None)
+            newest = BackgroundCall(
+                lambda: self.checkpoints.newest(self.checkpoints.record) if resumed else None
+            )
             if (former := newest.wait(self.members.ask)) is not None:
                 self.state.go_back(former)
                 self.state.sessions += 1
@@ -183,7 +185,7 @@ class Driver:
             note = storage.read("counted.json") if resumed else None
             return note, None if note is None else storage.read("vocab.tsv")
 
-        note, lines = Beside(kept).wait(self.members.ask)
+        note, lines = BackgroundCall(kept).wait(self.members.ask)
         if note is not None and lines is not None:
             try:
                 found = json.loads(note)
@@ -204,7 +206,7 @@ class Driver:
             storage.write("vocab.tsv", text)
             storage.write("counted.json", json.dumps(record).encode())
 
-        Beside(keep).wait(self.members.ask)
+        BackgroundCall(keep).wait(self.members.ask)
         return shared
 
     def _prepare(self) -> None:
@@ -342,7 +344,7 @@ class Driver:
         """Let a node write the model, fetch it, and drop the run if it is finished."""
         request = self.request
         try:
-            Beside(lambda: self.lease.check(now=True)).wait(self._on_status)
+            BackgroundCall(lambda: self.lease.check(now=True)).wait(self._on_status)
         except LeaseLost:
             raise
         except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
@@ -369,7 +371,7 @@ class Driver:
         self.state.totals.took("saving", began)
         if self.state.ledger.finished:
             try:
-                Beside(request.clear).wait(self._on_status)
+                BackgroundCall(request.clear).wait(self._on_status)
             except DataError as error:
                 self.notice(f"{error}; the model is saved, and what the run has left there may be removed")
         return FinishedRun(request.output, record)

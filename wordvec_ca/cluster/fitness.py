@@ -16,7 +16,7 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import is_url, may_pass
+from wordvec_ca.files import is_transient, is_url
 from wordvec_ca.text import url_identity
 
 WRONG_CLOCK = 600.0
@@ -80,7 +80,7 @@ def cannot_open(files: Sequence[str]) -> str | None:
                 with open(file, "rb"):
                     pass
         except DataError as error:
-            if may_pass(error.__cause__):
+            if is_transient(error.__cause__):
                 raise
             return str(error)
         except OSError as error:
@@ -99,7 +99,7 @@ def cannot_write(directory: Path) -> str | None:
         return fault_of_disk(error)
 
 
-def misfit(found: Mapping[str, Any], required: Requirements, asked: float, now: float) -> str | None:
+def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float, now: float) -> str | None:
     """Return why a node cannot take part; None if it can.
 
     Parameters

@@ -17,7 +17,7 @@ from wordvec_ca.cluster.fitness import (
     UnfitNode,
     UnreadableText,
     fault_of_disk,
-    misfit,
+    unfit_reason,
 )
 from wordvec_ca.cluster.node import Node
 from wordvec_ca.errors import DataError
@@ -115,7 +115,7 @@ def actor_class(ray: Any) -> Any:
                 self.node = Node(ResolvedConfig.from_dict(config), *others)
 
         def examine(self, *args: Any) -> dict[str, Any]:
-            """Return what `misfit` judges by."""
+            """Return what `unfit_reason` judges by."""
             found = {} if self.node is None else self.node.examine(*args)
             return {"version": self.version, **found}
 
@@ -287,7 +287,7 @@ class Members:
                 self._examined.pop(member, None)
             elif (away := answer[0].get("away")) is not None:
                 self._wait_for_storage(member, away)
-            elif (why := misfit(answer[0], self.required, since, time.time())) is not None:
+            elif (why := unfit_reason(answer[0], self.required, since, time.time())) is not None:
                 self.leave_out(member, why)
             else:
                 member.fit = True

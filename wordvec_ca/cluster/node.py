@@ -40,13 +40,13 @@ from wordvec_ca.corpus import (
     types_by_count,
 )
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import Storage, may_pass, seconds_away
+from wordvec_ca.files import Storage, is_transient, seconds_away
 from wordvec_ca.kernels import sum_of_deltas
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, memory_bytes
 from wordvec_ca.runs import measured_speed
 from wordvec_ca.specs.quantities import size
-from wordvec_ca.text import be_patient
+from wordvec_ca.text import set_retry_timeout
 from wordvec_ca.training import (
     MergePlan,
     Replica,
@@ -101,7 +101,7 @@ class Node:
         self, config: ResolvedConfig, directory: str | None = None, patience: float | None = None
     ) -> None:
         if patience is not None:
-            be_patient(patience)
+            set_retry_timeout(patience)
         self.config = config
         self.options = self.config.text_options()
         self.directory = Path(directory or tempfile.gettempdir())
@@ -132,7 +132,7 @@ class Node:
         }
 
     def examine(self, files: Sequence[str], place: str | None) -> dict[str, Any]:
-        """Return what tells whether this machine can take part, see `misfit`.
+        """Return what tells whether this machine can take part, see `unfit_reason`.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Node:
             content = None if place is None else Storage(folder, SECONDS_TO_OPEN).read(name)
             return {**found, "text": cannot_open(files), "storage": content}
         except DataError as error:
-            if not may_pass(error.__cause__):
+            if not is_transient(error.__cause__):
                 return {**found, "text": None, "storage": None}
             return {**found, "text": None, "storage": None, "away": str(error)}
 

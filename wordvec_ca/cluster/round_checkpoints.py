@@ -30,8 +30,8 @@ class StorageAway(DataError):
     """Shared storage has not answered for longer than the patience of the run."""
 
 
-class Beside:
-    """Something that is done in a thread of its own while training goes on.
+class BackgroundCall:
+    """A call that runs in a thread of its own while training goes on.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Beside:
         self._thread.start()
 
     def done(self, seconds: float = 0.0) -> bool:
-        """Return whether it has ended, having waited for so many seconds; raise what it has raised."""
+        """Wait up to so many seconds and return whether the call has ended; raise its exception, if any."""
         self._thread.join(seconds)
         if self._thread.is_alive():
             return False
@@ -61,7 +61,7 @@ class Beside:
         return True
 
     def wait(self, meanwhile: Callable[[], None]) -> Any:
-        """Return what the action has returned, or raise what it has raised; until then call ``meanwhile``."""
+        """Return the result of the action, or raise its exception; until then call ``meanwhile``."""
         while not self.done(0.2):
             meanwhile()
         return self.value
@@ -100,9 +100,9 @@ class Checkpointing:
         self._members, self._patience, self._state = members, patience, state
         self._next_try, self._pause = 0.0, FIRST_PAUSE
         self._away_since: float | None = None
-        self._named: Beside | None = None
+        self._named: BackgroundCall | None = None
         self._writing: tuple[Member, Any] | None = None
-        self._cleaning: Beside | None = None
+        self._cleaning: BackgroundCall | None = None
         self._failed_at: set[Member] = set()
         self.seconds = 0.0
 
@@ -141,7 +141,7 @@ class Checkpointing:
             return
         if self._named is None:
             if self._is_due(position):
-                self._named = Beside(self._name)
+                self._named = BackgroundCall(self._name)
             return
         try:
             if not self._named.done():
@@ -204,7 +204,9 @@ class Checkpointing:
             self._members.notice(f"a checkpoint is written again, after {duration(self.away())}")
         self._away_since, self._pause = None, FIRST_PAUSE
         self._failed_at.clear()
-        self._cleaning = Beside(self._checkpoints.drop_old)  # what cannot be removed now is so the next time
+        self._cleaning = BackgroundCall(
+            self._checkpoints.drop_old
+        )  # what cannot be removed now is so the next time
 
     def _fail(self, error: DataError) -> None:
         if isinstance(error, LeaseLost):
@@ -230,7 +232,7 @@ class Checkpointing:
             return
         try:
             self.settle()
-            named, limit = self._named or Beside(self._name), time.monotonic() + STALLED
+            named, limit = self._named or BackgroundCall(self._name), time.monotonic() + STALLED
             while not named.done(0.2) and time.monotonic() < limit:
                 self._members.ask()
             if named.done():

@@ -13,7 +13,7 @@ from typing import Any
 from wordvec_ca.cluster.ledger import Segment
 from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.cluster.node import Trained
-from wordvec_ca.cluster.round_checkpoints import Beside
+from wordvec_ca.cluster.round_checkpoints import BackgroundCall
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shard_placement import ShardPlacement
 from wordvec_ca.errors import DataError
@@ -215,7 +215,9 @@ class Rounds:
     def _recover(self, member: Member) -> Member | None:
         """Go back to the last checkpoint, or the beginning: every node that had the parameters is gone."""
         self.before_going_back()
-        looking = Beside(lambda: self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name))))
+        looking = BackgroundCall(
+            lambda: self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name)))
+        )
         found = looking.wait(self.members.ask)
         if found is None:
             self.state.begin_anew()

@@ -24,7 +24,7 @@ from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, ht
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.pipes import check_readable_again, is_read_once
-from wordvec_ca.files.remote import absolute_name, file_system, is_url, may_pass, patiently, seconds_away
+from wordvec_ca.files.remote import absolute_name, file_system, is_transient, is_url, patiently, seconds_away
 from wordvec_ca.files.scratch import scratch_array
 from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
@@ -58,10 +58,10 @@ __all__ = [
     "html_text",
     "in_memory",
     "is_read_once",
+    "is_transient",
     "is_url",
     "json_text",
     "map_npy",
-    "may_pass",
     "nearest_existing",
     "nearest_name",
     "open_by_content",

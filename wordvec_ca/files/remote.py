@@ -104,7 +104,7 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
             except Exception as error:  # each file system has errors of its own
                 now = time.monotonic()
                 first = first or now
-                if not may_pass(error) or now + pause > first + patience:
+                if not is_transient(error) or now + pause > first + patience:
                     raise
                 if outermost:
                     _failing[me] = first
@@ -126,7 +126,7 @@ def seconds_away() -> float:
     return max((now - since for since in list(_failing.values())), default=0.0)
 
 
-def may_pass(error: BaseException | None) -> bool:
+def is_transient(error: BaseException | None) -> bool:
     """Return whether an error is one of the connection, so that another attempt may succeed."""
     while error is not None:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):

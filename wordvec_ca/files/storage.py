@@ -15,7 +15,7 @@ from typing import IO, TypeVar
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
-from wordvec_ca.files.remote import file_system, is_url, may_pass, patiently
+from wordvec_ca.files.remote import file_system, is_transient, is_url, patiently
 from wordvec_ca.showable import has_secrets, showable
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ class Storage:
         except (DataError, *ABSENT):
             raise
         except Exception as error:
-            if not (isinstance(error, OSError) or may_pass(error)):  # of the action, not of the storage
+            if not (isinstance(error, OSError) or is_transient(error)):  # of the action, not of the storage
                 raise
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             raise DataError(f"cannot {verb} {place!r}: {showable(reason, [place])}") from (

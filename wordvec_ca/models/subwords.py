@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca.files import escape_lines
 from wordvec_ca.kernels import aligned_zeros, load_ngram_loops, padded
-from wordvec_ca.vectors import NgramIndex, marked, ngrams_of
+from wordvec_ca.vectors import NgramIndex, ngrams_of, with_boundary_marks
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab
@@ -127,7 +127,7 @@ class Subwords:
         """Set the vectors of some words from their rows; see ``kernels.ngrams_numpy.compose``."""
         self._compose(self.rows, self.offsets, self.columns, self.weights, words, vectors, before)
 
-    def hand_back(self, words: NDArray[np.int32], vectors: np.ndarray, before: np.ndarray) -> None:
+    def scatter_gains(self, words: NDArray[np.int32], vectors: np.ndarray, before: np.ndarray) -> None:
         """Add what words gained since they were composed to their rows; see ``ngrams_numpy.give_back``."""
         self._give_back(self.rows, self.offsets, self.columns, self.weights, words, vectors, before)
 
@@ -157,7 +157,7 @@ class Subwords:
 
     def _names(self) -> list[bytes]:
         """Return the n-grams, in the order of their keys."""
-        text, _ = marked(self._words)
+        text, _ = with_boundary_marks(self._words)
         places, lengths = (array.tolist() for array in self._places)
         return [text[at : at + n] for at, n in zip(places, lengths, strict=True)]
 

@@ -24,7 +24,7 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
     Parameters
     ----------
     words : sequence of (str, sequence of float, sequence of float)
-        Each word, its distance from the first text in each later one, and what 95 % of dealt texts stay
+        Each word, its distance from the first text in each later one, and what 95 % of permuted texts stay
         below; nothing if that is not known.
     texts : sequence of str
         Names of the texts, for the description.

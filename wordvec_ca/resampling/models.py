@@ -177,7 +177,7 @@ class ResampledModels:
         DataError
             Training of one diverged.
         """
-        progress = _Together(self._number, self.config.epochs, self._states, callbacks)
+        progress = CombinedProgress(self._number, self.config.epochs, self._states, callbacks)
         waiting = [k for k in range(self._number) if k not in self.finished]
 
         def work() -> None:
@@ -210,7 +210,7 @@ class ResampledModels:
             raise self._failures[0]
         self.history = progress.history
 
-    def _train_model(self, number: int, progress: _Together) -> None:
+    def _train_model(self, number: int, progress: CombinedProgress) -> None:
         """Train one model, or what is left of it, and write it down."""
         config = model_config(self.config, number, self._threads)
         checkpoints = self._checkpoints(number)
@@ -392,7 +392,7 @@ def _means(losses: Sequence[Sequence[float]]) -> list[float | None]:
     return found
 
 
-class _Together:
+class CombinedProgress:
     """The progress of all models as one run: its epochs are those of all models, one after the other."""
 
     def __init__(

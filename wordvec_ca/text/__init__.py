@@ -20,7 +20,7 @@ from wordvec_ca.text.normal_forms import in_nfc, nfc_word, other_forms, twins
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
 from wordvec_ca.text.records import Records, field_names, fields_with_text, object_texts
-from wordvec_ca.text.remote import be_patient, url_identity
+from wordvec_ca.text.remote import set_retry_timeout, url_identity
 from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
 from wordvec_ca.text.segmenting_processes import SegmentingProcesses
@@ -37,7 +37,6 @@ __all__ = [
     "TextFiles",
     "TokenLines",
     "articles",
-    "be_patient",
     "check_encoding",
     "check_tokenizer",
     "column_values",
@@ -60,6 +59,7 @@ __all__ = [
     "other_forms",
     "prompt_exit",
     "segmenter_version",
+    "set_retry_timeout",
     "tokenize",
     "too_many_undecodable",
     "trusted_tokenizer",

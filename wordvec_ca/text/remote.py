@@ -19,7 +19,7 @@ PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
 """Seconds for which a server that does not answer is tried again."""
 
 
-def be_patient(seconds: float) -> None:
+def set_retry_timeout(seconds: float) -> None:
     """Let servers that do not answer be tried again for so long by this process, at the first request too."""
     global PATIENCE, FIRST_PATIENCE
     PATIENCE = FIRST_PATIENCE = seconds

@@ -16,10 +16,10 @@ from wordvec_ca.training.likelihood import log_likelihoods
 from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.merge_plan import (
     MergePlan,
-    beyond_measured,
     merges_of_nodes,
     most_replicas,
     quality,
+    quality_warning,
     usual_replicas,
 )
 from wordvec_ca.training.merge_rule import expected_touches
@@ -46,7 +46,6 @@ __all__ = [
     "TokenRange",
     "Trainer",
     "TrainingDiverged",
-    "beyond_measured",
     "collapse_warning",
     "expected_touches",
     "held_out_loss",
@@ -60,6 +59,7 @@ __all__ = [
     "parts",
     "pool_bytes",
     "quality",
+    "quality_warning",
     "read_checkpoint",
     "recorded",
     "run_record",

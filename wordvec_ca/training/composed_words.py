@@ -1,4 +1,4 @@
-"""Blocks of text whose words are made of n-grams: composed, trained as any other words, handed back.
+"""Blocks of text whose words are composed of n-grams, trained as other words, and their gains scattered.
 
 The training loop knows nothing of n-grams. Before a block, the vectors of its words are composed of the rows
 that they share; after it, what each vector gained is added to each of its rows. A word's vector then moves by
@@ -55,7 +55,7 @@ def shared_steps(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np
 
 
 class ComposedWords:
-    """The vectors of words as one thread sees them: composed before a block, handed back after it.
+    """The vectors of words as one thread sees them: composed before a block, scattered to n-grams after it.
 
     Parameters
     ----------
@@ -90,6 +90,6 @@ class ComposedWords:
             self._before = aligned_zeros((len(self._words) * 5 // 4, self.vectors.shape[1]))
         self._subwords.compose(self._words, self.vectors, self._before)
 
-    def hand_back(self) -> None:
+    def scatter_gains(self) -> None:
         """Add what the words gained to their rows."""
-        self._subwords.hand_back(self._words, self.vectors, self._before)
+        self._subwords.scatter_gains(self._words, self.vectors, self._before)

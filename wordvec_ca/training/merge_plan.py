@@ -199,7 +199,7 @@ def most_replicas(config: ResolvedConfig) -> int:
     return 8 if config.spec.knows_places else 16
 
 
-def beyond_measured(config: ResolvedConfig, replicas: int) -> str | None:
+def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
     """Return what to tell who wants replicas that may learn less than one; None if these do not."""
     most, loss = most_replicas(config), known_loss(config, replicas)
     if loss is None and replicas <= most:
@@ -242,7 +242,7 @@ def quality(config: ResolvedConfig, replicas: int) -> str:
     if replicas == 1:
         return "as of one worker"
     known = "as of one worker: where it was measured, the loss on held-out text was at most .01 higher"
-    return beyond_measured(config, replicas) or known
+    return quality_warning(config, replicas) or known
 
 
 def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
@@ -264,7 +264,7 @@ def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
     workers = config.threads
     if config.replicas is not None:
         replicas = min(config.replicas, workers)
-        if (warning := beyond_measured(config, replicas)) is not None:
+        if (warning := quality_warning(config, replicas)) is not None:
             warnings.warn(warning, stacklevel=4)
         return replicas
 

@@ -211,7 +211,7 @@ class Replica:
             documents,
         )
         if composed is not None:
-            composed.hand_back()
+            composed.scatter_gains()
         if self.row_rates is not None and held is not None:
             self.row_rates.after(held)
 

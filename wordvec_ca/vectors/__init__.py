@@ -46,7 +46,7 @@ from wordvec_ca.vectors.intervals import (
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 from wordvec_ca.vectors.neighbours import Directions, cosine, highest
-from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, marked, ngrams_of
+from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, ngrams_of, with_boundary_marks
 from wordvec_ca.vectors.parts import Part, parse_parts
 from wordvec_ca.vectors.parts import written as written_parts
 from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
@@ -99,7 +99,6 @@ __all__ = [
     "logits_by_part",
     "map_of_inputs",
     "map_tensors",
-    "marked",
     "mean_attention",
     "mean_space",
     "ngrams_of",
@@ -116,6 +115,7 @@ __all__ = [
     "rotation",
     "row_products",
     "shown_interval",
+    "with_boundary_marks",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

@@ -264,14 +264,14 @@ def keys_of(names: Sequence[bytes], buckets: int) -> NDArray[np.uint64]:
 def ngrams_of(words: Sequence[str], min_n: int, max_n: int, buckets: int) -> tuple[np.ndarray, ...]:
     """Return offsets, keys, places and lengths of the n-grams of words, as ``kernels.word_ngrams`` does.
 
-    Places are those in ``marked(words)``.
+    Places are those in ``with_boundary_marks(words)``.
     """
-    text, ends = marked(words)
+    text, ends = with_boundary_marks(words)
     found: tuple[np.ndarray, ...] = word_ngrams(np.frombuffer(text, np.uint8), ends, min_n, max_n, buckets)
     return found
 
 
-def marked(words: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+def with_boundary_marks(words: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     """Return words between ``<`` and ``>`` as one string of bytes, and where each ends."""
     pieces = [b"" if word == END_OF_LINE else b"<%b>" % encoded(word) for word in words]
     lengths = np.fromiter(map(len, pieces), np.int64, count=len(pieces))

@@ -249,7 +249,7 @@ class Report:
             model.running_training_loss = self.trainer.tally("loss")
         model.wv.forget_norms()
         if self.ngrams is not None:
-            self.ngrams.hand_back()
+            self.ngrams.scatter_gains()
         tags_first = model.dm_tag_count if _is_concatenated(model) else 0
         if self.engine.documents is not None:
             model.dv.forget_norms()

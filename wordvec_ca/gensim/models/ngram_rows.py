@@ -47,7 +47,7 @@ class NgramRows:
     def _rows(self) -> np.ndarray:
         return self._subwords.rows[:, : self._wv.vector_size]
 
-    def hand_back(self) -> None:
+    def scatter_gains(self) -> None:
         """Add to the rows of words and buckets what they gained since the last time, and compose words."""
         wv = self._wv
         gains = self._rows() - self._before

@@ -22,7 +22,7 @@ from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import atomic_file
 from wordvec_ca.kernels import write_rows
 from wordvec_ca.vectors.formats.text import TEXT_PART
-from wordvec_ca.vectors.ngrams import END_OF_LINE, NgramVectors, encoded, marked, ngrams_of
+from wordvec_ca.vectors.ngrams import END_OF_LINE, NgramVectors, encoded, ngrams_of, with_boundary_marks
 from wordvec_ca.vectors.table import VectorTable, row_blocks
 
 SEED = 2_166_136_261
@@ -80,7 +80,7 @@ def floret_rows(table: VectorTable, ngrams: NgramVectors) -> NDArray[np.float32]
     index, words = ngrams.index, table.words
     offsets, keys, starts, lengths = ngrams_of(words, index.min_n, index.max_n, 0)
     _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-    text, _ = marked(words)
+    text, _ = with_boundary_marks(words)
     names = [text[at : at + n] for at, n in zip(starts[first].tolist(), lengths[first].tolist(), strict=True)]
     n_rows = len(words) + len(names)
     place = _places(names, n_rows)
