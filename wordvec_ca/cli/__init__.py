@@ -40,8 +40,8 @@ COMMANDS: dict[str, str] = {
     "compare": "Is one model better than another, or is it a tie?",
     "nn": "Nearest neighbours of words.",
     "analogy": "A is to B as C is to what?",
-    "attention": "What an attention model looks at.",
-    "axis": "Where do words lie between two poles?",
+    "attention": "Which words an attention model weighs.",
+    "axis": "Where are words between two poles?",
     "association": "Are two groups of words associated with two others?",
     "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
@@ -67,11 +67,11 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Use": ("export", "publish", "index", "embed", "search", "align"),
     "Files": ("info", "check", "completion"),
 }
-"""The commands under the headings of the help; one that is under none comes last."""
+"""The commands under the headings of the help; one without a heading comes last."""
 
 
 class CommandFailure(Exception):
-    """Carries an exception past click, which takes any `EOFError` for Ctrl-D and any broken pipe for its own.
+    """Carries an exception past click, which mistakes `EOFError` for Ctrl-D and any broken pipe for its own.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class LazyGroup(click.Group):
         self._prepared: set[str] = set()
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what click would take for something else goes past it as it is."""
+        """Run the command; an exception that click would misread is carried past it."""
         try:
             return super().invoke(ctx)
         except (EOFError, OSError) as error:
@@ -119,7 +119,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; one that there is not gets the nearest that there is."""
+        """Find the command; the error for an unknown name suggests the nearest one."""
         name = args[0]
         if name == "help":
             if len(args) == 1:
@@ -180,7 +180,7 @@ def _spelling_options(callback: Any) -> Any:
 def _open_closed_streams() -> None:
     """Give a process that was started without standard input or standard error an empty one.
 
-    A file that is opened later would else get the number of standard error, and messages be written to it.
+    Otherwise a file opened later would get the number of standard error, and messages would be written to it.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
@@ -238,7 +238,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
 
 
 def _output_is_closed() -> bool:
-    """Return whether the reader of our output has seen enough; else a broken pipe was another one."""
+    """Return whether the reader of our output has closed it; if not, another pipe was broken."""
     if not hasattr(select, "poll"):  # Windows
         return True
     poll = select.poll()
@@ -250,7 +250,7 @@ def _output_is_closed() -> bool:
 
 
 def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
-    """Escape the line ends in what was typed, lest a name forges a line of its own."""
+    """Escape the line ends in what was typed: a name must not forge a line of output."""
     for argument in arguments:
         if "\n" in argument:
             message = message.replace(argument, argument.replace("\n", "\\n"))
@@ -273,7 +273,7 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"
-    # C code that got no memory, and did not say so: Python has three wordings of "without an exception"
+    # C code that got no memory and set no exception: Python has three wordings of "without an exception"
     if isinstance(error, MemoryError) or (isinstance(error, SystemError) and "without" in str(error)):
         return f"not enough memory ({error}): fewer words, dimensions or workers need less"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
@@ -284,7 +284,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Show a warning as people write them, without file and line; those for developers are left out."""
+    """Show a warning without file and line; leave out warnings for developers."""
     if issubclass(category, UserWarning):
         say(f"Warning: {reason(message) if isinstance(message, Warning) else message}")
 

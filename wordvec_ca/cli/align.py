@@ -19,14 +19,14 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
     type=OUTPUT,
     metavar="OUT",
     required=True,
-    help="File to write; its suffix says the format, as for cawv export.",
+    help="File to write; its suffix chooses the format, as for cawv export.",
 )
 @click.option(
     "--left-out",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
-    help="Share of the common words, those that move most, on which nothing is fitted.",
+    help="Share of the common words, those that move most, that the fit leaves out.",
 )
 @vectors_option
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
@@ -34,7 +34,7 @@ def command(model: str, target: str, output: str, left_out: float, form: str | N
     """Turn the vectors of MODEL so that those of the same words in TARGET are near, and write them to OUT.
 
     Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET then
-    mean something. How well they fit is said on stderr.
+    mean something. Standard error shows how well they fit.
     """
     from wordvec_ca.vectors import align, format_of_suffix
 
@@ -47,4 +47,4 @@ def command(model: str, target: str, output: str, left_out: float, form: str | N
     aligned.save(output, format=to, overwrite=overwrite)
     say(f"Wrote {len(aligned):,} vectors to {output} ({to}): {fit}")
     if vectors.ngrams is not None:
-        say("Note: n-grams stay behind, so unknown words have no vector there")
+        say("Note: n-grams are not written, so unknown words have no vector there")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
               "instruments-weapons, math-arts, science-arts or mental-physical-disease.")  # fmt: skip
 @click.option("--measures", default="effect-size,weat,rnd,ect,mac", show_default=True,
               help="Comma-separated; rnsb is another.")  # fmt: skip
-@click.option("--normalize", is_flag=True, help="Bring all vectors to length 1 first.")
+@click.option("--normalize", is_flag=True, help="Scale all vectors to length 1 first.")
 @click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
               help="Pairs of random lists to compare with.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Of the random lists.")
@@ -45,8 +45,8 @@ def command(
     """Measure how the targets A and B are associated with the attributes X and Y.
 
     For example: cawv association MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The
-    measures are defined as in WEFE. p says how often random lists in the place of A and B are as far out:
-    lists of words of like frequency that are as similar to each other as those of A and B. WEAT's own p,
+    measures are defined as in WEFE. p is the share of random lists in the place of A and B that are as far
+    out: lists of words of like frequency that are as similar to each other as those of A and B. WEAT's own p,
     which asks less, is given below.
     """
     from wordvec_ca.associations import association, published_test, read_words
@@ -87,7 +87,7 @@ def command(
 
 
 def _table(found: Association) -> str:
-    """Return what a person reads: measures, the verdict, and how each target leans."""
+    """Return measures, the verdict, and how each target leans, as text."""
     lines = [f"{'measure':<12} {'value':>8} {'90 %':>18} {'p':>8} {'95 % of random lists':>22}"]
     for one in found.measures:
         p = "" if one.p != one.p else f"{'≤ ' if one.p <= found.smallest_p else ''}{one.p:.3f}"
@@ -98,7 +98,7 @@ def _table(found: Association) -> str:
     verdict = (
         f"{found.measures[0].measure}: more than random lists give (p < .05)."
         if found.told_apart
-        else f"{found.measures[0].measure}: not told apart from random lists as frequent and as coherent."
+        else f"{found.measures[0].measure}: no different from random lists as frequent and as coherent."
     )
     over = "words and models" if found.n_models else "words; cawv train --resamples adds models"
     lines += [

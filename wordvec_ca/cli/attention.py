@@ -13,7 +13,7 @@ from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
 
 
-@click.command(name="attention", cls=JsonCommand, short_help="What an attention model looks at.")
+@click.command(name="attention", cls=JsonCommand, short_help="Which words an attention model weighs.")
 @click.argument("model", type=ExistingPath(file_okay=False))
 @click.argument("sentence")
 @click.option(
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others.
 
-    Of a model of cawv train --resamples, brackets hold where the weight lies, 9 times in 10, in one run on
+    Of a model of cawv train --resamples, brackets hold the range of the weight, 9 times in 10, in one run on
     other text of the same size.
     """
     from wordvec_ca.models import attention_weights, read_config

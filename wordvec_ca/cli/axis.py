@@ -1,4 +1,4 @@
-"""``cawv axis``: where do words lie between two poles?"""
+"""``cawv axis``: where are words between two poles?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wordvec_ca.associations import Projections
 
 
-@click.command("axis", cls=JsonCommand, short_help="Where do words lie between two poles?")
+@click.command("axis", cls=JsonCommand, short_help="Where are words between two poles?")
 @click.argument("models_and_pairs", nargs=-1, required=True, metavar="MODEL... POLE:POLE...")
 @click.option("--pairs", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Pairs of poles, he:she, one on each line.")  # fmt: skip
@@ -41,9 +41,9 @@ def command(
     """Project words on an axis between two poles.
 
     For example: cawv axis MODEL he:she man:woman king:queen --words nurse,doctor,engineer. A word above 0
-    lies on the side of the second poles. "90 %" is the interval over the pairs and, of a model of cawv train
+    is on the side of the second poles. "90 %" is the interval over the pairs and, of a model of cawv train
     --resamples, over models; "one pair less" the least and greatest value when a pair is left out; "of like
-    words" the share of the words of like frequency that lie further to the side of the first poles.
+    words" the share of the words of like frequency that are further to the side of the first poles.
 
     Several MODELs, such as those of several periods, give each word a place in each of them.
     """

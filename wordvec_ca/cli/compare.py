@@ -63,8 +63,8 @@ def command(
     Differences come with paired 95 % intervals, and with p-values adjusted for the number of comparisons
     (Holm).
 
-    The results of each model are shown on stderr as they come. What cannot be read or compared is listed, the
-    rest is compared, and the exit status is 1.
+    The results of each model are shown on stderr as they come. Models that cannot be read or compared are
+    listed, the rest are compared, and the exit status is 1.
     """
     from wordvec_ca.errors import DataError
     from wordvec_ca.eval import (

@@ -60,8 +60,8 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     """Train vectors on text that every installation has, and look at them.
 
     The text is the documentation of Python and the installed packages, and 106 articles of Wikipedia that
-    come with gensim. The last thing that the demo writes is a page with a map of the words, which any
-    browser opens.
+    come with gensim. At the end the demo writes a page with a map of the words, which any browser
+    opens.
     """
     from wordvec_ca.files import check_output
     from wordvec_ca.models import TrainConfig
@@ -109,7 +109,7 @@ def _surest(vectors: KeyedVectors) -> list[tuple[str, list[str]]]:
 
 
 def _attention(model: str, vectors: KeyedVectors) -> str:
-    """Return what the model looks at in a sentence; empty if it does not attend or knows too few words."""
+    """Return the attention weights in a sentence; empty without attention or with too few known words."""
     from wordvec_ca.cli.attention import table_of_weights
     from wordvec_ca.models import attention_weights, read_config
 

@@ -21,7 +21,7 @@ from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
 @click.option(
     "--fit", multiple=True, type=INPUT, metavar="TEXT", help="Learn from these files instead of SENTENCES."
 )
-@click.option("--load-fit", type=ExistingPath(), help="Use what --save-fit left, and learn nothing.")
+@click.option("--load-fit", type=ExistingPath(), help="Use what --save-fit wrote, and learn nothing.")
 @click.option("--save-fit", type=OUTPUT_FOLDER, help="Directory for what was learnt.")
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
 
-    The rows go to OUTPUT as they are made, so that the text may be of any size; what is held while learning
-    from it are four bytes a token. A line without a known word is a row of zeros. Of several files those that
+    Each row is written to OUTPUT as it is made, so the text may be of any size. Learning from it takes four
+    bytes of memory a token. A line without a known word is a row of zeros. Of several files those that
     cannot be read are named at the end, with exit code 1; the others are written.
     """
     from wordvec_ca.files import check_output, is_read_once, write_npy_stream

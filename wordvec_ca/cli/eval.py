@@ -31,7 +31,7 @@ from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, st
     "--counts",
     type=ExistingPath(),
     metavar="VOCAB",
-    help="Word counts (cawv vocab) for vectors that carry none: SIF and its like weigh words by them.",
+    help="Word counts (cawv vocab) for vectors without counts: SIF and similar methods weigh words by them.",
 )
 @part_option
 @vectors_option
@@ -130,7 +130,7 @@ def command(
         for kind in CONTROLS if controls else ():
             tell(f"control: {kind} vectors")
             other = control(kind, vectors, seed=seed)
-            # The control has the same words: what could not be run for them is known already.
+            # the control has the same words: tasks that could not run for the model are reported already
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
                 print_report(report)
     if json_to not in (None, "-"):
@@ -153,7 +153,7 @@ def command(
 
 
 def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:
-    """Show the summary, and which notes and figures there are beside it."""
+    """Show the summary, and which further notes and figures there are."""
     columns = terminal_width() or 100
     show_styled(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
     for line in lines:

@@ -97,7 +97,7 @@ def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> st
     from wordvec_ca.eval import SENTENCE_METHODS
 
     if value not in SENTENCE_METHODS:
-        raise click.BadParameter(f"{value!r} is none; the methods are {', '.join(SENTENCE_METHODS)}")
+        raise click.BadParameter(f"{value!r} is not one; the methods are {', '.join(SENTENCE_METHODS)}")
     return value
 
 

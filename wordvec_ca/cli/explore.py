@@ -82,7 +82,7 @@ def command(
     from wordvec_ca.vectors import detect_format
 
     if output is None and (other is not None or detect_format(model) != "model"):
-        raise click.UsageError("-o FILE says where to write: only the page of one model directory lies in it")
+        raise click.UsageError("give -o FILE: only the page of one model directory has a place of its own")
     place = Path(model) / "words.html" if output is None else Path(output)
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size

@@ -72,8 +72,8 @@ says what --dtype and --max-words cost.
 @click.option(
     "--fold-attention/--no-fold-attention",
     default=None,
-    help="Multiply each vector of an attention model by the attention its word draws, for whoever averages "
-    "vectors; cosines between words stay.  [default: only for sentence-transformers and model2vec]",
+    help="Multiply each vector of an attention model by the attention its word gets, for programs that "
+    "average vectors; cosines between words stay.  [default: only for sentence-transformers and model2vec]",
 )
 @click.option(
     "--evaluation",
@@ -146,7 +146,7 @@ def command(
         if vectors.attends and not fold_attention:
             say("Note: to average these vectors, export them with --fold-attention")
     if fold_attention:
-        say("Each vector is multiplied by the attention that its word draws (--fold-attention)")
+        say("Each vector is multiplied by the attention that its word gets (--fold-attention)")
     elif format_named(to).averages and (vectors.metadata.get("config") or {}).get("vectors") == "both":
         say("Note: readers of this format average vectors; --vectors output is better for that")
     reports = None
@@ -167,7 +167,7 @@ def command(
     )
     say(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})")
     if vectors.ngrams is not None and to not in ("fasttext", "floret"):
-        say("Note: n-grams stay behind, so unknown words have no vector there; --format fasttext keeps them")
+        say("Note: n-grams are not written: unknown words have no vector there; --format fasttext keeps them")
     if dtype != "float32":
         loss = precision_loss(vectors.vectors[:n_written], dtype)
         say(

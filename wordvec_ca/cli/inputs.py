@@ -1,4 +1,4 @@
-"""Several inputs of one command: one that cannot be read is reported at the end, the others are used."""
+"""Several inputs of one command: those that cannot be read are reported at the end, the others are used."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Inputs:
             raise DataError("\n".join(self.not_run))
 
     def texts(self, names: Iterable[str], **options: Any) -> list[str]:
-        """Return the files that names, folders and patterns stand for, without those that cannot be read.
+        """Return the files that names, folders and patterns mean, without those that cannot be read.
 
         Each file is read to its end, for only then is it known whether it can be read; a single one is left
         to the command. The options are those of `wordvec_ca.text.TextFiles`.
@@ -66,7 +66,7 @@ class Inputs:
         return self.each(files, read)
 
     def finish(self) -> None:
-        """Tell what was not run, and end with exit status 1 if there is any."""
+        """Report what was not run, and end with exit status 1 if there is any."""
         if self.not_run:
             say("\n".join(["Not run:", *(f"* {entry}" for entry in self.not_run)]))
             raise click.exceptions.Exit(1)

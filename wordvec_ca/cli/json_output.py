@@ -14,24 +14,24 @@ from wordvec_ca.cli.output import show_json
 from wordvec_ca.cli.paths import OUTPUT
 
 NAMES = (".json", ".jsonl")
-"""How a name ends that is taken for the file of ``--json`` when it stands behind a space."""
+"""Endings of a name after a space that make it the file of ``--json``."""
 
 SWITCH = {
     **dict.fromkeys(("1", "true", "yes", "on"), "-"),
     **dict.fromkeys(("0", "false", "no", "off"), None),
 }
-"""What a variable's value means that is not a file."""
+"""Values of a variable that are not the name of a file, and what they mean."""
 
 
 class JsonCommand(click.Command):
     """A command with ``--json[=FILE]``, whose FILE cannot be mistaken for a model or a word.
 
-    ``--json`` may stand anywhere: in ``cawv nn MODEL --json paris``, paris is a word. Behind a space only a
+    ``--json`` may be given anywhere: in ``cawv nn MODEL --json paris``, paris is a word. After a space only a
     name that ends in .json or .jsonl is the FILE.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Join ``--json`` with its FILE, or say that it has none, before the arguments are parsed."""
+        """Join ``--json`` with its FILE, or mark that it has none, before the arguments are parsed."""
         joined: list[str] = []
         after = None
         end = args.index("--") if "--" in args else len(args)
@@ -76,7 +76,7 @@ def json_option(written: str) -> Callable[..., Any]:
 
 
 def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Let the variable of the option be a switch too, as CAWV_NN_JSON=1."""
+    """Let the variable of the option also be a switch, as CAWV_NN_JSON=1."""
     if ctx.get_parameter_source("json_to") is click.core.ParameterSource.ENVIRONMENT and value is not None:
         return SWITCH.get(value.lower(), value)
     return value
@@ -95,7 +95,7 @@ def record_writer(
     first : str
         First key of every record: a file that begins with something else is not appended to.
     array : bool, default False
-        Whether the records on standard output are one array; else they stand there one after the other.
+        Whether the records on standard output are one array; else they follow each other.
     indent : int, optional
         Of a record on standard output.
 
@@ -151,7 +151,7 @@ def _check(name: str, first: str) -> None:
         with path.open("rb") as file:
             begun = file.read(len(first) + 10)
         if begun and not begun.startswith(f'{{"{first}": '.encode()):
-            fault = "exists and holds no such results; it is left as it is"
+            fault = "exists and holds other results; nothing was written"
     if fault:
         raise click.BadParameter(
             f"{name!r} {fault}; give the name of a file for results", param_hint="--json"

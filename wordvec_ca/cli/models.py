@@ -1,4 +1,4 @@
-"""Opening the model of a command; one whose training was cut short says so."""
+"""Opening the model of a command, with a notice if its training was cut short."""
 
 from __future__ import annotations
 

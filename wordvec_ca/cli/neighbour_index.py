@@ -1,4 +1,4 @@
-"""Where the index of ``cawv index`` lies, and how ``nn`` and ``search`` open or offer it."""
+"""Where the index of ``cawv index`` is, and how ``nn`` and ``search`` open or offer it."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def opened(
 
 
 def offer(model: str | os.PathLike[str], n_vectors: int) -> None:
-    """Say that there is a faster search, if there are many vectors."""
+    """Suggest the faster search if there are many vectors."""
     from wordvec_ca.vectors import MANY_VECTORS
 
     if n_vectors > MANY_VECTORS:
         say(
-            f"{n_vectors:,} vectors, each looked at: cawv index {model} makes an index, with which "
+            f"{n_vectors:,} vectors, all compared: cawv index {model} makes an index, with which "
             "--approximate looks at few"
         )

@@ -12,7 +12,7 @@ from wordvec_ca.files import whole_lines
 from wordvec_ca.vectors import KeyedVectors, Neighbours, shown_interval
 
 MEANING = """\
-one run: where the score lies, 9 times in 10, in one run on other text; it is mostly
+one run: the range of the score, 9 times in 10, in one run on other text; it is mostly
 lower, as the published vectors are the mean of several runs. again: in how many of them"""
 """Of the columns that resampled models give."""
 
@@ -60,7 +60,7 @@ def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -
 
 
 def look_up(vectors: KeyedVectors, word: str) -> str | None:
-    """Return the word under which there is a vector: as written, else in lower case, which is said."""
+    """Return the word under which there is a vector: as written, else in lower case, with a notice."""
     known = vectors.known_form(word)
     if known is not None and known not in vectors.key_to_index:
         say(f"{known!r} is not in the vocabulary; its vector is made of its n-grams")

@@ -49,14 +49,14 @@ def command(
 ) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
 
-    MODEL is a model directory or a file of vectors in any format that export writes. The WORD - stands for
+    MODEL is a model directory or a file of vectors in any format that export writes. The WORD - means
     the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
-    has none either, standard error says so, and the exit code is then 1.
+    has none either, standard error reports that, and the exit code is 1.
 
     With --document, of a model of documents (cawv train --model pv-dbow, pv-dm, ...), print the documents
     that are nearest to one of them, by its tag: its number, from 0, or what --tag-field holds.
 
-    Of a model of cawv train --resamples K, "one run" is where the score lies, 9 times in 10, in one run on
+    Of a model of cawv train --resamples K, "one run" is the range of the score, 9 times in 10, in one run on
     other text of the same size, and "again" in how many of the K models the word is among the nearest. A
     mean of K models has less noise than one run, so its scores are mostly higher.
     """

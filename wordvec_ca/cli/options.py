@@ -17,7 +17,7 @@ from wordvec_ca.specs.options import OPTIONS
 
 
 class Choice(click.Choice[str]):
-    """One of some words; a spelling slip gets the nearest of them."""
+    """One of some words; the error for a misspelt one suggests the nearest."""
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """Return the words as the help shows them, or NAME if they do not fit on a line of it."""
@@ -46,7 +46,7 @@ def options_from(*sources: click.core.ParameterSource) -> set[str]:
 
 
 def typed_options() -> set[str]:
-    """Return the names of the options that stand on the command line."""
+    """Return the names of the options given on the command line."""
     return options_from(click.core.ParameterSource.COMMANDLINE)
 
 
@@ -153,7 +153,7 @@ def variable(command: str, option: click.Option) -> str:
 
 
 def read_variables(command: click.Command, name: str) -> None:
-    """Let each option of a command also be set by its variable, and its help say so."""
+    """Let each option of a command also be set by its variable, and add that to its help."""
     options = [param for param in command.params if isinstance(param, click.Option)]
     for option in options:
         option.envvar = variable(name, option)
@@ -167,11 +167,11 @@ def read_variables(command: click.Command, name: str) -> None:
 
 
 OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAWV_REMOTE_SECONDS")
-"""Variables that are not options."""
+"""Variables ``CAWV_…`` that set something other than an option."""
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
-    """Say which variables of the environment look like options of a command and are none.
+    """Warn of variables of the environment that look like options of a command and are not.
 
     Parameters
     ----------

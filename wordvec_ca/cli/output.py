@@ -38,7 +38,7 @@ def next_commands(model: str, word: str = "WORD") -> str:
 
 
 def say(text: object) -> None:
-    """Write a message to standard error, and a newline; that nobody reads it is not a failure."""
+    """Write a message to standard error, and a newline; a closed standard error is not a failure."""
     shown = _between_words(_harmless(showable(str(text))), sys.stderr)
     for kind in ("Error:", "Warning:"):
         begin = f"\n{shown}".find(f"\n{kind}")  # behind the usage, if that was wrong

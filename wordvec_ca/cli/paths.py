@@ -1,4 +1,4 @@
-"""What commands read and write: no output may be, or lie in, something that the same command reads."""
+"""What commands read and write: no output may be, or be inside, something that the same command reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
 
 
 class ExistingPath(click.Path):
-    """The path of what must exist; a slip in its name gets the nearest name beside it."""
+    """The path of what must exist; the error for a misspelt name suggests the nearest one there."""
 
     def __init__(self, **options: Any) -> None:
         """Take the options of `click.Path`."""
@@ -119,7 +119,7 @@ def check_not_read(
     inside: Collection[str] = (),
     hint: str | None = None,
 ) -> None:
-    """Raise a usage error if an output is an input, or lies in a folder that is one.
+    """Raise a usage error if an output is an input, or is inside a folder that is one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Beside a table of results, how it was made: program, command, seed and the digests of what was read."""
+"""The provenance of a table of results: program, command, seed and the digests of what was read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wordvec_ca.cli.paths import names_read
 from wordvec_ca.showable import showable_name
 
 SUFFIX = ".provenance.json"
-"""Of the file beside the table."""
+"""Suffix of the file with the provenance of a table."""
 
 
 def write_provenance(table: str | os.PathLike[str]) -> None:

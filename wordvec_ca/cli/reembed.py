@@ -26,7 +26,7 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="Stop when an iteration lowers the energy by no more than this part of it.",
+    help="Stop when an iteration lowers the energy by at most this share.",
 )
 @click.option(
     "--start",

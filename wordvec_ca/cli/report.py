@@ -57,5 +57,5 @@ def _is_of_a_run(model: Path) -> bool:
     try:
         record = json.loads((model / "config.json").read_text("utf-8"))
     except (OSError, RecursionError, ValueError):
-        return True  # it was meant to be one: the reader of the record says what is wrong
+        return True  # it looks like a record: its reader reports what is wrong
     return isinstance(record, dict) and "config" in record

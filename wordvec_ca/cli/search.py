@@ -199,7 +199,7 @@ def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
 
 
 def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
-    """Return the query with words in lower case that have a vector only so, and say which."""
+    """Return the query, with words in lower case that have a vector only so, and report which."""
     if vectorizer.lowercase or not isinstance(vectorizer.tokenizer, str):
         return query
     from wordvec_ca.cli.neighbour_table import look_up
@@ -214,6 +214,8 @@ def _state(path: str) -> list[Any]:
     """Return what tells whether a file or directory has changed: name, size and time of each file."""
     here = Path(path)
     files = [here]
-    if here.is_dir():  # pages of `report` and `explore` lie in a model's directory, and are not part of it
+    if (
+        here.is_dir()
+    ):  # `report` and `explore` write their pages into a model's directory; they do not change the model
         files = sorted(file for file in here.rglob("*") if file.is_file() and file.suffix != ".html")
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -19,7 +19,7 @@ OPTIONS = [
     click.option(
         "--attention/--no-attention",
         default=None,
-        help="Weigh words by the attention they draw.  [default: if MODEL has attention, unless mean]",
+        help="Weigh words by the attention they get.  [default: if MODEL has attention, unless mean]",
     ),
     click.option(
         "--readout",
@@ -54,7 +54,7 @@ OPTIONS = [
 
 
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
-"""Options that only ca-sem has: whoever gives one means that method."""
+"""Options that only ca-sem has: giving one chooses that method."""
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:

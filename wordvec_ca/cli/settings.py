@@ -75,7 +75,7 @@ def _value(path: str, key: str, value: Any, param: click.Parameter) -> Any:
 
 
 def settings_in(error: click.ClickException) -> str:
-    """Return in which settings file an option stands that an error names; '' if in none."""
+    """Return the settings file with the option that an error names; '' if in none."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.params.get("config") if context is not None else None
     if context is None or path is None:
@@ -84,7 +84,7 @@ def settings_in(error: click.ClickException) -> str:
     words = set(error.format_message().replace("'", " ").split())
     for param in context.command.params:
         if context.get_parameter_source(param.name or "") is there and words & set(param.opts):
-            return f". It stands in the settings {path!r}"
+            return f". It is set in the settings {path!r}"
     return ""
 
 

@@ -29,7 +29,7 @@ LONGEST = 80
 
 
 def is_terminal(stream: IO[str]) -> bool:
-    """Return whether a person sees what is written there."""
+    """Return whether a stream is a terminal."""
     with suppress(AttributeError, ValueError):  # closed, or no file at all
         return stream.isatty()
     return False

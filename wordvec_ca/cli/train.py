@@ -98,7 +98,7 @@ def _check_tokenizer(tokenizer: str) -> None:
 
 
 def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
-    """Raise a usage error for an option that the model does not have: who gives one means another model."""
+    """Raise a usage error for an option that the model does not have: it was meant for another model."""
     typed = click.get_current_context().params
     for name in sorted(_given(variables=False)):
         models = OPTIONS[name].models
@@ -286,7 +286,7 @@ def _loaded_vocab(run: RunOptions) -> Any:
 
 
 def _given(*, variables: bool = True) -> set[str]:
-    """Return the names of the options that somebody chose: there, in the settings, or in variables."""
+    """Return the names of the options that were given: there, in the settings, or in variables."""
     source = click.core.ParameterSource
     return set(OPTIONS) & options_from(
         source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else [])
@@ -294,7 +294,7 @@ def _given(*, variables: bool = True) -> set[str]:
 
 
 def _tell(model: Any, output: str, run: RunOptions) -> None:
-    """Say what came out of a run, and exit with 130 if it was interrupted."""
+    """Report the result of a run, and exit with 130 if it was interrupted."""
     if not run.quiet:
         say(_summary(model, output, run.read_vocab))
     show(output)
