@@ -95,6 +95,8 @@ class Report:
     runs : list of float
         The headline figure of each resampled model of ``cawv train --resamples``; the intervals of metrics
         are over items, that of ``one_run`` is over runs.
+    shown : int
+        How many of the first metrics are shown where there is no room for all: the headline and baselines.
     """
 
     task: str
@@ -115,6 +117,7 @@ class Report:
     candidates: int = 0
     candidates_digest: str = ""
     runs: list[float] = field(default_factory=list)
+    shown: int = 1
 
     @property
     def one_run(self) -> tuple[float, float]:

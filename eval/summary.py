@@ -1,4 +1,4 @@
-"""What the reports of one model say, in five sentences that can be repeated to somebody else."""
+"""What the reports of one model say, in six sentences that can be repeated to somebody else."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Texts and sentences",
         (("sentiment", "texts classified rightly"), ("sts", "correlation with people"), ("sick", "on SICK")),
     ),
+    ("Sequences of items", (("next-item", "next items among the ten nearest"),)),
 )
 """A theme -> the tasks that speak of it, and what their headline figure is in words."""
 
 
 def summary_lines(reports: Sequence[Report]) -> list[str]:
-    """Return at most five lines: a theme each, and how much of the data the vocabulary covers.
+    """Return at most six lines: a theme each, and how much of the data the vocabulary covers.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from typing import Any
 from wordvec_ca.eval.data.folders import Parts, found, splits
 from wordvec_ca.eval.data.lines import name_of
 from wordvec_ca.eval.data.sentence_sets import read_sentence_pairs, read_texts
+from wordvec_ca.eval.data.sequences import Sequences, read_sequences
 from wordvec_ca.eval.data.treebanks import read_tagged_part
 from wordvec_ca.eval.data.word_sets import read_analogies, read_categories, read_word_pairs
 from wordvec_ca.eval.lookup import Vectors
@@ -24,6 +25,7 @@ from wordvec_ca.eval.tasks import (
     analogy,
     bilstm_tagging,
     categorization,
+    next_item,
     pos_induction,
     sentiment,
     similarity,
@@ -196,6 +198,25 @@ def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> 
     return report
 
 
+# ---- sequences --------------------------------------------------------------------------------------------
+
+
+def _sequences(groups: Mapping[str, Parts]) -> list[DataSet]:
+    def read(name: str, parts: Parts) -> Sequences:
+        train = parts.get("train")
+        return Sequences(
+            name,
+            list(read_sequences(parts[""] if "" in parts else parts["test"])),
+            None if train is None else lambda: read_sequences(train),
+        )
+
+    return [
+        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        for name, parts in groups.items()
+        if "" in parts or "test" in parts
+    ]
+
+
 # ---- the table --------------------------------------------------------------------------------------------
 
 
@@ -276,6 +297,13 @@ TASKS: dict[str, Task] = {
             in_folder=_sick,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=_judged_as_sick,
+        ),
+        _task(
+            "next-item",
+            in_folder=lambda folder: _sequences(splits(found(folder, "sequences/*.txt"))),
+            of_files=lambda paths: _sequences(splits(paths)),
+            evaluate=lambda vectors, data, s: next_item.evaluate(vectors, data, seed=s.seed),
+            among_common_words=True,
         ),
     )
 }

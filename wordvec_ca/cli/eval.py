@@ -62,7 +62,7 @@ def command(
 
     MODEL is a model directory, or vectors in word2vec, GloVe, gensim or safetensors format. Every figure
     comes with a 95 % interval, the number of items and the share of them that the vocabulary covers. A
-    summary of at most five lines ends the output.
+    summary of at most six lines ends the output.
 
     Without data the sets that come inside gensim are used; for every task that cannot run the output names
     the file it needs and where to get it. Each result is printed as it comes; a set that cannot be read is
@@ -119,7 +119,7 @@ def command(
             if json_to != "-":
                 if not reports or report.model != reports[-1].model:
                     show_styled((f"\n{cell(report.model)}\n" if reports else "") + table.head())
-                for row in report_rows([report])[: None if details else 1 + bool(report.runs)]:
+                for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
                     show_styled(table.row(row))
             reports.append(report)
 

@@ -31,13 +31,13 @@ class EvaluationCommand(JsonCommand):
         params = super().get_params(ctx)
         of_tasks = [
             click.Option(
-                [f"--{name}"],
+                [f"--{task.option}"],
                 multiple=True,
                 type=_LocalFile(path_type=Path),
                 metavar="FILE",
                 help=f"To {task.summary}: {task.files}.",
             )
-            for name, task in TASK_SPECS.items()
+            for task in TASK_SPECS.values()
         ]
         return [*params[:-1], *of_tasks, *params[-1:]]
 
@@ -88,7 +88,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def files_of(options: dict[str, Any]) -> dict[str, list[Path]]:
     """Return the files that were given, by task."""
-    return {name: list(options.get(name.replace("-", "_")) or ()) for name in TASK_SPECS}
+    return {name: list(options.get(task.option.replace("-", "_")) or ()) for name, task in TASK_SPECS.items()}
 
 
 def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -22,6 +22,8 @@ class TaskSpec:
         The files in words, relative to the data folder.
     source : str
         Where the public set is to be had.
+    flag : str
+        The option that takes the files, if it is not the name.
     """
 
     name: str
@@ -29,6 +31,12 @@ class TaskSpec:
     files: str
     needs: str
     source: str
+    flag: str = ""
+
+    @property
+    def option(self) -> str:
+        """The name of the option that takes the files."""
+        return self.flag or self.name
 
 
 TASK_SPECS: dict[str, TaskSpec] = {
@@ -108,6 +116,14 @@ TASK_SPECS: dict[str, TaskSpec] = {
             files="score TAB sentence TAB sentence, or SICK's own columns with their header",
             needs="sentences/sick/test.tsv or trial.tsv (score TAB sentence TAB sentence, or SICK's columns)",
             source="SICK is at zenodo.org/record/2787612",
+        ),
+        TaskSpec(
+            name="next-item",
+            summary="propose the next item of a sequence (hit rate, MRR, NDCG at 10)",
+            files="held-out sequences, a line each; for all baselines NAME.train.* and NAME.test.*",
+            needs="sequences/NAME.test.txt and NAME.train.txt (items of a sequence on a line)",
+            source="your own: sessions that the vectors were not trained on",
+            flag="sequences",
         ),
     )
 }

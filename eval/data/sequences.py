@@ -1,0 +1,51 @@
+"""Reader of sequences of items: sessions, baskets, play lists, walks on a graph."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from wordvec_ca.eval.data.lines import excerpt, malformed, numbered_lines
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Held-out sequences, and those that baselines learn from.
+
+    Attributes
+    ----------
+    name : str
+    held_out : list of list of str
+    train : callable, optional
+        Returns an iterator over the sequences that the vectors were trained on.
+    """
+
+    name: str
+    held_out: list[list[str]]
+    train: Callable[[], Iterator[list[str]]] | None = None
+
+
+def read_sequences(path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Yield the items of each line: tokens between white space, or a JSON list of strings or whole numbers.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a line is a list of something else.
+    """
+    for number, line in numbered_lines(path):
+        if not line.lstrip().startswith("["):
+            yield line.split()
+            continue
+        try:
+            items = json.loads(line)
+        except ValueError:
+            yield line.split()  # an item may begin with a bracket
+            continue
+        if not all(type(item) in (str, int) for item in items):
+            raise malformed(
+                path, number, f"found {excerpt(line)}", "a list must hold strings or whole numbers"
+            )
+        yield [str(item) for item in items]

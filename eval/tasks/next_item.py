@@ -1,0 +1,190 @@
+"""Sequences of items: is the next one among the nearest of the last, and among what baselines propose?"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.eval.data.sequences import Sequences
+from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of, unit_rows, vocabulary_digest
+from wordvec_ca.eval.report import Metric, Report, digest_of
+
+K = 10
+"""Items that are proposed."""
+
+MOST = 10_000
+"""Steps of the held-out sequences that are judged, of more some sequences are drawn: intervals of .02."""
+
+FAR = 10
+"""Places within which two items of a training sequence occur together, for the baseline."""
+
+BLOCK = 64
+"""Last items whose scores of all items are held at once."""
+
+Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+"""Rows of last items -> a new array of shape (n_rows, n_items): how well each item follows."""
+
+
+def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
+    """Propose the ten items that are nearest to the last one, at each step of the held-out sequences.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    data : Sequences
+    seed : int
+        Of the choice of sequences, if there are many, and of the bootstrap.
+
+    Returns
+    -------
+    Report
+        ``hit-rate@10``, ``mrr@10`` and ``ndcg@10`` over the steps whose two items have vectors; the hit rate
+        with the other steps as misses; the share of all items that are proposed at least once; and the hit
+        rates of baselines on the same steps and among the same items: the most popular ones, those that
+        followed the last item most often in the training sequences, and those that occurred within ten places
+        of it, in either direction (ties go to the more popular).
+    """
+    started = time.perf_counter()
+    sequence, steps = _steps(data, seed)
+    if not steps:
+        raise DataError(f"{data.name}: no sequence has two different items in a row")
+    items = list(dict.fromkeys(itertools.chain.from_iterable(steps)))
+    row_of = dict(zip(items, rows_of(vectors, items).tolist(), strict=True))
+    rows = np.array([(row_of[last], row_of[following]) for last, following in steps], np.int64)
+    covered = (rows >= 0).all(axis=1)
+    if not covered.any():
+        raise UncoveredError(f"{data.name}: of no step both items have vectors")
+    last, target = rows[covered].T
+    n_items = len(vectors.index_to_key)
+    units = np.nan_to_num(unit_rows(vectors, np.arange(n_items)))
+    report = Report(
+        task="next-item",
+        dataset=data.name,
+        metrics={},
+        n=int(covered.sum()),
+        coverage=float(covered.mean()),
+        coverage_of="steps",
+        seed=seed,
+        protocol=f"at each step of a held-out sequence the {K} items with the highest cosine to the last "
+        f"one, without itself; steps from an item to itself are left out; {RULE}; baselines propose among "
+        "the same items; steps of one sequence are drawn together",
+        units=sequence,
+        digest=digest_of(steps),
+        candidates=n_items,
+        candidates_digest=vocabulary_digest(vectors),
+        details={"sequences": len(np.unique(sequence)), "steps": len(steps)},
+    )
+
+    def add(name: str, values: NDArray[np.float64]) -> None:
+        report.items[name] = np.full(len(steps), np.nan)
+        report.items[name][covered] = values
+        report.measure(name, "mean", name)
+
+    ranks, share = _ranks(lambda rows: units[rows] @ units.T, last, target, n_items)
+    hits = ranks <= K
+    add(f"hit-rate@{K}", hits.astype(np.float64))
+    for name, scores in _baselines(vectors, data, n_items).items():
+        add(name, (_ranks(scores, last, target, n_items)[0] <= K).astype(np.float64))
+        report.shown += 1
+    add(f"mrr@{K}", hits / ranks)
+    add(f"ndcg@{K}", hits / np.log2(ranks + 1))
+    report.items["hit_or_miss"] = np.nan_to_num(report.items[f"hit-rate@{K}"])
+    report.measure(f"hit-rate@{K}-all", "mean", "hit_or_miss")
+    report.metrics[f"items-proposed@{K}"] = Metric(share)
+    if data.train is None:
+        report.notes.append(
+            "without training sequences there is no baseline of items that occur together: give "
+            "NAME.train.txt beside NAME.test.txt"
+        )
+    if not covered.all():
+        report.notes.append(
+            f"{int((~covered).sum()):,} of {len(steps):,} steps have an item without a vector"
+        )
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _steps(data: Sequences, seed: int) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:
+    """Return the steps from an item to another one, and the number of the sequence of each."""
+    order = np.random.default_rng([seed, 0x6E657874]).permutation(len(data.held_out))
+    numbers: list[int] = []
+    steps: list[tuple[str, str]] = []
+    for number in order.tolist():
+        if len(steps) >= MOST:
+            break
+        found = [(a, b) for a, b in itertools.pairwise(data.held_out[number]) if a != b]
+        steps += found
+        numbers += [number] * len(found)
+    return np.array(numbers, np.int64), steps
+
+
+def _ranks(
+    scores_of: Scores, last: NDArray[np.int64], target: NDArray[np.int64], n_items: int
+) -> tuple[NDArray[np.int64], float]:
+    """Return the rank of each next item, from 1, and the share of the items that are among the first K."""
+    ranks = np.empty(len(last), np.int64)
+    proposed = np.zeros(n_items, bool)
+    asked, place = np.unique(last, return_inverse=True)
+    for start in range(0, len(asked), BLOCK):
+        block = asked[start : start + BLOCK]
+        scores = scores_of(block)
+        scores[np.arange(len(block)), block] = -np.inf
+        first = np.argpartition(-scores, min(K, n_items) - 1, axis=1)[:, :K]
+        proposed[first] = True
+        for step in np.flatnonzero((place >= start) & (place < start + BLOCK)):
+            own, wanted = scores[place[step] - start], target[step]
+            better = np.count_nonzero(own > own[wanted]) + np.count_nonzero(own[:wanted] == own[wanted])
+            ranks[step] = 1 + better
+    return ranks, float(proposed.mean())
+
+
+def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Scores]:
+    """Return what else could propose items: popularity, and how often items occur together."""
+    from scipy.sparse import coo_matrix
+
+    counts = getattr(vectors, "counts", None)
+    if data.train is None:
+        return {} if counts is None else {"popularity": _same_for_all(np.asarray(counts, np.float32))}
+    index = vectors.key_to_index
+    flat = np.fromiter(_encoded(data.train(), index), np.int64)
+    popularity = np.bincount(flat[flat >= 0], minlength=n_items).astype(np.float32)
+    tie_break = popularity / (1 + popularity.sum())
+    line = np.cumsum(flat == LINE_END)
+
+    def together(distances: Iterable[int], *, both: bool) -> Scores:
+        pairs: list[NDArray[np.int64]] = []
+        for distance in distances:
+            a, b = flat[:-distance], flat[distance:]
+            used = (a >= 0) & (b >= 0) & (line[:-distance] == line[distance:])
+            pairs.append(np.stack([a[used], b[used]]))
+            if both:
+                pairs.append(pairs[-1][::-1])
+        of_rows, of_columns = np.concatenate(pairs, axis=1)
+        ones = np.ones(len(of_rows), np.float32)
+        table = coo_matrix((ones, (of_rows, of_columns)), (n_items, n_items)).tocsr()
+        return lambda rows: table[rows].toarray() + tie_break
+
+    return {
+        "popularity": _same_for_all(popularity),
+        "followers": together([1], both=False),
+        "co-occurrence": together(range(1, FAR + 1), both=True),
+    }
+
+
+LINE_END, UNKNOWN = -1, -2
+
+
+def _encoded(sequences: Iterable[list[str]], index: dict[str, int]) -> Iterable[int]:
+    for sequence in sequences:
+        for item in sequence:
+            yield index.get(item, UNKNOWN)
+        yield LINE_END
+
+
+def _same_for_all(scores: NDArray[np.float32]) -> Scores:
+    return lambda rows: np.tile(scores, (len(rows), 1))
