@@ -131,7 +131,8 @@ def test_without_data_the_sets_of_gensim_are_planned():
 
 def test_options_and_suite_know_the_same_tasks():
     options = [name[2:] for parameter in evaluate.get_params(Context(evaluate)) for name in parameter.opts]
-    assert [name for name in options if name in TASKS] == list(TASKS)
+    of_tasks = [task.option for task in TASKS.values()]
+    assert [name for name in options if name in of_tasks] == of_tasks
 
 
 def test_wrong_usage_and_malformed_files(folder):

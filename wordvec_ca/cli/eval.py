@@ -103,7 +103,11 @@ def command(
             [
                 Column("task", max(len(job.task) for job in jobs)),
                 Column("dataset", max(len(job.dataset) for job in jobs)),
-                Column("metric", 22 if details else 9, spare=0 if details else 2),
+                Column(
+                    "metric",
+                    22 if details else 13 if any(job.task == "next-item" for job in jobs) else 9,
+                    spare=0 if details else 2,
+                ),
                 Column("value", 6, right=True),
                 Column("95 % interval", 16, right=True),
                 Column("n", 7, right=True, spare=3),

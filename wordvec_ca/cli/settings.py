@@ -19,7 +19,7 @@ import click
 from wordvec_ca.cli.options import nearest, option
 from wordvec_ca.cli.paths import INPUT
 from wordvec_ca.showable import showable_name, showable_record
-from wordvec_ca.specs.options import OPTIONS
+from wordvec_ca.specs.options import OPTIONS, PRESETS
 
 if TYPE_CHECKING:
     from wordvec_ca.models import ResolvedConfig
@@ -94,7 +94,14 @@ def _use(context: click.Context, param: click.Parameter, path: str | None) -> st
     return path
 
 
+def _use_preset(context: click.Context, param: click.Parameter, name: str | None) -> str | None:
+    if name is not None:
+        context.default_map = {**PRESETS[name], **(context.default_map or {})}
+    return name
+
+
 config_option = option("config", type=INPUT, is_eager=True, callback=_use)
+preset_option = option("preset", is_eager=True, callback=_use_preset)
 
 
 def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[str]) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from wordvec_ca.errors import Option, OptionError, OptionWarning
 from wordvec_ca.files import html_table
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import MODEL_ALIASES, ModelSpec, models_with, spec_of
-from wordvec_ca.specs.options import MET_EACH_SIDE, MOST_SHARED, OPTIONS, TrainFields, with_parameters
+from wordvec_ca.specs.options import (
+    MET_EACH_SIDE,
+    MOST_SHARED,
+    OPTIONS,
+    PRESETS,
+    TrainFields,
+    with_parameters,
+)
 from wordvec_ca.vectors import Part, parse_parts, written_parts
 
 
@@ -88,6 +95,11 @@ class TrainConfig(TrainFields):
             )
         if self.alpha is not None and self.min_alpha > self.alpha > 0:
             raise _above("min_alpha", self.min_alpha, "alpha", self.alpha)
+
+    @classmethod
+    def for_items(cls, **options: Any) -> Self:
+        """Return the configuration of ``cawv train --for items``, with some options that are different."""
+        return cls(**{**PRESETS["items"], **options})
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: what differs from the defaults of the model."""

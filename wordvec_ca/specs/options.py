@@ -38,6 +38,22 @@ MAX_WORKERS_PER_CPU = 32
 MET_EACH_SIDE = 5
 """Other items on each side that an item of a basket meets, with ``window`` all."""
 
+PRESETS: dict[str, dict[str, Any]] = {
+    "items": {
+        "model": "skipgram",
+        "tokenizer": "whitespace",
+        "lowercase": False,
+        "min_count": 2,
+        "sample": 0.0,
+        "ns_exponent": 0.0,
+        "shrink_windows": False,
+        "alpha": 0.1,
+        "epochs": 30,
+    }
+}
+"""Defaults for what is not text, chosen on a made-up shop and judged on another one
+(docs/measurements/sequences.md)."""
+
 N_CPUS = os.cpu_count() or 1
 
 INHERITED: Any = object()
@@ -386,6 +402,13 @@ class RunOptions(Options):
         usual="CORPUS.MODEL in the working directory", metavar="DIR", kept=False, resume="change")
     overwrite: bool = _usual(False, "Replace the model directory if it exists.", usual="off", kept=False,
         resume="change")
+    preset: Literal["items"] | None = _usual(None,
+        "Other defaults, for sequences of items: "
+        + " ".join(
+            switch_of(name)[1] if value is False else f"{{{name}}} {value}"
+            for name, value in PRESETS["items"].items()
+        ) + ".",
+        flags=("--for",), usual="those for text", kept=False, resume="no")
     read_vocab: str | None = _text(None, "Use these words; {min_count} drops some only if given.",
         usual="count", metavar="FILE")
     save_vocab: str | None = _text(None, "Also write the vocabulary here.", usual="only in the model",
