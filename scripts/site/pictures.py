@@ -1,19 +1,23 @@
-"""Makes the pictures of the start page: a recorded terminal, a report, and the speed beside gensim.
+"""Makes the pictures of README, of the start page and of the tutorial on maps.
 
-    python scripts/site/pictures.py
+    CAWV_DATA=... python scripts/site/pictures.py
 
 The terminal and the report are of a real run of the commands that they show; the charts have the figures of
-the table in docs/speed.md. The report is photographed by Chromium (Debian: apt-get install chromium).
+the table in docs/speed.md; maps and attention are of two models of Wikipedia, which are trained here on
+the first 10 million words of the corpus. Pages are photographed by Chromium (Debian: apt-get install chromium).
 """
 
 from __future__ import annotations
 
+import itertools
+import lzma
 import os
 import pty
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from io import StringIO
 from pathlib import Path
 
@@ -31,14 +35,25 @@ COMMANDS = (
 COLOURS = ("#c2410c", "#f59e0b", "#0f766e", "#64748b")
 """Of the processors."""
 
+LINES_OF_WIKIPEDIA = 156_003
+"""The first 10 million words."""
+
+TRAIN = "cawv train wiki.txt --model {model} --workers 2 -o {folder}"
+EXPLORE = "cawv explore {models} --words 15000 -o {page}"
+
+THEMES = ("light", "dark")
+
 
 def main() -> None:
     """Make all pictures."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     with tempfile.TemporaryDirectory() as folder:
-        shown = [(command, printed_by(command, Path(folder))) for command in COMMANDS]
+        shown = [
+            (command, printed_by(command, Path(folder)).replace(folder, "/home/me")) for command in COMMANDS
+        ]
         (ASSETS / "terminal.svg").write_text(as_svg(shown), encoding="utf-8")
         photograph_report(Path(folder))
+        photograph_maps(Path(folder))
     draw_speed()
     draw_speed_of_the_readme()
 
@@ -98,6 +113,54 @@ def photograph_report(folder: Path) -> None:
         browser.resize(1000, 760)
         browser.evaluate("document.documentElement.style.overflow = 'hidden'")  # no scroll bar
         browser.screenshot(ASSETS / "report.png")
+
+
+def photograph_maps(folder: Path) -> None:
+    """Save pictures of the words of Wikipedia: the map, attention, a narrow screen, two models."""
+    import chromium
+    from PIL import Image
+
+    corpus = Path(os.environ["CAWV_DATA"]) / "corpora" / "wiki.30M.txt.xz"
+    with lzma.open(corpus, "rt", encoding="utf-8") as file, (folder / "wiki.txt").open("w") as text:
+        text.writelines(itertools.islice(file, LINES_OF_WIKIPEDIA))
+    for model, name in (("cbow-attn", "wikipedia"), ("skipgram", "skip-gram")):
+        printed_by(TRAIN.format(model=model, folder=name), folder)
+    printed_by(EXPLORE.format(models="wikipedia", page="map.html"), folder)
+    printed_by(EXPLORE.format(models="wikipedia skip-gram", page="both.html"), folder)
+    path = chromium.executable()
+    assert path is not None, "no Chromium here"
+    with chromium.Chromium(path) as browser:
+
+        def show(page: str, theme: str, width: int, height: int, fragment: str = "") -> None:
+            browser.call(
+                "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
+            )
+            browser.resize(width, height)
+            browser.open("about:blank")  # else the same page with another fragment is not loaded again
+            browser.open((folder / page).as_uri() + fragment)
+            time.sleep(2)  # the map comes to rest
+
+        def open_sentence() -> None:
+            browser.click("#tab-sentence")
+            browser.wait("document.querySelector('#content table') !== null")
+
+        for theme in THEMES:
+            show("map.html", theme, 1280, 800)
+            browser.screenshot(ASSETS / f"map-{theme}.png")
+            open_sentence()
+            browser.screenshot(ASSETS / f"attention-{theme}.png", of="#content table")
+        show("map.html", "light", 1280, 800)
+        open_sentence()
+        browser.screenshot(ASSETS / "explorer-sentence.png")
+        show("map.html", "dark", 390, 844, "#word=science")
+        browser.screenshot(ASSETS / "explorer-phone.png")
+        show("both.html", "light", 1280, 800, "#word=science")
+        browser.screenshot(ASSETS / "explorer-two-models.png")
+    for name in ("map-*", "attention-*", "explorer-*"):
+        for picture in ASSETS.glob(f"{name}.png"):
+            with Image.open(picture) as opened:
+                reduced = opened.convert("RGB").quantize(128)  # a third of the size
+            reduced.save(picture, optimize=True)
 
 
 def draw_speed() -> None:

@@ -224,7 +224,7 @@ class Panels {
     const head = (token) => el("th", { scope: "col" }, el("bdi", {}, shown(token, 12)));
     return el("details", { open: true }, el("summary", {}, "What counts for each word", ...(this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [])),
       el("div", { class: "grid", tabindex: "0" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}, "predicted"), ...list.map(head))),
+        el("thead", {}, el("tr", {}, el("th", {}, "target"), ...list.map(head))),
         el("tbody", {}, ...rows.map((weights, i) =>
           el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, shown(list[i], 12))), ...weights.map(cell)))))));
   }

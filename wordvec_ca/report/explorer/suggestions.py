@@ -39,7 +39,7 @@ SENTENCES = (
     "a cidade está localizada no norte do país e é a capital da província",
     "staden ligger i norra delen av landet och är en av de största",
 )
-"""The first of them whose words the model knows is shown."""
+"""Of those whose words the model knows, that of the most frequent words is shown: it fits the text."""
 
 
 class Suggestions(NamedTuple):
@@ -136,9 +136,9 @@ def _poles(directions: np.ndarray, regions: list[Region]) -> tuple[int, int] | N
 
 def _sentence(words: list[str], regions: list[Region]) -> str:
     """Return a sentence whose words are known, else the names of the largest regions."""
-    known = set(words)
-    for sentence in SENTENCES:
-        if known.issuperset(sentence.split()):
-            return sentence
+    rank = {word: row for row, word in enumerate(words)}
+    known = [sentence for sentence in SENTENCES if rank.keys() >= set(sentence.split())]
+    if known:
+        return min(known, key=lambda sentence: np.mean([rank[word] for word in sentence.split()]))
     large = sorted((region for region in regions if region.level == 0), key=lambda region: -region.size)
     return " ".join(words[row] for region in large[:3] for row in region.rows)
