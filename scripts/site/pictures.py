@@ -4,7 +4,7 @@
 
 The terminal and the report are of a real run of the commands that they show; the charts have the figures of
 the table in docs/speed.md; maps and attention are of two models of Wikipedia, which are trained here on
-the first 10 million words of the corpus. Pages are photographed by Chromium (Debian: apt-get install chromium).
+the first 10 million words of the corpus. Chromium (Debian: chromium) photographs pages.
 """
 
 from __future__ import annotations
