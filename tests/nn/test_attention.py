@@ -19,19 +19,19 @@ def make(score="linear", **options):
 
 
 @torch.no_grad()
-def slow(attention, query, memory):
-    """Equations 23, 25, 26 and 43 for one query, slot by slot."""
-    free = torch.tanh(attention.context_free.weight @ query + attention.context_free.bias)
+def slow(attention, query, memory, seen=None):
+    """Equations 23, 25, 26 and 43 for one query, slot by slot; the gate sees ``seen``."""
+    free = attention.activation(attention.context_free.weight @ query + attention.context_free.bias)
     total = torch.zeros(4, dtype=torch.float64)
-    for slot in memory:
+    for slot, of_gate in zip(memory, memory if seen is None else seen, strict=True):
         mapped = attention.query_map.weight @ query
         if attention.score == "linear":
-            score = (mapped + attention.query_map.bias + attention.memory_map.weight @ slot)[0]
+            score = (mapped + attention.query_map.bias + attention.memory_map.weight @ of_gate)[0]
         elif attention.score == "bahdanau":
-            hidden = [math.tanh(value) for value in mapped + attention.memory_map.weight @ slot]
+            hidden = [math.tanh(value) for value in mapped + attention.memory_map.weight @ of_gate]
             score = sum(a * b for a, b in zip(attention.score_map.weight[0], hidden, strict=True))
         else:
-            score = sum(a * b for a, b in zip(mapped, slot, strict=True))
+            score = sum(a * b for a, b in zip(mapped, of_gate, strict=True))
         chi = 1 / (1 + math.exp(-score))
         total = total + chi * free + (1 - chi) * slot
     return total / max(len(memory), 1) if attention.reduction == "mean" else total
@@ -60,6 +60,21 @@ def test_batches_equal_the_equations_whatever_the_padding(lengths, score, reduct
     torch.testing.assert_close(single, output[:, 0])
     output.sum().backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in attention.parameters())
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_the_gate_may_see_another_embedding_of_each_slot(score):
+    attention = make(score, gate_dim=2, activation=torch.sin)
+    query, memory, seen = (torch.randn(*s, dtype=torch.float64) for s in ((2, 3), (2, 5, 4), (2, 5, 2)))
+    mask = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    seen[mask] = torch.nan
+    output, _ = attention(query, memory, mask, seen)
+    torch.testing.assert_close(output[0], slow(attention, query[0], memory[0], seen[0]))
+    torch.testing.assert_close(output[1], slow(attention, query[1], memory[1, :3], seen[1, :3]))
+    with pytest.raises(ValueError, match="gate_memory must be given"):
+        attention(query, memory)
+    with pytest.raises(ValueError, match="must not be given"):
+        make(score)(query, memory, None, seen)
 
 
 def test_closed_gate_gives_n_times_v_and_no_gradient_to_memory():
@@ -101,3 +116,5 @@ def test_wrong_options():
         CAAttention(3, 4, score="dot")
     with pytest.raises(ValueError, match="reduction"):
         CAAttention(3, 4, reduction="max")
+    with pytest.raises(ValueError, match="no bias"):
+        CAAttention(3, 4, score="luong", gate_bias_init=1.0)

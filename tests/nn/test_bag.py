@@ -1,5 +1,7 @@
 """CAEmbeddingBag against a direct sum, its linear form, and torch's EmbeddingBag."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -16,19 +18,21 @@ bags_of_features = st.lists(st.lists(st.integers(1, 9), max_size=6), min_size=1,
 
 def make(**options):
     torch.manual_seed(0)
-    bag = CAEmbeddingBag(10, 3, 4, dtype=torch.float64, **options)
+    bag = CAEmbeddingBag(10, 3, **{"sigma_dim": 4, "dtype": torch.float64} | options)
     with torch.no_grad():
         bag.context.normal_()
     return bag
 
 
 def slow(bag, features, weights=None):
-    """Equation 20 word by word in numpy."""
-    w, sigma, theta, v0 = (t.detach().numpy() for t in (bag.weight, bag.sigma_weight, bag.theta, bag.context))
+    """Equation 20 word by word in numpy; with a scale, equation 13."""
+    w, theta, v0 = (t.detach().numpy() for t in (bag.weight, bag.theta, bag.context))
+    sigma = w if bag.sigma_weight is None else bag.sigma_weight.detach().numpy()
+    scale = np.ones(len(w)) if bag.context_scale is None else bag.context_scale.numpy()
     total = np.zeros(w.shape[1])
     for i, feature in enumerate(features):
         chi = 1 / (1 + np.exp(-sigma[feature] @ theta))
-        total += (1 if weights is None else weights[i]) * (chi * v0 + (1 - chi) * w[feature])
+        total += (1 if weights is None else weights[i]) * (chi * scale[feature] * v0 + (1 - chi) * w[feature])
     return total if bag.mode == "sum" or not features else total / len(features)
 
 
@@ -49,6 +53,18 @@ def test_all_input_forms_equal_equation_20_whatever_the_padding(bags, mode, extr
     width = max(len(b) for b in bags) + extra
     padded = torch.tensor([features + [0] * (width - len(features)) for features in bags], dtype=torch.long)
     torch.testing.assert_close(bag(padded), expected)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_gate_of_the_embedding_itself_and_the_term_of_equation_11(mode):
+    scale = 1 + torch.linspace(-3.0, -9.0, 10) / 8.0  # 1 + ln P~(w) / ln Z
+    bag = make(mode=mode, sigma_dim=None, context_scale=scale, padding_idx=0)
+    assert [len(block) for block in bag.blocks()] == [1, 1]
+    expected = torch.tensor(np.array([slow(bag, features) for features in ([1, 2, 9], [5], [])]))
+    torch.testing.assert_close(bag(torch.tensor([[1, 2, 9], [5, 0, 0], [0, 0, 0]])), expected)
+    assert make(sigma_dim=None, context_scale=scale).state_dict()["context_scale"].dtype == torch.float64
+    with pytest.raises(ValueError, match="context_scale has shape"):
+        make(context_scale=scale[1:])
 
 
 def test_per_sample_weights():
@@ -211,3 +227,50 @@ def test_block_coordinate_joint_equals_the_optimiser_and_state_resumes():
     assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), second.parameters(), strict=True))
     with pytest.raises(ValueError, match="em_steps"):
         BlockCoordinate(adagrad(plain), plain.blocks(), -1)
+
+
+@pytest.mark.parametrize("em_steps", [0, 2])
+def test_block_coordinate_with_schedulers_and_a_gradient_scaler(em_steps):
+    def train(scaled):
+        bag = make()
+        optimizer = BlockCoordinate(torch.optim.Adagrad(bag.parameters(), lr=0.1), bag.blocks(), em_steps)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        scaler = torch.amp.GradScaler("cpu", init_scale=4.0, enabled=scaled)
+        for step in range(6):
+            optimizer.zero_grad()
+            loss = bag(torch.tensor([[1, 2], [3, 4]])).square().sum()
+            if scaled and step == 3:  # an overflow, then the same step again
+                scaler.scale(loss * torch.inf).backward()
+                before = [p.detach().clone() for p in bag.parameters()]
+                scaler.step(optimizer)
+                scaler.update()
+                assert all(torch.equal(a, b) for a, b in zip(before, bag.parameters(), strict=True))
+                optimizer.zero_grad()
+                loss = bag(torch.tensor([[1, 2], [3, 4]])).square().sum()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            scheduler.step()
+        assert optimizer.steps == 6
+        assert optimizer.optimizer.param_groups[0]["lr"] == pytest.approx(0.1 * 0.5**3)
+        return bag
+
+    pairs = zip(train(True).parameters(), train(False).parameters(), strict=True)
+    assert all(torch.allclose(a, b, rtol=1e-12) for a, b in pairs)
+
+
+def test_block_coordinate_is_an_optimiser():
+    bag, head = make(), torch.nn.Linear(3, 1, dtype=torch.float64)
+    optimizer = BlockCoordinate(torch.optim.SGD(bag.parameters(), lr=0.1), bag.blocks(), em_steps=3)
+    assert isinstance(optimizer, torch.optim.Optimizer)
+    optimizer.add_param_group({"params": head.parameters(), "lr": 0.5})
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.5]
+    called = []
+    optimizer.register_step_post_hook(lambda *_: called.append(1))
+    head(bag(torch.tensor([[1, 2]]))).sum().backward()
+    optimizer.step()
+    assert called == [1]
+    copied = copy.deepcopy(optimizer)
+    assert copied.steps == 1
+    assert copied.param_groups is copied.optimizer.param_groups
+    assert copied.param_groups is not optimizer.param_groups

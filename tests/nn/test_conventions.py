@@ -30,6 +30,14 @@ CASES = {
         lambda **k: ca.CAAttention(3, 5, score="bahdanau", reduction="mean", attention_dim=2, **k),
         (floats(2, 3, 3), floats(2, 4, 5), MASK),
     ),
+    "bag-own-gate-scaled": (
+        lambda **k: ca.CAEmbeddingBag(7, 3, None, context_scale=torch.linspace(0.5, 1.5, 7), **k),
+        (torch.tensor([[1, 2, 4], [6, 6, 3]]),),
+    ),
+    "attention-gate-memory": (
+        lambda **k: ca.CAAttention(3, 5, gate_dim=2, activation=torch.sin, gate_bias_init=1.0, **k),
+        (floats(2, 3, 3), floats(2, 4, 5), MASK, floats(2, 4, 2)),
+    ),
     "attention-luong": (
         lambda **k: ca.CAAttention(3, 5, score="luong", **k),
         (floats(2, 3), floats(2, 4, 5)),
@@ -39,8 +47,20 @@ CASES = {
         lambda **k: ca.CARNN(3, 4, num_layers=2, bidirectional=True, batch_first=True, **k),
         (floats(2, 5, 3),),
     ),
+    "rnn-gates": (
+        lambda **k: ca.CARNN(
+            3, 4, 2, nonlinearity=torch.sin, peephole="matrix", simple_output=True, gate_bias_init=2.0, **k
+        ),
+        (floats(5, 2, 3), (floats(2, 2, 4), floats(2, 2, 4)), True),
+    ),
     "linear": (lambda **k: ca.CALinear(4, 3, activation=torch.tanh, **k), (floats(2, 6, 4),)),
     "conv": (lambda **k: ca.CAConv2d(2, 3, (2, 3), stride=2, padding=1, **k), (floats(2, 2, 6, 7),)),
+    "conv-1d": (lambda **k: ca.CAConv1d(2, 4, 3, groups=2, gate_bias_init=1.0, **k), (floats(2, 2, 6),)),
+    "conv-3d": (lambda **k: ca.CAConv3d(1, 2, 2, padding="same", **k), (floats(2, 1, 3, 2, 3),)),
+    "residual-gates": (
+        lambda **k: ca.CAResidual(4, 3, 3, activation=torch.tanh, gate_bias_init=1.0, **k),
+        (floats(2, 4), True),
+    ),
     "residual": (
         lambda **k: ca.CAResidual(4, 3, 3, n_v=2, n_sigma=2, activation=torch.tanh, **k),
         (floats(2, 4),),
@@ -77,6 +97,8 @@ def flat(output):
     """Return the tensors of a nested result."""
     if isinstance(output, torch.Tensor):
         return [output]
+    if isinstance(output, bool):
+        return []
     return [tensor for part in output for tensor in flat(part)]
 
 
@@ -90,7 +112,12 @@ def to(inputs, dtype):
     """Return the inputs with their floats in another dtype."""
     if isinstance(inputs, tuple):
         return tuple(to(part, dtype) for part in inputs)
-    return inputs.to(dtype) if inputs.is_floating_point() else inputs
+    return inputs.to(dtype) if is_float(inputs) else inputs
+
+
+def is_float(part):
+    """Return whether this is a tensor of floats."""
+    return isinstance(part, torch.Tensor) and part.is_floating_point()
 
 
 @every_module
@@ -106,7 +133,7 @@ def test_gradients_match_finite_differences_in_inputs_and_parameters(name):
         def fill(part):
             if isinstance(part, tuple):
                 return tuple(fill(p) for p in part)
-            return next(given) if part.is_floating_point() else part
+            return next(given) if is_float(part) else part
 
         filled = fill(inputs)
         values = dict(zip(names, given, strict=True))
@@ -135,6 +162,11 @@ def test_state_dict_copy_and_reset(name):
         "contextualizer-regular": {"context"},
         "rnn-cell": {"peephole"},
         "rnn": {f"cells.{i}.peephole" for i in range(4)},
+        "rnn-gates": {f"cells.{i}.peephole" for i in range(2)},
+        "bag-own-gate-scaled": {"context", "context_scale"},
+        "attention-gate-memory": {"query_map.bias"},
+        "conv-1d": {"gate.bias"},
+        "residual-gates": {f"gates.{i}.bias" for i in range(3)},
     }
     same = fixed.get(name, set())  # drawn, but always the same: zeros and ones
     assert not any(torch.equal(value, drawn[key]) for key, value in again.items() if key not in same)
@@ -146,6 +178,17 @@ def test_factory_arguments_and_repr(name):
     assert all(p.dtype == torch.float64 and p.device.type == "meta" for p in module.parameters())
     assert repr(module).startswith(type(module).__name__ + "(")
     assert module.extra_repr()
+    on_meta = flat(module(*to_meta(CASES[name][1])))
+    real = flat(CASES[name][0](dtype=torch.float64)(*CASES[name][1]))
+    assert [t.device.type for t in on_meta] == ["meta"] * len(real)
+    assert [t.shape for t in on_meta] == [t.shape for t in real]
+
+
+def to_meta(inputs):
+    """Return the inputs without their numbers."""
+    if isinstance(inputs, tuple):
+        return tuple(to_meta(part) for part in inputs)
+    return inputs if isinstance(inputs, bool) else inputs.to("meta")
 
 
 @every_module
@@ -164,10 +207,15 @@ def test_compiles_without_graph_breaks_forward_and_backward(name):
 
 def rows(inputs, chosen):
     """Return some rows of every input."""
-    return tuple(rows(part, chosen) if isinstance(part, tuple) else part[chosen] for part in inputs)
+    if isinstance(inputs, tuple):
+        return tuple(rows(part, chosen) for part in inputs)
+    return inputs if isinstance(inputs, bool) else inputs[chosen]
 
 
-batched = pytest.mark.parametrize("name", [name for name in CASES if name != "bag-sum-offsets"])
+# those whose first dimension is the batch
+batched = pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in ("bag-sum-offsets", "rnn-gates")]
+)
 
 
 @batched
@@ -203,6 +251,71 @@ def test_autocast_runs_forward_and_backward(name):
     for a, b in zip(exact, mixed, strict=True):
         torch.testing.assert_close(b.float(), a, atol=0.1, rtol=0.1)
     assert all(p.grad is not None and p.grad.isfinite().all() for p in module.parameters())
+
+
+NEW = ["bag-own-gate-scaled", "attention-gate-memory", "rnn", "rnn-gates", "conv-3d", "residual-gates"]
+
+
+@pytest.mark.parametrize("name", [*NEW, "contextualizer", "tokenwise"])
+def test_exports_and_gives_the_same(name):
+    module, inputs = build(name)
+    exported = torch.export.export(module, inputs, strict=False).module()
+    for a, b in zip(flat(module(*inputs)), flat(exported(*inputs)), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+UNBATCHED = [name for name in CASES if not name.startswith(("bag", "rnn-gates"))]
+
+
+@pytest.mark.parametrize("name", UNBATCHED)
+def test_one_sample_without_a_batch_is_a_row_of_the_batch(name):
+    module, inputs = build(name)
+    for batch, alone in zip(flat(module(*inputs)), flat(module(*rows(inputs, 1))), strict=True):
+        row = batch[:, 1] if name == "rnn" and batch.shape[0] == 4 else batch[1]  # states: layers first
+        torch.testing.assert_close(alone, row)
+
+
+@pytest.mark.parametrize("name", ["rnn", "rnn-gates", "rnn-cell"])
+def test_states_have_the_dtype_of_autocast_whatever_was_given(name):
+    module, inputs = build(name, torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert {tensor.dtype for tensor in flat(module(*to(inputs, torch.float32)))} == {torch.bfloat16}
+
+
+def test_attributes_of_torch():
+    plain = torch.nn.Conv3d(2, 4, 3, stride=(1, 2, 1), padding=1, groups=2)
+    layer = ca.CAConv3d(2, 4, 3, stride=(1, 2, 1), padding=1, groups=2)
+    for name in ("in_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"):
+        assert getattr(layer, name) == getattr(plain, name)
+    assert layer.weight is layer.conv.weight
+    assert ca.CALinear(3, 2).bias.shape == (2,)
+    assert ca.CALinear(3, 2, bias=False).bias is None
+    lstm, rnn = torch.nn.LSTM(3, 4, 2, bias=False), ca.CARNN(3, 4, 2, bias=False)
+    for name in ("input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "proj_size"):
+        assert getattr(rnn, name) == getattr(lstm, name)
+    rnn.flatten_parameters()
+    with pytest.raises(ValueError, match="proj_size is 2"):
+        ca.CARNN(3, 4, proj_size=2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bias: ca.CALinear(64, 64, activation=torch.tanh, gate_bias_init=bias),
+        lambda bias: ca.CAResidual(64, 64, 1, activation=torch.tanh, gate_bias_init=bias),
+    ],
+)
+def test_sixteen_layers_with_open_gates_keep_about_what_linear_layers_keep(make):
+    """What differs between inputs, after 16 layers: the half-open gates alone would take 2 ** -16 of it."""
+    x = torch.randn(256, 64)
+
+    def kept(layer):
+        torch.manual_seed(0)
+        return (torch.nn.Sequential(*(layer() for _ in range(16)))(x).std(0).mean() / x.std(0).mean()).item()
+
+    plain = kept(lambda: torch.nn.Linear(64, 64))
+    assert kept(lambda: make(None)) < 1e-3 * plain
+    assert 0.2 * plain < kept(lambda: make(4.0)) < 2 * plain
 
 
 def count(module) -> int:

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'wordvec-ca[torch]'")
 import torch.nn.functional as F  # noqa: E402
 
-from wordvec_ca.nn.conv import CAConv2d  # noqa: E402
+from wordvec_ca.nn.conv import CAConv1d, CAConv2d, CAConv3d  # noqa: E402
 from wordvec_ca.nn.linear import CALinear  # noqa: E402
 from wordvec_ca.nn.residual import CAResidual  # noqa: E402
 
@@ -136,6 +136,18 @@ def test_conv_is_the_linear_layer_on_every_patch():
     patches = F.unfold(x, (2, 3)).transpose(1, 2)
     torch.testing.assert_close(conv(x).flatten(2).transpose(1, 2), linear(patches))
     torch.testing.assert_close(conv(x[0]), conv(x)[0])
+    # the same patches in a row, and in a stack
+    line = CAConv1d(2, 3, 6, activation=torch.tanh, dtype=torch.float64)
+    stack = CAConv3d(2, 3, (1, 2, 3), activation=torch.tanh, dtype=torch.float64)
+    for other, shape in ((line, (2, 6)), (stack, (2, 1, 2, 3))):
+        other.load_state_dict(
+            {
+                name: value.view(len(value), *shape) if value.dim() > 1 else value
+                for name, value in conv.state_dict().items()
+            }
+        )
+        patch = x[:, :, 1:3, 2:5]
+        torch.testing.assert_close(other(patch.reshape(2, *shape)).flatten(1), conv(patch).flatten(1))
 
 
 @pytest.mark.parametrize("kernel_size", [None, 3])
@@ -152,13 +164,15 @@ def test_residual_is_equation_42():
     torch.manual_seed(0)
     block = CAResidual(4, 3, 4, n_v=2, n_sigma=3, activation=torch.tanh, dtype=torch.float64)
     x = torch.randn(5, 4, dtype=torch.float64)
-    w = []
+    w, gates = [], []
     for layer in range(4):
         newest_first = w[::-1]
         v = torch.tanh(block.layers[layer](torch.cat([x, *newest_first[:2]], -1)))
         chi = torch.sigmoid(block.gates[layer](torch.cat([x, *newest_first[:3]], -1)))
         w.append(chi * v + (1 - chi) * block.defaults[layer])
+        gates.append(chi)
     torch.testing.assert_close(block(x), w[-1])
+    torch.testing.assert_close(block(x, need_gates=True), (w[-1], tuple(gates), tuple(w)))
     single = CAResidual(4, 3, 1, activation=torch.tanh, dtype=torch.float64)
     linear = CALinear(4, 3, activation=torch.tanh, dtype=torch.float64)
     with torch.no_grad():

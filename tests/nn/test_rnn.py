@@ -15,8 +15,8 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def slow_step(cell, x, y, c):
-    """Equations 34 and 36 as printed."""
+def slow_step(cell, x, y, c, h=np.tanh):
+    """Equations 34 and 36 as printed, and their gates."""
     n = cell.hidden_size
     ih, hh, ch, cc, p, b = (
         t.detach().numpy()
@@ -27,16 +27,19 @@ def slow_step(cell, x, y, c):
     u = {k: hh[r] for k, r in rows.items()}
     bias = {k: b[r] for k, r in rows.items()}
     w_f, u_f, b_f, w_o, u_o, b_o = ih[4 * n], hh[4 * n], b[4 * n], ih[4 * n + 1], hh[4 * n + 1], b[4 * n + 1]
-    v_vo, v_co, v_f, v_o = ch[:n], ch[n : 2 * n], ch[2 * n], ch[2 * n + 1]
+    if cell.simple_output:  # P(y_t | c_t, y_{t-1}, x_t), the end of section 3.4.2
+        v_vo, v_co, v_f, v_o = np.zeros((n, n)), np.zeros((n, n)), ch[0], np.zeros(n)
+    else:
+        v_vo, v_co, v_f, v_o = ch[:n], ch[n : 2 * n], ch[2 * n], ch[2 * n + 1]
     z_v, z_o = cc[:n], cc[n]
     f = sigmoid(v_f @ c + w_f @ x + u_f @ y + b_f)
-    v = np.tanh(w["v"] @ x + u["v"] @ y + p * c + bias["v"])
-    free = np.tanh(w["c"] @ x + u["c"] @ y + bias["c"])
+    v = h(w["v"] @ x + u["v"] @ y + (p * c if p.ndim == 1 else p @ c) + bias["v"])
+    free = h(w["c"] @ x + u["c"] @ y + bias["c"])
     new = f * v + (1 - f) * free
     o = sigmoid(z_o @ new + v_o @ c + w_o @ x + u_o @ y + b_o)
-    vo = np.tanh(z_v @ new + v_vo @ c + w["vo"] @ x + u["vo"] @ y + bias["vo"])
-    co = np.tanh(v_co @ c + w["co"] @ x + u["co"] @ y + bias["co"])
-    return o * vo + (1 - o) * co, new
+    vo = h(z_v @ new + v_vo @ c + w["vo"] @ x + u["vo"] @ y + bias["vo"])
+    co = h(v_co @ c + w["co"] @ x + u["co"] @ y + bias["co"])
+    return o * vo + (1 - o) * co, new, np.array([f, o])
 
 
 def double(*shape):
@@ -52,6 +55,56 @@ def test_cell_is_the_equations():
     np.testing.assert_allclose(new_y.detach(), [e[0] for e in expected], rtol=1e-12)
     np.testing.assert_allclose(new_c.detach(), [e[1] for e in expected], rtol=1e-12)
     torch.testing.assert_close(cell(x[0]), cell(x[0], (double(4) * 0, double(4) * 0)))
+
+
+@pytest.mark.parametrize("peephole", ["vector", "matrix"])
+@pytest.mark.parametrize("simple_output", [False, True])
+def test_forms_of_the_cell_are_the_equations_and_gates_are_theirs(peephole, simple_output):
+    torch.manual_seed(0)
+    cell = CARNNCell(
+        3, 4, nonlinearity=torch.sin, peephole=peephole, simple_output=simple_output, dtype=torch.float64
+    )
+    with torch.no_grad():
+        cell.peephole.normal_()
+    x, y, c = double(5, 3), double(5, 4), double(5, 4)
+    expected = [slow_step(cell, *(t[i].numpy() for t in (x, y, c)), h=np.sin) for i in range(5)]
+    (new_y, new_c), gates = cell(x, (y, c), need_gates=True)
+    for got, one in zip((new_y, new_c, gates), zip(*expected, strict=True), strict=True):
+        np.testing.assert_allclose(got.detach(), one, rtol=1e-12)
+    removed = (2 * 4 + 1) * 4  # V^o_v, V^o_c and v_o
+    assert cell.weight_ch.numel() == (2 * 4 + 2) * 4 - (removed if simple_output else 0)
+
+
+def test_a_matrix_starts_as_the_vector_does_and_gate_biases_where_asked():
+    torch.manual_seed(0)
+    vector = CARNNCell(3, 4, gate_bias_init=2.5)
+    matrix = CARNNCell(3, 4, peephole="matrix", gate_bias_init=2.5)
+    others = {name: value for name, value in vector.state_dict().items() if name != "peephole"}
+    matrix.load_state_dict(others, strict=False)
+    x, states = torch.randn(2, 3), (torch.randn(2, 4), torch.randn(2, 4))
+    torch.testing.assert_close(vector(x, states), matrix(x, states))
+    assert vector.bias[-2:].tolist() == [2.5, 2.5]
+    with pytest.raises(ValueError, match="bias is False"):
+        CARNNCell(3, 4, bias=False, gate_bias_init=1.0)
+
+
+def test_gates_of_all_layers_in_every_form_of_input():
+    torch.manual_seed(0)
+    rnn = CARNN(3, 4, num_layers=2, bidirectional=True, batch_first=True, dtype=torch.float64)
+    x = double(2, 5, 3)
+    _, _, gates = rnn(x, None, need_gates=True)
+    assert gates.shape == (2, 5, 8)
+    forward = rnn.cells[0]
+    y = c = torch.zeros(2, 4, dtype=torch.float64)
+    for t in range(5):
+        (y, c), opened = forward(x[:, t], (y, c), need_gates=True)
+        torch.testing.assert_close(gates[:, t, :2], opened)
+    torch.testing.assert_close(rnn(x[0], None, need_gates=True)[2], gates[0])
+    lengths = [3, 5]
+    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    padded, _ = pad_packed_sequence(rnn(packed, None, need_gates=True)[2], batch_first=True)
+    for i, length in enumerate(lengths):
+        torch.testing.assert_close(padded[i, :length], rnn(x[i, :length], None, need_gates=True)[2])
 
 
 def test_layers_and_directions_by_hand():

@@ -18,7 +18,7 @@ from wordvec_ca.nn.bag import CAEmbeddingBag
 from wordvec_ca.nn.block_coordinate import BlockCoordinate
 from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier
 from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer
-from wordvec_ca.nn.conv import CAConv2d
+from wordvec_ca.nn.conv import CAConv1d, CAConv2d, CAConv3d
 from wordvec_ca.nn.linear import CALinear
 from wordvec_ca.nn.residual import CAResidual
 from wordvec_ca.nn.rnn import CARNN, CARNNCell
@@ -28,7 +28,9 @@ __all__ = [
     "BlockCoordinate",
     "CAAttention",
     "CABagClassifier",
+    "CAConv1d",
     "CAConv2d",
+    "CAConv3d",
     "CAEmbeddingBag",
     "CALinear",
     "CARNNCell",

@@ -28,12 +28,16 @@ class CAEmbeddingBag(nn.Module):
     ----------
     num_embeddings, embedding_dim : int
         Number of features and size of ``w'`` and of the result.
-    sigma_dim : int, default 5
-        Size of ``w_sigma``.
+    sigma_dim : int or None, default 5
+        Size of ``w_sigma``. None: the gate reuses ``w'`` instead, the first of the paper's two choices.
     mode : {"mean", "sum"}, default "mean"
         The paper prints a sum; its author's public code takes the mean.
     gate_bias : bool, default False
         Whether the gate has the bias ``b`` (the author's public code has it, eq. 19 has not).
+    context_scale : Tensor, shape (num_embeddings,), optional
+        Factor of ``chi(w) v_0``, kept as it is: ``1 + ln P~(w) / ln Z`` of eq. 11 and 13, where ``P~`` is
+        the frequency of a feature where it is context free. 1 by default, as in eq. 12 and 14, which take
+        ``ln P~(w) / ln Z`` for 0.
     sparse : bool, default False
         Sparse gradients of the two embedding tables, for large ones.
     include_last_offset, padding_idx
@@ -45,9 +49,9 @@ class CAEmbeddingBag(nn.Module):
     ----------
     weight : Tensor, shape (num_embeddings, embedding_dim)
         ``w'``.
-    sigma_weight : Tensor, shape (num_embeddings, sigma_dim)
+    sigma_weight : Tensor, shape (num_embeddings, sigma_dim), or None
         ``w_sigma``.
-    theta : Tensor, shape (sigma_dim,)
+    theta : Tensor, shape (sigma_dim,), or (embedding_dim,) where the gate reuses ``w'``
         Weights of the gate.
     bias : Tensor, shape (1,), or None
         ``b``.
@@ -73,12 +77,13 @@ class CAEmbeddingBag(nn.Module):
         self,
         num_embeddings: int,
         embedding_dim: int,
-        sigma_dim: int = 5,
+        sigma_dim: int | None = 5,
         mode: str = "mean",
         gate_bias: bool = False,
         sparse: bool = False,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
+        context_scale: Tensor | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -89,34 +94,51 @@ class CAEmbeddingBag(nn.Module):
             raise ValueError(
                 f"CAEmbeddingBag: padding_idx is {padding_idx}, but there are {num_embeddings} embeddings."
             )
+        if context_scale is not None and context_scale.shape != (num_embeddings,):
+            raise ValueError(
+                f"CAEmbeddingBag: context_scale has shape {tuple(context_scale.shape)}, but it must have one "
+                f"number for each of the {num_embeddings} embeddings."
+            )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.sigma_dim = sigma_dim
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
+        self.context_scale: Tensor | None
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
-        self.sigma_weight = nn.Parameter(torch.empty(num_embeddings, sigma_dim, device=device, dtype=dtype))
-        self.theta = nn.Parameter(torch.empty(sigma_dim, device=device, dtype=dtype))
+        self.sigma_weight: nn.Parameter | None = None
+        if sigma_dim is not None:
+            self.sigma_weight = nn.Parameter(
+                torch.empty(num_embeddings, sigma_dim, device=device, dtype=dtype)
+            )
+        gate_dim = embedding_dim if sigma_dim is None else sigma_dim
+        self.theta = nn.Parameter(torch.empty(gate_dim, device=device, dtype=dtype))
         self.bias: nn.Parameter | None = None
         if gate_bias:
             self.bias = nn.Parameter(torch.empty(1, device=device, dtype=dtype))
         self.context = nn.Parameter(torch.empty(embedding_dim, device=device, dtype=dtype))
+        scale = None
+        if context_scale is not None:
+            scale = context_scale.detach().to(self.weight, copy=True)
+        self.register_buffer("context_scale", scale)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw embeddings and theta with an expected squared norm of 1; v_0, bias and padding row are 0."""
         nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
         for tensor in (self.sigma_weight, self.theta):
-            nn.init.normal_(tensor, std=self.sigma_dim**-0.5)
+            if tensor is not None:
+                nn.init.normal_(tensor, std=self.theta.shape[0] ** -0.5)
         nn.init.zeros_(self.context)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self.padding_idx is not None:
             with torch.no_grad():
-                self.weight[self.padding_idx] = 0
-                self.sigma_weight[self.padding_idx] = 0
+                for tensor in (self.weight, self.sigma_weight):
+                    if tensor is not None:
+                        tensor[self.padding_idx] = 0
 
     @classmethod
     def from_pretrained(cls, vectors: Any, freeze: bool = False, **options: Any) -> CAEmbeddingBag:
@@ -152,12 +174,13 @@ class CAEmbeddingBag(nn.Module):
 
     def blocks(self) -> tuple[list[Tensor], list[Tensor]]:
         """Return the blocks that train in turn, ``[w']`` and ``[w_sigma, theta, b]``; v_0 is in neither."""
-        gate: list[Tensor] = [self.sigma_weight, self.theta]
-        return [self.weight], gate if self.bias is None else [*gate, self.bias]
+        gate = (self.sigma_weight, self.theta, self.bias)
+        return [self.weight], [tensor for tensor in gate if tensor is not None]
 
     def chi(self, input: Tensor) -> Tensor:
         """Return the gate of every feature, in the shape of ``input``: 1 where the feature says nothing."""
-        sigma = F.embedding(input, self.sigma_weight, padding_idx=self.padding_idx, sparse=self.sparse)
+        table = self.weight if self.sigma_weight is None else self.sigma_weight
+        sigma = F.embedding(input, table, padding_idx=self.padding_idx, sparse=self.sparse)
         if self.padding_idx is not None:
             sigma = sigma.masked_fill((input == self.padding_idx).unsqueeze(-1), 0.0)
         logits = sigma @ self.theta
@@ -225,7 +248,10 @@ class CAEmbeddingBag(nn.Module):
             positions = torch.arange(features.shape[0], device=input.device, dtype=starts.dtype)
             owner = torch.bucketize(positions, starts, right=True) - 1
         zeros = torch.zeros(bags, device=chi.device, dtype=chi.dtype)
-        result = free + zeros.index_add(0, owner, chi * present).unsqueeze(-1) * self.context
+        shared = chi * present
+        if self.context_scale is not None:
+            shared = shared * self.context_scale[features]
+        result = free + zeros.index_add(0, owner, shared).unsqueeze(-1) * self.context
         if self.mode == "mean":
             result = result / zeros.index_add(0, owner, present).clamp(min=1).unsqueeze(-1)
         return result

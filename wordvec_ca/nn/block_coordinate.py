@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-class BlockCoordinate:
+class BlockCoordinate(torch.optim.Optimizer):
     """Let an optimiser update only one block of parameters at a time, in turn.
 
     For ``em_steps`` steps the first block moves and the others are frozen, then the second, and so on
@@ -18,11 +18,14 @@ class BlockCoordinate:
     with which the CA-BSFE keeps a model from memorising small data (Zeng 2019, section 4.2.1; the
     footnote's ``step / em_steps`` is an integer division).
 
+    It is an optimiser itself: learning-rate schedulers and :class:`torch.amp.GradScaler` take it, and
+    ``param_groups``, ``state`` and ``defaults`` are those of the optimiser inside. A step that the scaler
+    leaves out, because gradients overflowed, does not count.
+
     Parameters
     ----------
     optimizer : torch.optim.Optimizer
-        Any optimiser that skips parameters without gradient, as all of torch's do. Learning-rate
-        schedulers are given this one, not the wrapper.
+        Any optimiser that skips parameters without gradient, as all of torch's do.
     blocks : sequence of iterables of Tensor
         The blocks, such as :meth:`wordvec_ca.nn.CAEmbeddingBag.blocks`.
     em_steps : int, default 100
@@ -42,6 +45,8 @@ class BlockCoordinate:
         blocks: Sequence[Iterable[Tensor]],
         em_steps: int = 100,
     ) -> None:
+        # Not super().__init__(), which would give this object groups and a state of its own; what it sets
+        # up for hooks is in __setstate__.
         if em_steps < 0:
             raise ValueError(
                 f"BlockCoordinate: em_steps is {em_steps}, but it must be 0 (joint) or positive."
@@ -52,6 +57,30 @@ class BlockCoordinate:
             raise ValueError("BlockCoordinate: blocks is empty; give at least one list of parameters.")
         self.em_steps = em_steps
         self.steps = 0
+        super().__setstate__({})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy of this object needs."""
+        return {name: self.__dict__[name] for name in ("optimizer", "blocks", "em_steps", "steps")}
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:  # type: ignore[override]
+        """Groups of the optimiser inside, with their learning rates."""
+        return self.optimizer.param_groups
+
+    @property
+    def state(self) -> Any:  # type: ignore[override]
+        """State of the optimiser inside."""
+        return self.optimizer.state
+
+    @property
+    def defaults(self) -> dict[str, Any]:  # type: ignore[override]
+        """Defaults of the optimiser inside."""
+        return self.optimizer.defaults
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group to the optimiser inside; its parameters are in no block."""
+        self.optimizer.add_param_group(param_group)
 
     @property
     def active(self) -> int | None:

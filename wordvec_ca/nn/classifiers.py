@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -32,16 +32,6 @@ POOL = 50
 """Batches whose documents are sorted by length together, so that little of a batch is padding."""
 
 
-class Steps(Protocol):
-    """What training needs of an optimiser, :class:`BlockCoordinate` included."""
-
-    def zero_grad(self) -> None:
-        """Forget the gradients."""
-
-    def step(self) -> Any:
-        """Move the parameters."""
-
-
 class TextClassifier(ClassifierMixin, BaseEstimator):
     """Training and prediction that the classifiers share; see the subclasses."""
 
@@ -61,7 +51,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """Return the untrained network for the words of ``vocabulary_``; ``table`` are their vectors."""
         raise NotImplementedError
 
-    def optimizer(self, network: nn.Module) -> Steps:
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         """Return the optimiser of a network."""
         raise NotImplementedError
 
@@ -373,7 +363,7 @@ class CABagClassifier(TextClassifier):
                 bag.weight.copy_(torch.where(table.isnan(), bag.weight, table))
         return nn.Sequential(bag, nn.Linear(width, classes))
 
-    def optimizer(self, network: nn.Module) -> Steps:
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         """Return Adagrad, in turn on the two blocks if there are ``em_steps``."""
         adagrad = torch.optim.Adagrad(network.parameters(), lr=self.lr)
         bag = network[0]  # type: ignore[index]
@@ -490,6 +480,6 @@ class ContextualizerClassifier(TextClassifier):
             default_context=self.default_context,
         )
 
-    def optimizer(self, network: nn.Module) -> Steps:
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         """Return Adam over the parameters that train."""
         return torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=self.lr)

@@ -1,17 +1,17 @@
-"""The context-aware convolution CA-CNN."""
+"""The context-aware convolutions CA-CNN, in one, two and three dimensions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 
-class CAConv2d(nn.Module):
-    r"""A 2-d convolution whose irrelevant patches give a learned constant instead.
+class ContextAwareConvolution(nn.Module):
+    r"""A convolution whose irrelevant patches give a learned constant instead.
 
     :class:`~wordvec_ca.nn.CALinear` applied to every patch ``c``:
 
@@ -26,42 +26,46 @@ class CAConv2d(nn.Module):
         As for :class:`torch.nn.Conv2d`. The gate looks at all input channels whatever ``groups`` is.
     activation : callable, optional
         Element-wise function of ``v``; None is the paper's linear case (eq. 40).
+    gate_bias_init : float, optional
+        First value of the bias of ``chi``; drawn like the other parameters by default.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
     Attributes
     ----------
-    conv : torch.nn.Conv2d
+    conv : torch.nn.Conv1d, torch.nn.Conv2d or torch.nn.Conv3d
         The convolution ``v``.
-    gate : torch.nn.Conv2d
+    gate : torch.nn.Conv1d, torch.nn.Conv2d or torch.nn.Conv3d
         One map; its sigmoid is the sigma-map.
     default : Tensor, shape (out_channels,)
         ``w_0``.
+    weight, bias : Tensor
+        Those of ``conv``.
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode
+        As in :class:`torch.nn.Conv2d`.
 
     Notes
     -----
-    ``k_h * k_w * in_channels + 1 + out_channels`` parameters more than the convolution it replaces.
-    With the gate saturated at 1 it is the convolution exactly, at 0 the constant map ``w_0``.
-
-    Examples
-    --------
-    >>> layer = CAConv2d(1, 16, kernel_size=8)
-    >>> layer(torch.randn(5, 1, 28, 28)).shape
-    torch.Size([5, 16, 21, 21])
+    ``in_channels`` times the size of the kernel, ``+ 1 + out_channels`` parameters more than the
+    convolution it replaces. With the gate saturated at 1 it is the convolution exactly, at 0 the constant
+    map ``w_0``.
     """
+
+    convolution: ClassVar[type[nn.Conv1d | nn.Conv2d | nn.Conv3d]]
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        padding: str | int | tuple[int, int] = 0,
-        dilation: int | tuple[int, int] = 1,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
         activation: Callable[[Tensor], Tensor] | None = None,
+        gate_bias_init: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -75,36 +79,88 @@ class CAConv2d(nn.Module):
             "device": device,
             "dtype": dtype,
         }
-        self.in_channels = in_channels
-        self.out_channels = out_channels
         self.activation = activation
-        self.conv = nn.Conv2d(in_channels, out_channels, groups=groups, bias=bias, **geometry)
-        self.gate = nn.Conv2d(in_channels, 1, **geometry)
+        self.gate_bias_init = gate_bias_init
+        self.conv = self.convolution(in_channels, out_channels, groups=groups, bias=bias, **geometry)
+        self.gate = self.convolution(in_channels, 1, **geometry)
         self.default = nn.Parameter(torch.empty(out_channels, device=device, dtype=dtype))
+        for name in ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"):
+            setattr(self, name, getattr(self.conv, name))
+        self.padding_mode = padding_mode
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw both convolutions as :class:`torch.nn.Conv2d` does, the default from U(-1/sqrt(f), 1/sqrt(f)).
+        """Draw both convolutions as torch's do, and the default from U(-1/sqrt(f), 1/sqrt(f)).
 
         ``f`` is the fan-in of the gate.
         """
         self.conv.reset_parameters()
         self.gate.reset_parameters()
+        if self.gate_bias_init is not None and self.gate.bias is not None:
+            nn.init.constant_(self.gate.bias, self.gate_bias_init)
         bound = 1 / math.sqrt(self.gate.weight[0].numel())
         nn.init.uniform_(self.default, -bound, bound)
 
+    @property
+    def weight(self) -> Tensor:
+        """Weight of the convolution."""
+        return self.conv.weight
+
+    @property
+    def bias(self) -> Tensor | None:
+        """Bias of the convolution, shape ``(out_channels,)``, or None."""
+        return self.conv.bias
+
     def sigma_map(self, input: Tensor) -> Tensor:
-        """Return the gate of every patch, shape ``(N, 1, H_out, W_out)`` with values in [0, 1]."""
+        """Return the gate of every patch, shape ``(N, 1, *out)`` with values in [0, 1]."""
         return torch.sigmoid(self.gate(input))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Map ``(N, C_in, H, W)`` or ``(C_in, H, W)`` to ``(N, C_out, H_out, W_out)`` or ``(C_out, ...)``."""
+        """Map ``(N, C_in, *in)`` to ``(N, C_out, *out)``; ``N`` may be missing on both sides."""
         value = self.conv(input)
         if self.activation is not None:
             value = self.activation(value)
         chi = self.sigma_map(input)
-        return chi * value + (1 - chi) * self.default[:, None, None]
+        default = self.default.view(-1, *[1] * len(self.conv.kernel_size))
+        return chi * value + (1 - chi) * default
 
     def extra_repr(self) -> str:
-        """Return the sizes for ``repr``."""
-        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.conv.kernel_size}"
+        """Return the arguments for ``repr``, as torch's convolutions do."""
+        return self.conv.extra_repr()
+
+
+class CAConv1d(ContextAwareConvolution):
+    """A context-aware :class:`torch.nn.Conv1d`, with the arguments of :class:`ContextAwareConvolution`.
+
+    Examples
+    --------
+    >>> CAConv1d(4, 16, kernel_size=3)(torch.randn(5, 4, 28)).shape
+    torch.Size([5, 16, 26])
+    """
+
+    convolution = nn.Conv1d
+
+
+class CAConv2d(ContextAwareConvolution):
+    """A context-aware :class:`torch.nn.Conv2d`, with the arguments of :class:`ContextAwareConvolution`.
+
+    Examples
+    --------
+    >>> layer = CAConv2d(1, 16, kernel_size=8)
+    >>> layer(torch.randn(5, 1, 28, 28)).shape
+    torch.Size([5, 16, 21, 21])
+    """
+
+    convolution = nn.Conv2d
+
+
+class CAConv3d(ContextAwareConvolution):
+    """A context-aware :class:`torch.nn.Conv3d`, with the arguments of :class:`ContextAwareConvolution`.
+
+    Examples
+    --------
+    >>> CAConv3d(1, 8, kernel_size=3)(torch.randn(2, 1, 9, 9, 9)).shape
+    torch.Size([2, 8, 7, 7, 7])
+    """
+
+    convolution = nn.Conv3d

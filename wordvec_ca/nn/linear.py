@@ -26,6 +26,8 @@ class CALinear(nn.Module):
         Whether ``v`` has a bias. The gate always has one.
     activation : callable, optional
         Element-wise function after the linear map; None leaves it linear. The paper uses ``torch.tanh``.
+    gate_bias_init : float, optional
+        First value of ``b``; drawn like the other parameters by default. 3 opens the gate to about .95.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -37,11 +39,17 @@ class CALinear(nn.Module):
         The gate before the sigmoid, weight of shape ``(1, in_features)``.
     default : Tensor, shape (out_features,)
         ``w_0``.
+    weight, bias : Tensor
+        Those of ``linear``, as in :class:`torch.nn.Linear`.
 
     Notes
     -----
     ``in * out + out`` (bias) ``+ in + 1`` (gate) ``+ out`` (default) parameters.
     NaN in one input vector gives NaN in its own output only.
+
+    In a deep stack each layer multiplies what differs between inputs by its gate, which starts near 1/2. At
+    the start 16 layers of 64 units shrink it to 3e-9 of its size; with ``gate_bias_init=3`` to 7e-5, with 5
+    to 1.3e-4. Sixteen :class:`torch.nn.Linear` shrink it to 1.5e-4.
 
     Examples
     --------
@@ -56,6 +64,7 @@ class CALinear(nn.Module):
         out_features: int,
         bias: bool = True,
         activation: Callable[[Tensor], Tensor] | None = None,
+        gate_bias_init: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -63,6 +72,7 @@ class CALinear(nn.Module):
         self.in_features = in_features
         self.out_features = out_features
         self.activation = activation
+        self.gate_bias_init = gate_bias_init
         self.linear = nn.Linear(in_features, out_features, bias=bias, device=device, dtype=dtype)
         self.gate = nn.Linear(in_features, 1, device=device, dtype=dtype)
         self.default = nn.Parameter(torch.empty(out_features, device=device, dtype=dtype))
@@ -72,8 +82,20 @@ class CALinear(nn.Module):
         """Draw both maps as :class:`torch.nn.Linear` does and the default from U(-1/sqrt(in), 1/sqrt(in))."""
         self.linear.reset_parameters()
         self.gate.reset_parameters()
+        if self.gate_bias_init is not None:
+            nn.init.constant_(self.gate.bias, self.gate_bias_init)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         nn.init.uniform_(self.default, -bound, bound)
+
+    @property
+    def weight(self) -> Tensor:
+        """Weight of the linear map, shape ``(out_features, in_features)``."""
+        return self.linear.weight
+
+    @property
+    def bias(self) -> Tensor | None:
+        """Bias of the linear map, shape ``(out_features,)``, or None."""
+        return self.linear.bias
 
     def chi(self, input: Tensor) -> Tensor:
         """Return the gate, shape ``(*, 1)``, for an input of shape ``(*, in_features)``."""
@@ -89,4 +111,6 @@ class CALinear(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the sizes for ``repr``."""
-        return f"in_features={self.in_features}, out_features={self.out_features}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,8 @@ class CAResidual(nn.Module):
     kernel_size : int or (int, int), optional
         Convolve images ``(N, C, H, W)`` with this kernel (stride 1, same size) instead of mapping vectors
         ``(*, in_features)``. The gate is then a map of one channel.
+    gate_bias_init : float, optional
+        First value of the bias of every gate; drawn like the other parameters by default.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -63,6 +65,7 @@ class CAResidual(nn.Module):
         combine: str = "concat",
         activation: Callable[[Tensor], Tensor] = torch.relu,
         kernel_size: int | tuple[int, int] | None = None,
+        gate_bias_init: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -86,6 +89,7 @@ class CAResidual(nn.Module):
         self.combine = combine
         self.activation = activation
         self.kernel_size = kernel_size
+        self.gate_bias_init = gate_bias_init
 
         def map_of(previous: int, size: int) -> nn.Module:
             width = in_features if combine == "add" else in_features + previous * out_features
@@ -106,6 +110,9 @@ class CAResidual(nn.Module):
         """Draw maps as torch does and defaults from U(-1/sqrt(n), 1/sqrt(n)), n = ``out_features``."""
         for module in [*self.layers, *self.gates]:
             module.reset_parameters()  # type: ignore[operator]
+        if self.gate_bias_init is not None:
+            for gate in self.gates:
+                nn.init.constant_(gate.bias, self.gate_bias_init)  # type: ignore[arg-type]
         bound = self.out_features**-0.5
         nn.init.uniform_(self.defaults, -bound, bound)
 
@@ -115,9 +122,36 @@ class CAResidual(nn.Module):
             return sum(previous, context)
         return torch.cat([context, *previous], dim=-1 if self.kernel_size is None else -3)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Map ``(*, in_features)`` to ``(*, out_features)``, or images likewise in the channel dimension."""
+    @overload
+    def forward(self, input: Tensor, need_gates: Literal[False] = False) -> Tensor: ...
+
+    @overload
+    def forward(
+        self, input: Tensor, need_gates: Literal[True]
+    ) -> tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]: ...
+
+    def forward(
+        self, input: Tensor, need_gates: bool = False
+    ) -> Tensor | tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Map the input through all layers.
+
+        Parameters
+        ----------
+        input : Tensor, shape (*, in_features), or (N, C, H, W) or (C, H, W) with ``kernel_size``
+        need_gates : bool, default False
+            Return the gates and what each layer gives too, for losses on them or to look at.
+
+        Returns
+        -------
+        output : Tensor, shape (*, out_features), or images likewise in the channel dimension
+            ``w_l`` of the last layer.
+        gates : tuple of num_layers Tensors, shape (*, 1), or (N, 1, H, W)
+            With ``need_gates``: ``chi_l``; an empty tuple with ``always_on``.
+        layers : tuple of num_layers Tensors, each shaped like the output
+            With ``need_gates``: ``w_1`` to ``w_l``.
+        """
         outputs: list[Tensor] = []
+        gates: list[Tensor] = []
         for layer in range(self.num_layers):
             value = self.join(input, outputs[: -self.n_v - 1 : -1])
             if layer < len(self.layers):
@@ -128,8 +162,9 @@ class CAResidual(nn.Module):
                 value = chi * value + (1 - chi) * (
                     default if self.kernel_size is None else default[:, None, None]
                 )
+                gates.append(chi)
             outputs.append(value)
-        return outputs[-1]
+        return (outputs[-1], tuple(gates), tuple(outputs)) if need_gates else outputs[-1]
 
     def extra_repr(self) -> str:
         """Return (l, n_v, n_sigma, b) and the way arguments are joined, for ``repr``."""
