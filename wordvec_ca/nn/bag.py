@@ -34,14 +34,14 @@ class CAEmbeddingBag(nn.Module):
         The paper prints a sum; its author's public code takes the mean.
     gate_bias : bool, default False
         Whether the gate has the bias ``b`` (the author's public code has it, eq. 19 has not).
-    context_scale : Tensor, shape (num_embeddings,), optional
-        Factor of ``chi(w) v_0``, kept as it is: ``1 + ln P~(w) / ln Z`` of eq. 11 and 13, where ``P~`` is
-        the frequency of a feature where it is context free. 1 by default, as in eq. 12 and 14, which take
-        ``ln P~(w) / ln Z`` for 0.
     sparse : bool, default False
         Sparse gradients of the two embedding tables, for large ones.
     include_last_offset, padding_idx
         As for :class:`torch.nn.EmbeddingBag`.
+    context_scale : Tensor, shape (num_embeddings,), optional
+        Factor of ``chi(w) v_0``, kept as it is: ``1 + ln P~(w) / ln Z`` of eq. 11 and 13, where ``P~`` is
+        the frequency of a feature where it is context free. 1 by default, as in eq. 12 and 14, which take
+        ``ln P~(w) / ln Z`` for 0.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
