@@ -18,25 +18,26 @@ from wordvec_ca.eval.statistics.resampling import pearson
 from wordvec_ca.sentences import SentenceVectorizer
 
 _PLAIN = {"attention": False}
-_PAPER = _PLAIN | {"method": "ca-sem", "frequency": None, "n_components": 0, "scale": None, "max_iter": 100}
+_PAPER = _PLAIN | {"method": "ca-sem"}
 
 READOUTS: dict[str, dict[str, Any]] = {
     "sif": _PLAIN | {"method": "sif"},
     "mean": _PLAIN | {"method": "mean"},
     "usif": _PLAIN | {"method": "usif"},
-    "ca-sem": _PLAIN | {"method": "ca-sem"},
-    "ca-sem-sensitive": _PAPER,
+    "ca-sem-sif": _PLAIN | {"method": "ca-sem-sif"},
+    "ca-sem": _PAPER,
     "ca-sem-full": _PAPER | {"readout": "full"},
     "ca-sem-full-no-oov": _PAPER | {"readout": "full-no-oov"},
 }
 """Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018)
-and CA-SEM: its defaults, and as Zeng 2019 has it, in three readings of eq. 18. The first is the headline."""
+and CA-SEM: its weights times SIF's, and as Zeng 2019 has it, in three readings of eq. 18. The first is the
+headline."""
 
 OF_ATTENTION: dict[str, dict[str, Any]] = {
     "attention": {"method": "attention"},
     "attention-sif": {"method": "sif", "attention": True},
     "attention-usif": {"method": "usif", "attention": True},
-    "attention-ca-sem": {"method": "ca-sem", "attention": True},
+    "attention-ca-sem-sif": {"method": "ca-sem-sif", "attention": True},
 }
 """Readouts of vectors that carry attention weights: words count with their mean attention."""
 

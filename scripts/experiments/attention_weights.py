@@ -38,8 +38,8 @@ PLAIN: dict[str, dict[str, Any]] = {
     "SIF weights": {"method": "sif", "n_components": 0},
     "SIF": {"method": "sif"},
     "uSIF": {"method": "usif"},
-    "CA-SEM": {"method": "ca-sem"},
-    "CA-SEM without frequency": {"method": "ca-sem", "frequency": None},
+    "CA-SEM": {"method": "ca-sem-sif"},
+    "CA-SEM without frequency": {"method": "ca-sem-sif", "frequency": None},
 }
 WEIGHTED: dict[str, dict[str, Any]] = {
     "attention, nothing removed": {"method": "attention", "n_components": 0},
@@ -47,8 +47,8 @@ WEIGHTED: dict[str, dict[str, Any]] = {
     "attention × idf": {"method": "idf"},
     "attention × SIF": {"method": "sif"},
     "uSIF on attention": {"method": "usif"},
-    "CA-SEM on attention": {"method": "ca-sem"},
-    "CA-SEM on attention without frequency": {"method": "ca-sem", "frequency": None},
+    "CA-SEM on attention": {"method": "ca-sem-sif"},
+    "CA-SEM on attention without frequency": {"method": "ca-sem-sif", "frequency": None},
 }
 READOUTS = {name: setting | {"attention": False} for name, setting in PLAIN.items()} | {
     name: setting | {"attention": True} for name, setting in WEIGHTED.items()

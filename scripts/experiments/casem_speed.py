@@ -115,7 +115,7 @@ def scale(vectors: KeyedVectors, wiki: Path, folder: Path, n_shards: int) -> Non
 def embedding(vectors: KeyedVectors, sample: list[str]) -> None:
     tokens = [tokenize(line) for line in sample]
     n_mean = sum(map(len, tokens)) / len(tokens)
-    for method in ("mean", "ca-sem"):
+    for method in ("mean", "ca-sem-sif"):
         made = SentenceVectorizer(vectors, method=method).fit(tokens)
         for kind, text in (("token lists", tokens), ("strings", sample)):
             cpu = min(timed(lambda text=text, made=made: made.transform(text))[2] for _ in range(3))

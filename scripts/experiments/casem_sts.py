@@ -67,9 +67,9 @@ FIXED: dict[str, dict[str, Any]] = {
     "CA-SEM sensitive, start only": PAPER | {"max_iter": 0},
     "CA-SEM sensitive, 1 iteration": PAPER | {"max_iter": 1},
     "CA-SEM sensitive, 20 iterations": PAPER | {"max_iter": 20},
-    "CA-SEM sensitive, 100 iterations": PAPER,
+    "ca-sem: CA-SEM sensitive, 100 iterations": PAPER,
     "CA-SEM sensitive, scale 1": PAPER | {"scale": 1.0},
-    "CA-SEM, defaults of SentenceVectorizer": {},
+    "ca-sem-sif, the default": {},
 }
 REFERENCE = "SIF, a = 1e-3"
 
@@ -98,7 +98,7 @@ COMPARED = [
     ("CA-SEM with frequency factor, tuned", "SIF, tuned"),
     ("CA-SEM with frequency factor, tuned", "uSIF"),
     ("CA-SEM without frequency factor, tuned", "mean, tuned"),
-    ("CA-SEM, defaults of SentenceVectorizer", "uSIF"),
+    ("ca-sem-sif, the default", "uSIF"),
 ]
 
 

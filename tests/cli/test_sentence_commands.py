@@ -152,7 +152,7 @@ def test_counts_are_written_only_to_a_name_that_is_read_as_counts(tmp_path, mode
 # ------------------------------------------------------------------ embed
 
 
-@pytest.mark.parametrize("method", ["mean", "idf", "sif", "usif", "ca-sem"])
+@pytest.mark.parametrize("method", ["mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"])
 def test_embed_is_the_vectorizer(tmp_path, model, cawv, method):
     corpus = write(tmp_path / "text.txt", text())
     said = cawv("embed", model, corpus, "-o", tmp_path / "rows.npy", "--method", method).err
@@ -265,7 +265,7 @@ def test_eval_takes_word_counts_from_a_file(tmp_path, model, cawv):
         json.loads(cawv("eval", model, "--tasks", "sts", "--sts", pairs, "--json", *more).out)[0]["metrics"]
         for more in ((), ("--counts", counts))
     )
-    assert {"sif", "mean", "usif", "ca-sem", "ca-sem-full"} <= set(plain)
+    assert {"sif", "mean", "usif", "ca-sem", "ca-sem-sif", "ca-sem-full"} <= set(plain)
     assert plain["mean"] == weighted["mean"]
     assert plain["sif"]["value"] != weighted["sif"]["value"]
 
@@ -292,7 +292,7 @@ def attention_model(tmp_path_factory):
         (["--method", "attention", "--n-components", 0], {"method": "attention", "n_components": 0}),
         (["--method", "sif", "--attention"], {"method": "sif", "attention": True}),
         (["--method", "sif", "--no-attention"], {"method": "sif", "attention": False}),
-        (["--readout", "full"], {"method": "ca-sem", "readout": "full", "attention": True}),
+        (["--readout", "full"], {"method": "ca-sem-sif", "readout": "full", "attention": True}),
     ],
 )
 def test_embed_takes_the_attention_of_the_model(tmp_path, attention_model, cawv, options, setting):

@@ -187,8 +187,8 @@ def test_readouts_are_those_of_the_vectorizer(with_background):
 def test_sets_without_a_known_word_have_cosine_0():
     kv, _ = classes_of_words()
     pairs = SentencePairs("x", [1.0, 2.0], [["foreign"], ["words"]], [["only"], ["here"]])
-    report = sts.evaluate(kv, sts.SimilaritySets("x", [pairs]), readouts=("ca-sem", "mean"))
-    assert not report.items["ca-sem"].any()
+    report = sts.evaluate(kv, sts.SimilaritySets("x", [pairs]), readouts=("ca-sem-sif", "mean"))
+    assert not report.items["ca-sem-sif"].any()
     assert report.coverage == 0
     assert "4 sentences have no word with a vector" in report.notes
 

@@ -35,8 +35,8 @@ METHODS = [
     {"method": "sif"},
     {"method": "usif"},
     {"method": "usif", "pooling": "sum"},
-    *({"method": "ca-sem", "readout": readout} for readout in ("sensitive", "full", "full-no-oov")),
-    {"method": "ca-sem", "frequency": None, "n_components": 0, "scale": None, "max_iter": 100},
+    *({"method": "ca-sem-sif", "readout": readout} for readout in ("sensitive", "full", "full-no-oov")),
+    {"method": "ca-sem-sif", "frequency": None, "n_components": 0, "scale": None, "max_iter": 100},
 ]
 
 
@@ -64,7 +64,7 @@ def test_default_is_usif_on_attention_and_ca_sem_without() -> None:
         SentenceVectorizer(vectors, attention=False),
         SentenceVectorizer(vectors.with_attention_folded()),
     ):
-        assert bare.fit(TEXT).method_ == "ca-sem"
+        assert bare.fit(TEXT).method_ == "ca-sem-sif"
         assert bare.attention_weights_.shape == (0,)
 
 
@@ -102,7 +102,7 @@ def test_vectors_without_weights_are_refused() -> None:
         SentenceVectorizer(vectors, attention="yes").fit(TEXT)
 
 
-@pytest.mark.parametrize("method", ["auto", "attention", "ca-sem"])
+@pytest.mark.parametrize("method", ["auto", "attention", "ca-sem-sif"])
 def test_saved_fits_keep_the_weights(tmp_path, method: str) -> None:
     vectors = attended()
     made = SentenceVectorizer(vectors, method=method).fit(TEXT)

@@ -40,7 +40,7 @@ def built(path, lines, method="mean", dtype="float32"):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("method", ["mean", "sif", "ca-sem"])
+@pytest.mark.parametrize("method", ["mean", "sif", "ca-sem-sif"])
 def test_equals_sorting_all_cosines(tmp_path, method, dtype):
     lines = collection()
     _, vectorizer, index = built(tmp_path, lines, method, dtype)

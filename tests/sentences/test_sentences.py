@@ -63,7 +63,7 @@ def test_saving_follows_no_link_and_leaves_no_mixture(tmp_path, monkeypatch):
     place.mkdir()
     for name in ("sentences.json", "sentences.npz", "v0.npy", "counts.npz", "reembedding.json"):
         (place / name).symlink_to(precious)
-    fitted = SentenceVectorizer(kv, method="ca-sem", attention=False).fit(TEXT)
+    fitted = SentenceVectorizer(kv, method="ca-sem-sif", attention=False).fit(TEXT)
     fitted.save(place)
     assert precious.read_text() == "mine"
     assert not any(path.is_symlink() for path in place.iterdir())
@@ -85,7 +85,7 @@ def naive(kv, text, method, *, readout="sensitive", frequency=None, a=1e-3, pool
     counts = {w: tokens.count(w) for w in kv.index_to_key}
     p = {w: counts[w] / len(tokens) for w in counts}
     df = {w: sum(w in s for s in text) for w in counts}
-    kind = frequency if method == "ca-sem" else method
+    kind = frequency if method == "ca-sem-sif" else method
     unknown = 1 - sum(p.values())  # tokens that are not words of the vocabulary count as one word
     u_a = usif_constant(np.array([x for x in [*p.values(), unknown] if x > 1e-9]), len(tokens) / len(text))
     factor = {
@@ -103,14 +103,14 @@ def naive(kv, text, method, *, readout="sensitive", frequency=None, a=1e-3, pool
         length = np.sqrt(sum((vector[t] ** 2 for t in known), np.zeros(size)))
         for token in sentence:
             if token not in vector:
-                if method == "ca-sem" and readout == "full":
+                if method == "ca-sem-sif" and readout == "full":
                     total, taking_part = total + v0, taking_part + 1
                 continue
             taking_part += 1
             w = vector[token]
             if method == "usif":
                 w = w / length
-            if method == "ca-sem":
+            if method == "ca-sem-sif":
                 w_prime = w - (w @ v0) / (v0 @ v0) * v0
                 chi = np.clip(w @ v0 / (v0 @ v0 + w_prime @ w_prime), 0, 1)
                 w = (1 - chi) * w_prime + (0 if readout == "sensitive" else chi * v0)
@@ -121,10 +121,22 @@ def naive(kv, text, method, *, readout="sensitive", frequency=None, a=1e-3, pool
 
 PAPER = {"frequency": None, "scale": None, "max_iter": 100, "n_components": 0}
 CASES = [{"method": m} for m in ("mean", "idf", "sif", "usif")] + [
-    {"method": "ca-sem", "readout": r, "frequency": f}
+    {"method": "ca-sem-sif", "readout": r, "frequency": f}
     for r in ("full", "full-no-oov", "sensitive")
     for f in (None, "sif")
 ]
+
+
+def test_ca_sem_is_the_papers_and_ca_sem_sif_the_default():
+    kv = vectors()
+
+    def made(**options):
+        return SentenceVectorizer(kv, **options).fit_transform(TEXT)
+
+    np.testing.assert_array_equal(made(method="ca-sem"), made(method="ca-sem-sif", **PAPER))
+    chosen = {"frequency": "sif", "scale": 2.0, "max_iter": 20, "n_components": 1}
+    np.testing.assert_array_equal(made(), made(method="ca-sem", **chosen))
+    assert not np.allclose(made(), made(method="ca-sem"))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "sum"])
@@ -449,7 +461,7 @@ def test_nan_in_the_vectors_is_refused(method):
     kv.vectors[3, 1] = np.nan
     with pytest.raises(DataError, match="vector of 'dog' holds NaN"):
         SentenceVectorizer(kv, method=method).fit_transform(TEXT)
-    if method != "ca-sem":  # which splits every word, needed or not
+    if method not in ("ca-sem", "ca-sem-sif"):  # which splits every word, needed or not
         assert np.isfinite(SentenceVectorizer(kv, method=method).fit_transform([["cat"], ["sat"]])).all()
 
 
@@ -569,6 +581,6 @@ def test_known_ordering_on_sts_2014():
         made = SentenceVectorizer(kv, method=method).fit_transform(text)
         result[method] = np.corrcoef(cosine(made[: len(gold)], made[len(gold) :]), gold)[0, 1]
     assert result["mean"] < result["idf"] < result["sif"]
-    assert result["mean"] + 0.1 < result["ca-sem"]
+    assert result["mean"] + 0.1 < result["ca-sem-sif"]
     assert 0.45 < result["mean"] < 0.68
     assert result["sif"] > 0.7  # 300 dimensions and Wikipedia counts: .826

@@ -12,7 +12,7 @@ from wordvec_ca.vectors import KeyedVectors
 TEXT = [["walked", "quickly", "home"], ["talked", "slowly", "here"], ["walking", "slowly", "home"]] * 20
 UNKNOWN = ["walks", "quicker", "slow"]
 NEW = ["Walks quicker, home!", "", "¿? walked slow slow", "walked home", "Q"]
-METHODS = ["mean", "idf", "sif", "usif", "ca-sem", "attention"]
+METHODS = ["mean", "idf", "sif", "usif", "ca-sem-sif", "attention"]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_strings_lists_and_small_batches_give_the_same(vectors, monkeypatch):
 
 
 def test_they_can_be_refused_saved_and_searched(vectors, tmp_path):
-    made = SentenceVectorizer(vectors, method="ca-sem").fit(TEXT)
+    made = SentenceVectorizer(vectors, method="ca-sem-sif").fit(TEXT)
     made.save(tmp_path / "fitted")
     again = SentenceVectorizer.load(tmp_path / "fitted", vectors)
     np.testing.assert_array_equal(again.transform(NEW), made.transform(NEW))

@@ -63,7 +63,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 callback=_method,
                 metavar="NAME",
                 help="Of sentence vectors in sts and sick, for the headline: attention, attention-usif, sif, "
-                "usif, mean, ca-sem ...  [default: sif]",
+                "usif, mean, ca-sem, ca-sem-sif ...  [default: sif]",
             ),
             click.option(
                 "--phrases",

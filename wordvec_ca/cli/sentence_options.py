@@ -13,8 +13,9 @@ from wordvec_ca.cli.paths import ExistingPath
 OPTIONS = [
     click.option(
         "--method",
-        type=Choice(["attention", "ca-sem", "mean", "idf", "sif", "usif"]),
-        help="How words make a sentence.  [default: usif for attention models, else ca-sem]",
+        type=Choice(["attention", "ca-sem-sif", "ca-sem", "mean", "idf", "sif", "usif"]),
+        help="How words make a sentence; ca-sem is the algorithm of Zeng 2019, ca-sem-sif multiplies its "
+        "weights by SIF's.  [default: usif for attention models, else ca-sem-sif]",
     ),
     click.option(
         "--attention/--no-attention",
@@ -24,20 +25,24 @@ OPTIONS = [
     click.option(
         "--readout",
         type=Choice(["sensitive", "full", "full-no-oov"]),
-        help="ca-sem: which part of the words.  [default: sensitive]",
+        help="ca-sem, ca-sem-sif: which part of the words.  [default: sensitive]",
     ),
     click.option(
         "--frequency",
         type=Choice(["none", "idf", "sif", "usif"]),
-        help="ca-sem: frequency factor.  [default: sif]",
+        help="ca-sem, ca-sem-sif: frequency factor.  [default: none; sif]",
     ),
-    click.option("--scale", type=float, help="ca-sem: length of v0; 0 lets it grow.  [default: 2]"),
-    click.option("--max-iter", type=click.IntRange(min=0), help="ca-sem: iterations.  [default: 20]"),
+    click.option(
+        "--scale", type=float, help="ca-sem, ca-sem-sif: length of v0; 0 lets it grow.  [default: 0; 2]"
+    ),
+    click.option(
+        "--max-iter", type=click.IntRange(min=0), help="ca-sem, ca-sem-sif: iterations.  [default: 100; 20]"
+    ),
     click.option("--a", type=float, help="sif: constant.  [default: 0.001]"),
     click.option(
         "--n-components",
         type=click.IntRange(min=0),
-        help="Common directions to remove.  [default: 1; usif 5; mean and idf 0]",
+        help="Common directions to remove.  [default: 1; usif 5; ca-sem, mean and idf 0]",
     ),
     click.option(
         "--counts",
@@ -54,7 +59,7 @@ OPTIONS = [
 
 
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
-"""Options that only ca-sem has: giving one chooses that method."""
+"""Options that only ca-sem and ca-sem-sif have: giving one alone chooses the second."""
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,9 +89,9 @@ def make_vectorizer(
 
     params = {name: value for name, value in given.items() if value is not None}
     if OF_CA_SEM & set(params):
-        params.setdefault("method", "ca-sem")
+        params.setdefault("method", "ca-sem-sif")
     method = params.get("method")
-    unused = OF_CA_SEM if method not in (None, "ca-sem") else set()
+    unused = OF_CA_SEM if method not in (None, "ca-sem", "ca-sem-sif") else set()
     unused = unused | ({"a"} if method in ("attention", "mean", "idf", "usif") else set())
     for name in sorted(unused & set(params)):
         raise click.UsageError(

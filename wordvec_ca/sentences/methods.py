@@ -12,10 +12,10 @@ from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
 from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.text import check_tokenizer
 
-Method = Literal["auto", "attention", "mean", "idf", "sif", "usif", "ca-sem"]
+Method = Literal["auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"]
 Readout = Literal["full", "full-no-oov", "sensitive"]
 
-METHODS: tuple[Method, ...] = ("mean", "idf", "sif", "usif", "ca-sem")
+METHODS: tuple[Method, ...] = ("mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif")
 """Those that need nothing but vectors."""
 
 READOUTS: tuple[Readout, ...] = ("full", "full-no-oov", "sensitive")
@@ -23,13 +23,20 @@ READOUTS: tuple[Readout, ...] = ("full", "full-no-oov", "sensitive")
 ALLOWED: dict[str, tuple[Any, ...]] = {
     "method": ("auto", "attention", *METHODS),
     "readout": READOUTS,
-    "frequency": (None, "idf", "sif", "usif"),
+    "frequency": ("auto", None, "idf", "sif", "usif"),
     "attention": (None, True, False),
     "pooling": ("mean", "sum"),
 }
 """Parameters that have one of a few values."""
 
-N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem": 1, "sif": 1, "usif": 5}
+CA_SEM: dict[str, dict[str, Any]] = {
+    "ca-sem": {"frequency": None, "scale": None, "max_iter": 100},
+    "ca-sem-sif": {"frequency": "sif", "scale": 2.0, "max_iter": 20},
+}
+"""The two methods with chi, and what "auto" stands for in each: algorithm 1 of Zeng 2019, which has no word
+frequencies; and the weights 1 - chi times those of SIF."""
+
+N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem-sif": 1, "sif": 1, "usif": 5}
 """Common directions that a method removes by default; the others none."""
 
 
@@ -77,7 +84,7 @@ def choose(
                 Option("method", "mean"),
                 " for a plain mean",
             )
-        return ("ca-sem" if method == "auto" else method), None
+        return ("ca-sem-sif" if method == "auto" else method), None
     weights: NDArray[np.float32] | None = getattr(vectors, "attention", None)
     if weights is None:
         if attention or method == "attention":
@@ -85,7 +92,7 @@ def choose(
                 "these vectors carry no attention weights: only the model directory of an attention model "
                 "has them (cawv train --model cbow-attn); take another method for these vectors"
             )
-        return ("ca-sem" if method == "auto" else method), None
+        return ("ca-sem-sif" if method == "auto" else method), None
     if method == "mean" and attention is None:
         warnings.warn(
             OptionWarning(

@@ -6,16 +6,17 @@ All methods are one formula with different factors. The vector of a sentence is
 
 followed, for some methods, by the removal of common directions. With ``f`` the frequency factor:
 
-=========  =======================  ==================  ===================  =======================
-method     f(t)                     a(t)                b(t)                 directions removed
-=========  =======================  ==================  ===================  =======================
-mean       1                        1                   0                    0
-attention  1                        1                   0                    1
-idf        ln((1+N)/(1+df)) + 1     1                   0                    0
-sif        a / (a + p(t))           1                   0                    1
-usif       a / (a/2 + p(t))         1 / length          0                    5, each in part
-ca-sem     one of the above         1 - chi             see ``readout``      1
-=========  =======================  ==================  ===================  =======================
+==========  =======================  ==================  ===================  =======================
+method      f(t)                     a(t)                b(t)                 directions removed
+==========  =======================  ==================  ===================  =======================
+mean        1                        1                   0                    0
+attention   1                        1                   0                    1
+idf         ln((1+N)/(1+df)) + 1     1                   0                    0
+sif         a / (a + p(t))           1                   0                    1
+usif        a / (a/2 + p(t))         1 / length          0                    5, each in part
+ca-sem      1                        1 - chi             see ``readout``      0
+ca-sem-sif a / (a + p(t))           1 - chi             see ``readout``      1
+==========  =======================  ==================  ===================  =======================
 
 ``g`` is 1 or, in an attention model, the mean attention of the word (`wordvec_ca.vectors.mean_attention`):
 training counts with ``g w``, never with ``w`` alone, so that every method, ``length`` and ``chi`` too, takes
@@ -26,7 +27,7 @@ copy of the vectors is made, and memory-mapped vectors are not loaded.
 
 References
 ----------
-Arora, Liang, Ma 2017 (sif); Ethayarajh 2018 (usif); Zeng 2019, section 3.1 (ca-sem).
+Arora, Liang, Ma 2017 (sif); Ethayarajh 2018 (usif); Zeng 2019, section 3.1, algorithm 1 (ca-sem).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from wordvec_ca.sentences.components import principal_directions, remove_directi
 from wordvec_ca.sentences.counts import WordCounts
 from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.frequency import Counts, Frequency, frequency_factor
-from wordvec_ca.sentences.methods import N_COMPONENTS, Method, Readout, check_parameters, choose
+from wordvec_ca.sentences.methods import CA_SEM, N_COMPONENTS, Method, Readout, check_parameters, choose
 from wordvec_ca.sentences.tokens import Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
 from wordvec_ca.sentences.unknown_words import NO_VECTOR, ngrams_in_use
 from wordvec_ca.sentences.usif import divided_by_length
@@ -70,16 +71,19 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     vectors : KeyedVectors or path
         Word vectors, ours or gensim's, or where to load ours from. Shared, not copied, by ``sklearn.clone``.
         With n-grams (``oov='ngrams'``), unknown words take part as words that occur nowhere else.
-    method : {"auto", "attention", "mean", "idf", "sif", "usif", "ca-sem"}
-        See the table of this module. "auto" is usif if attention weights are used, else ca-sem.
+    method : {"auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"}
+        See the table of this module. "auto" is usif if attention weights are used, else ca-sem-sif.
+        "ca-sem" is the paper's algorithm, which has no word frequencies; "ca-sem-sif" multiplies its weights
+        by SIF's and removes a direction.
     attention : bool, optional
         Whether words are weighted by their mean attention, which the directory of an attention model has.
         None: if the vectors carry such weights and the method is not "mean", which then warns.
     readout : {"sensitive", "full", "full-no-oov"}
-        For ca-sem. "full" is eq. 18, ``chi v0 + (1 - chi) w'``, where an unknown token counts as ``v0``;
-        "full-no-oov" the same without unknown tokens; "sensitive" is ``(1 - chi) w'`` alone.
-    frequency : {None, "idf", "sif", "usif"}
-        For ca-sem: an additional frequency factor; the other methods have a fixed one.
+        For ca-sem and ca-sem-sif. "full" is eq. 18, ``chi v0 + (1 - chi) w'``, where an unknown token counts
+        as ``v0``; "full-no-oov" the same without unknown tokens; "sensitive" is ``(1 - chi) w'`` alone.
+    frequency : {"auto", None, "idf", "sif", "usif"}
+        For ca-sem and ca-sem-sif: an additional frequency factor; the other methods have a fixed one.
+        "auto": None and "sif".
     counts : {"auto", "fit"} or mapping word -> count or array of shape (n_words,)
         Where p(w) comes from: a table; "fit": the sentences that ``fit`` reads; "auto": the counts that the
         vectors carry, or else "fit". A word that the counts lack has p = 0, which is factor 1 in sif.
@@ -90,7 +94,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     pooling : {"mean", "sum"}
         Divide by the number of tokens that took part, or not (eq. 18 does not).
     max_iter, tol, start, scale, count_power
-        Of :func:`wordvec_ca.sentences.ca_sem.reembed_counts`, for ca-sem.
+        Of :func:`wordvec_ca.sentences.ca_sem.reembed_counts`, for ca-sem and ca-sem-sif. "auto":
+        ``max_iter`` is 100 and 20, ``scale`` is None and 2.
     tokenizer : {"words", "whitespace", "icu", "jieba"}, "module:function" or callable str -> list of str
         For sentences given as strings: as in training (:func:`wordvec_ca.text.tokenize`), or a function.
     lowercase : bool
@@ -104,7 +109,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     coverage_ : Coverage
         Of the sentences that ``fit`` read.
     reembedding_ : Reembedding
-        For ca-sem: the context-free vector and how it was found.
+        For ca-sem and ca-sem-sif: the context-free vector and how it was found.
     n_uncounted_ : int
         Words of the vocabulary without a count (0 if the method needs no counts).
     method_ : str
@@ -118,8 +123,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     Notes
     -----
-    The defaults of ca-sem performed best on training pairs (docs/results.md). The paper's are
-    ``frequency=None, n_components=0, scale=None, max_iter=100``, and its eq. 18 is ``readout="full"``.
+    The defaults of ca-sem-sif performed best on training pairs (docs/results.md). Those of ca-sem are the
+    paper's, but for eq. 18, which is ``readout="full"``.
 
     Empty sentences, and those of unknown words only, become zero vectors; with ``readout="full"`` the latter
     become ``v0`` (``m v0`` with ``pooling="sum"``).
@@ -132,15 +137,15 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         method: Method = "auto",
         attention: bool | None = None,
         readout: Readout = "sensitive",
-        frequency: Frequency | None = "sif",
+        frequency: Frequency | Literal["auto"] | None = "auto",
         counts: Counts = "auto",
         a: float = 1e-3,
         n_components: int | None = None,
         pooling: Literal["mean", "sum"] = "mean",
-        max_iter: int = 20,
+        max_iter: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         start: Start = "unit",
-        scale: float | None = 2.0,
+        scale: float | Literal["auto"] | None = "auto",
         count_power: float = 1.0,
         tokenizer: Tokenizer = "words",
         lowercase: bool = True,
@@ -234,14 +239,18 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 "a vector: check that text and vectors agree in language, letter case and tokenisation"
             )
         n_words, size = self.vectors_.vectors.shape
-        kind = self.frequency if self.method_ == "ca-sem" else self.method_
+        chosen = {
+            name: value if getattr(self, name) == "auto" else getattr(self, name)
+            for name, value in CA_SEM.get(self.method_, {}).items()
+        }
+        kind = chosen["frequency"] if chosen else self.method_
         of_counts = frequency_factor(kind, text, self.vectors_, self.counts, self.a)
         factor, self.n_uncounted_, self.unknown_factor_ = of_counts
         shift = np.zeros(n_words)
         self.oov_weight_ = 0.0
         self.direction_ = np.zeros(size, np.float32)
-        if self.method_ == "ca-sem":
-            factor, shift = self._fit_context(text, factor)
+        if chosen:
+            factor, shift = self._fit_context(text, factor, chosen["max_iter"], chosen["scale"])
         if weights is not None:
             factor = factor * weights
         self.token_weights_ = factor.astype(np.float32)
@@ -260,17 +269,17 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.vectors
 
     def _fit_context(
-        self, text: TokenIds, factor: NDArray[np.float64]
+        self, text: TokenIds, factor: NDArray[np.float64], max_iter: int, scale: float | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Run Algorithm 1 and return f a and f b."""
         matrix, weights = self.vectors_.vectors, self._weights()
         self.reembedding_: Reembedding = reembed_counts(
             matrix,
             WordCounts.from_ids(text.ids, len(matrix), self.coverage_.n_sentences),
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             tol=self.tol,
             start=self.start,
-            scale=self.scale,
+            scale=scale,
             count_power=self.count_power,
             weights=weights,
             words=self.vectors_.index_to_key,
@@ -379,7 +388,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             out = divided_by_length(out, ids, offsets, words.matrix, words.attention)
         n_taking_part = np.diff(offsets).astype(np.float64)
         n_oov = np.diff(text.offsets) - np.diff(offsets)
-        if self.method_ == "ca-sem":
+        if self.method_ in CA_SEM:
             along = sums(words.shifts[ids], offsets) + self.oov_weight_ * n_oov
             out += np.outer(along.astype(np.float32), self.direction_)
             n_taking_part += self.oov_weight_ * n_oov
@@ -392,7 +401,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return words without a row."""
         ngrams = ngrams_in_use(self.vectors_)
         assert ngrams is not None
-        v0 = self.reembedding_.v0 if self.method_ == "ca-sem" else None
+        v0 = self.reembedding_.v0 if self.method_ in CA_SEM else None
         return words_of_ngrams(ngrams, names, self.unknown_factor_, self._weights(), v0, self.readout)
 
     def save(self, directory: str | Path) -> None:
@@ -425,7 +434,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         withdraw(directory / "sentences.json")
         with atomic_file(directory / "sentences.npz", follow_links=False) as file:
             np.savez(file, **{name: getattr(self, name + "_") for name in _ARRAYS})
-        if self.method_ == "ca-sem":
+        if self.method_ in CA_SEM:
             self.reembedding_.save(directory)
         save_json(directory / "sentences.json", record)
 
@@ -489,7 +498,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             made.tokenizer = trusted_tokenizer(made.tokenizer, None, str(directory))
         if own_tokenizer and tokenizer is None:
             raise DataError(f"{directory} was fitted with a tokenizer function: give it as tokenizer=")
-        if made.method_ == "ca-sem":
+        if made.method_ in CA_SEM:
             made.reembedding_ = Reembedding.load(directory)
         return made
 
