@@ -38,9 +38,12 @@ MAX_WORKERS_PER_CPU = 32
 MET_EACH_SIDE = 5
 """Other items on each side that an item of a basket meets, with ``window`` all."""
 
+FOR_ITEMS: ModelName = "skipgram"
+"""The model that predicts each item from each other one, which short sequences need."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "items": {
-        "model": "skipgram",
+        "model": FOR_ITEMS,
         "tokenizer": "whitespace",
         "lowercase": False,
         "min_count": 2,
