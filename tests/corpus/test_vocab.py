@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from wordvec_ca.cli import main
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import read_words
 
 WORD = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6),
@@ -169,3 +171,38 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 1
     assert err.startswith("Error: there is no file")
     assert output.exists()
+
+
+def test_regular_lines_are_read_as_line_by_line(tmp_path):
+    """Lines that are parsed all at once, and the same lines with one that is parsed alone."""
+    rng = random.Random(3)
+    path = tmp_path / "v.tsv"
+    counts = [0, 9, 10, 123_456_789, 10**15 - 1, 2**53]
+    for _ in range(300):
+        lines = []
+        for number in range(rng.randrange(1, 6)):
+            word = "".join(
+                rng.choice("aé語 \u2028\ufeff\0\\\\nt0") for _ in range(rng.randrange(1, 4))
+            ) + str(number)
+            lines.append(f"{word}\t{rng.choice(counts)}\n")
+        if not rng.randrange(4):  # what is not a count, a line or a tab
+            at = rng.randrange(len(lines))
+            lines[at] = rng.choice(
+                ["a\t1\t2\n", "a\t\n", "\t1\n", "a\t1x\n", "a\t:\n", "a\t/\n", " \n", "a b\n", "a\r\t1\n"]
+            )
+        path.write_bytes("".join(lines).encode())
+        found = _answer(path)
+        path.write_bytes("".join(lines).encode() + b"last 7\n")
+        other = _answer(path)
+        if isinstance(found, str):
+            assert other == found
+        else:
+            assert other == ([*found[0], "last"], [*found[1], 7])
+
+
+def _answer(path):
+    try:
+        words, counts = read_words(path)
+    except DataError as error:
+        return str(error)
+    return words, counts.tolist()

@@ -47,6 +47,8 @@ def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
     loaded = EmbeddingModel.load(tmp_path / "m")
     for name, array in model.learnt.items():
         assert np.array_equal(array, loaded.learnt[name]), "parameters stay as they were trained"
+    assert np.array_equal(loaded.vectors.vectors, model.vectors.vectors)
+    assert isinstance(loaded.vectors.vectors, np.memmap), "the stored ones, not made anew"
     theirs = pytest.importorskip("gensim.models").KeyedVectors.load(str(tmp_path / "m" / "vectors.kv"))
     assert np.array_equal(theirs.vectors, model.vectors.vectors)
     for form in VECTOR_FORMS:

@@ -10,6 +10,7 @@ import pytest
 
 from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import lookup
 from wordvec_ca.vectors import table as vector_table
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
@@ -199,6 +200,25 @@ def test_shapes_that_do_not_fit_and_repeated_words_are_refused():
         KeyedVectors(["a", "b"], np.zeros((2, 4)), counts=[1])
     with pytest.raises(DataError, match="'a' occurs twice"):
         assert "a" in KeyedVectors(["a", "b", "a"], np.zeros((3, 4)))
+
+
+def test_the_first_lookups_make_no_dictionary_of_all_words(monkeypatch):
+    monkeypatch.setattr(lookup, "MANY_WORDS", 100)
+    kv, usual = random_vectors(), random_vectors()
+    assert usual.key_to_index["w7"] == 7
+    assert kv.most_similar("w7") == usual.most_similar("w7")
+    assert [kv.get_vecattr(word, "count") for word, _ in kv.most_similar("w7")] == [
+        usual.get_vecattr(word, "count") for word, _ in usual.most_similar("w7")
+    ]
+    assert "absent" not in kv
+    assert kv.known_form("W9") == "w9"
+    assert "key_to_index" not in vars(kv)
+    for row in range(0, 200, 5):
+        assert kv.get_index(f"w{row}") == row
+    assert "key_to_index" in vars(kv)
+    twice = KeyedVectors([*kv.index_to_key[1:], "w7"], kv.vectors)
+    with pytest.raises(DataError, match="'w7' occurs twice"):
+        assert "w7" in twice
 
 
 def test_model_directory_is_memory_mapped(tmp_path):

@@ -62,7 +62,7 @@ def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -
 def look_up(vectors: KeyedVectors, word: str) -> str | None:
     """Return the word under which there is a vector: as written, else in lower case, with a notice."""
     known = vectors.known_form(word)
-    if known is not None and known not in vectors.key_to_index:
+    if known is not None and vectors.get_index(known, -1) < 0:
         say(f"{known!r} is not in the vocabulary; its vector is made of its n-grams")
         return known
     if known is not None and known != word:

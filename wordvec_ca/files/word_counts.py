@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from wordvec_ca.files.compression import open_by_content
 from wordvec_ca.files.escapes import unescape
 from wordvec_ca.files.lines import split_lines
 
-_REGULAR = re.compile(rb"(?:[^\t\n\r]+\t[0-9]{1,15}\n)*+")  # no count above the largest
-
+_MOST_DIGITS = 15  # no count above the largest
 
 _LARGEST_COUNT = 2**53  # counts become float64 probabilities
 
@@ -53,7 +52,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
     """Return words and counts of a file that was read; arguments, results and errors as for `read_words`."""
-    regular = _REGULAR.fullmatch(data) is not None
+    regular = _regular_lines(data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -62,15 +61,14 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
             f"{name}, line {number}: invalid UTF-8 (byte 0x{data[error.start]:02x}); convert it to UTF-8"
         ) from error
     del data
-    if regular:
-        fields = text.replace("\n", "\t").split("\t")
-        words = fields[0:-1:2]
+    if regular is not None:
+        words = regular.words.decode("utf-8-sig").split("\n")[:-1]
         if "\\" not in text or _unescape_all(words):
-            return words, np.array(list(map(int, fields[1::2])), dtype=np.int64)
+            return words, regular.counts
     lines = split_lines(text)
     while lines and not lines[-1]:
         lines.pop()
-    words, counts = [], []
+    words, numbers = [], []
     for number, line in enumerate(lines, 1):
         word, tab, count = line.rpartition("\t")
         fits = foreign or (bool(tab) and "\t" not in word)
@@ -86,8 +84,45 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
         if not (whole and fits and (word or not foreign)):
             raise DataError(f"{name}, line {number}: {_complaint(line, word, count)}")
         words.append(word)
-        counts.append(int(count))
-    return words, np.array(counts, dtype=np.int64)
+        numbers.append(int(count))
+    return words, np.array(numbers, dtype=np.int64)
+
+
+class _RegularLines(NamedTuple):
+    """What lines of word, tab and count hold.
+
+    Attributes
+    ----------
+    words : bytes
+        A newline after each.
+    counts : ndarray of shape (n_words,), int64
+    """
+
+    words: bytes
+    counts: NDArray[np.int64]
+
+
+def _regular_lines(data: bytes) -> _RegularLines | None:
+    """Return what the lines hold, if each is a word, a tab and digits, without a loop over lines."""
+    content = np.frombuffer(data, np.uint8)
+    tabs, ends = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
+    if len(tabs) != len(ends) or data[-1:] not in (b"", b"\n") or b"\r" in data:
+        return None
+    n_digits = ends - tabs - 1
+    begins = np.append(0, ends + 1)[:-1]
+    if not ((begins < tabs) & (n_digits >= 1) & (n_digits <= _MOST_DIGITS)).all():
+        return None
+    counts = np.zeros(len(ends), np.int64)
+    for place in range(1, int(n_digits.max(initial=0)) + 1):
+        rows = np.flatnonzero(n_digits >= place)
+        digits = content[ends[rows] - place] - np.uint8(ord("0"))
+        if (digits > 9).any():  # what is below "0" has wrapped around
+            return None
+        counts[rows] += digits.astype(np.int64) * 10 ** (place - 1)
+    of_count = np.zeros(len(content), np.int8)
+    of_count[tabs], of_count[ends] = 1, -1
+    np.cumsum(of_count, out=of_count)  # 1 from the tab to the newline
+    return _RegularLines(content[of_count == 0].tobytes(), counts)
 
 
 def _unescape_all(words: list[str]) -> bool:

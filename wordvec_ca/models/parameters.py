@@ -245,7 +245,7 @@ class EmbeddingModel:
     def empty_like(self) -> EmbeddingModel:
         """Return a model of the same words and options, with parameters of its own, which are zero."""
         model = copy.copy(self)
-        model._forget_published()
+        model.forget_published()
         model.inputs, model.outputs = aligned_zeros(self.inputs.shape), aligned_zeros(self.outputs.shape)
         model.word_logits = aligned_zeros(self.word_logits.shape)
         model.slot_logits = aligned_zeros(self.slot_logits.shape)
@@ -335,8 +335,8 @@ class EmbeddingModel:
     def vectors(self) -> KeyedVectors:
         """The published vectors as our own light class.
 
-        Input rows share memory with ``inputs``. Another form is made at the first use and kept: `publish`
-        makes it anew.
+        Input rows share memory with ``inputs``. Another form is read from the model directory or made
+        at the first use, and kept: `publish` makes it anew.
         """
         words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
         ngrams = None
@@ -389,10 +389,11 @@ class EmbeddingModel:
                     Option("vectors", form),
                 )
             self.config = dataclasses.replace(self.config, vectors=form)  # type: ignore[arg-type]
-        self._forget_published()
+        self.forget_published()
         return self.vectors
 
-    def _forget_published(self) -> None:
+    def forget_published(self) -> None:
+        """Let published vectors that are kept be made anew at the next use, as the parameters change."""
         for name in ("_published", "_ngrams_published"):
             self.__dict__.pop(name, None)
 
@@ -531,8 +532,9 @@ class EmbeddingModel:
         # all arrays must fit before memory is taken for what the configuration promises
         form = config.vectors or "input"
         inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))
+        published = None
         if form != "input":
-            read_array(folder / ModelFile.VECTORS, (n, 2 * d if form == "beside" else d))
+            published = read_array(folder / ModelFile.VECTORS, (n, 2 * d if form == "beside" else d))
         names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs
         of_output = [read_array(folder / OF_OUTPUT[name], (n, bands, widths * d)) for name in names]
         attention = read_attention(folder) if config.spec.attends else None
@@ -557,6 +559,8 @@ class EmbeddingModel:
             if words.shape[1]:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
+        if published is not None:
+            model._published = published
         model.resamples = Resamples.load(folder, n, 2 * d if form == "beside" else d)
         model.history = History.load(folder / ModelFile.HISTORY)
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}

@@ -106,6 +106,7 @@ class Trainer:
             If training diverged.
         """
         clock = Clock(self.seconds)
+        self.model.forget_published()
         self.replicas.begin(self.position)
         if checkpoint is not None:
             checkpoint.begin(self)

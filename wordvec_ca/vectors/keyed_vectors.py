@@ -191,6 +191,7 @@ class KeyedVectors(Lookup):
     def _best(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[tuple[str, float]]:
         """Return the ``topn`` highest scores with their words."""
         rows = self.highest(scores, topn, left_out)
+        self._keep_rows(rows)
         return ScoredWords((self.index_to_key[row], float(scores[row])) for row in rows)
 
     def _query(self, positive: Any, negative: Any) -> tuple[list[Any], np.ndarray, set[int]]:
@@ -296,7 +297,7 @@ class KeyedVectors(Lookup):
         """
         found = self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
         assert isinstance(found, list)
-        row = self.key_to_index.get(word, -1) if isinstance(word, str) else int(word)
+        row = self._row_of(word) if isinstance(word, str) else int(word)
         if row < 0:  # made of n-grams, which resampled models do not have
             return Neighbours([Neighbour(neighbour, score) for neighbour, score in found], 0)
 

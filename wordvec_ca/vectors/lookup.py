@@ -18,8 +18,15 @@ from wordvec_ca.vectors.parts import Part, parts_of_record
 from wordvec_ca.vectors.resamples import Resamples
 from wordvec_ca.vectors.table import check_unique, show_word
 
-DERIVED = {"key_to_index", "_directions"}
+DERIVED = {"key_to_index", "_directions", "_first_rows"}
 """What is computed when it is first needed."""
+
+MANY_WORDS, FEW_LOOKUPS = 100_000, 10
+"""Above so many words the first few lookups search the list: a search of 1.6 million words takes .03 s, their
+dictionary 1 s."""
+
+KEPT_ROWS = 1_000
+"""Of a search; more of them are a table, not an answer."""
 
 Key: TypeAlias = "str | int | np.integer[Any]"
 
@@ -53,6 +60,32 @@ class AttentionArray(np.ndarray):  # type: ignore[type-arg]
             "vectors.attention[vectors.get_index(word)]; what a model sees in a sentence tells "
             "wordvec_ca.attention_weights(model, sentence)"
         )
+
+
+class _FirstRows:
+    """The rows of the first few words that are looked up, found without a dictionary of all words."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._rows: dict[str, int] = {}
+        self._left = FEW_LOOKUPS
+
+    def find(self, word: str) -> int | None:
+        """Return the row of a word, -1 if it has none, or None if it is time for the dictionary."""
+        if word not in self._rows:
+            if not self._left:
+                return None
+            self._left -= 1
+            times = self._words.count(word)
+            if times > 1:
+                check_unique(self._words, "vectors")
+            self._rows[word] = self._words.index(word) if times else -1
+        return self._rows[word]
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep rows that are known from elsewhere."""
+        if self._left and len(rows) <= KEPT_ROWS:
+            self._rows.update((self._words[row], row) for row in rows)
 
 
 class Lookup:
@@ -231,6 +264,24 @@ class Lookup:
             check_unique(self.index_to_key, "vectors")
         return index
 
+    @cached_property
+    def _first_rows(self) -> _FirstRows | None:
+        """Rows that are known without the dictionary, if there are too many words to make it for a few."""
+        return _FirstRows(self.index_to_key) if len(self.index_to_key) > MANY_WORDS else None
+
+    def _row_of(self, word: str) -> int:
+        """Return the row of a word exactly as it is written, or -1."""
+        if "key_to_index" not in self.__dict__ and self._first_rows is not None:
+            row = self._first_rows.find(word)
+            if row is not None:
+                return row
+        return self.key_to_index.get(word, -1)
+
+    def _keep_rows(self, rows: Sequence[int]) -> None:
+        """Keep the rows of words that are returned: who gets them often asks for their counts."""
+        if "key_to_index" not in self.__dict__ and self._first_rows is not None:
+            self._first_rows.keep(rows)
+
     def __len__(self) -> int:
         return len(self.index_to_key)
 
@@ -250,10 +301,8 @@ class Lookup:
     def _row(self, key: object) -> int:
         """Return the row of a word or row number, or -1."""
         if isinstance(key, str):
-            row = self.key_to_index.get(key, -1)
-            if row < 0 and not key.isascii():  # it may be there in the other normal form of Unicode
-                row = next((r for form in _forms(key) if (r := self.key_to_index.get(form, -1)) >= 0), -1)
-            return row
+            # one that is not there may be in the other normal form of Unicode
+            return next((row for form in _forms(key) if (row := self._row_of(form)) >= 0), -1)
         if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
             return int(key)
         return -1
@@ -318,7 +367,7 @@ class Lookup:
         methods of this class take a word as it is written, as gensim's do.
         """
         forms = [*_forms(word), *_forms(word.lower())]
-        known = next((form for form in forms if form in self.key_to_index), None)
+        known = next((form for form in forms if self._row_of(form) >= 0), None)
         if known is None:
             config = self.metadata.get("config")
             lowercase = isinstance(config, dict) and config.get("lowercase") is True

@@ -121,7 +121,8 @@ class Directions:
                 block = self._vectors[rows]
                 if first:
                     norms[rows] = lengths(block)
-                np.matmul(block, direction, out=cosines[rows])
+                # not by BLAS, see `wordvec_ca.vectors.dot_products`
+                np.einsum("ij,j->i", block, direction, out=cosines[rows])
         if first:
             self.__dict__["norms"] = norms
             self._warn_of_nonfinite(norms)
