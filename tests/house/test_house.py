@@ -26,6 +26,7 @@ DRAWING = {
     "runs": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "resampling"},
     "cluster": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "runs"},
     "sentences": {"files", "text", "vectors"},
+    "documents": {"files", "text", "vectors", "models", "training", "sentences"},
     "report": {"files", "vectors", "models"},
     "change": {"corpus", "files", "text", "vectors", "models", "training", "report"},
     "associations": {"files", "vectors"},

@@ -11,7 +11,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
-from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
+from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_options
 
 
 @click.command(name="embed", short_help="Sentence vectors of any amount of text.")
@@ -47,14 +47,18 @@ def command(
 ) -> None:
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
 
-    Each row is written to OUTPUT as it is made, so the text may be of any size. Learning from it takes four
-    bytes of memory a token. A line without a known word is a row of zeros. Of several files those that
-    cannot be read are named at the end, with exit code 1; the others are written.
+    Of a model of documents (cawv train --model pv-dbow, pv-dm, ...) each line is a document, and its row is
+    inferred: the same text always has the same row. Each row is written to OUTPUT as it is made, so the text
+    may be of any size. Learning from it takes four bytes of memory a token. A line without a known word is a
+    row of zeros. Of several files those that cannot be read are named at the end, with exit code 1; the
+    others are written.
     """
     from wordvec_ca.files import check_output, is_read_once, write_npy_stream
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
 
-    if any(map(is_read_once, sentences)) and not (fit or load_fit):
+    vectors = load_vectors(model, vectors=form)
+    learns = not (fit or load_fit or infers(vectors, **options))
+    if any(map(is_read_once, sentences)) and learns:
         raise click.UsageError(
             "standard input and pipes can be read only once: give --fit or --load-fit with them"
         )
@@ -62,7 +66,6 @@ def command(
         raise click.UsageError("--fit and --load-fit exclude each other")
     if save_fit:
         check_output(save_fit, overwrite=True, files=FIT_FILES)
-    vectors = load_vectors(model, vectors=form)
     inputs = Inputs()
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)
@@ -71,7 +74,9 @@ def command(
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:
-        vectorizer = make_vectorizer(vectors, **options).fit(TextLines(fit, **text) if fit else lines)
+        if (fit or save_fit) and infers(vectors, **options):
+            raise click.UsageError("a model of documents infers without learning: leave out --fit, --save-fit")
+        vectorizer = make_vectorizer(vectors, model, **options).fit(TextLines(fit, **text) if fit else lines)
     if save_fit:
         vectorizer.save(save_fit)
     covered = Coverage()

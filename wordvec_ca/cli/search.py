@@ -17,7 +17,7 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
-from wordvec_ca.cli.sentence_options import make_vectorizer, vectorizer_options
+from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_options
 from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, terminal_width, wrapped
 
 PROMPT = "search> "
@@ -65,7 +65,8 @@ def command(
     """Print the lines of CORPUS nearest to each QUERY, with their cosines and line numbers.
 
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
-    options change. Without QUERY, queries are read from standard input, one a line; a person is prompted.
+    options change. A model of documents (cawv train --model pv-dbow, pv-dm, ...) infers the vectors of lines
+    and queries, which may be whole texts. Without QUERY, queries are read from standard input, one a line; a person is prompted.
 
     On a terminal each sentence has its rank, and words of the query are marked. Elsewhere a line is the
     cosine, the line number and the sentence, with tabs between them.
@@ -87,10 +88,11 @@ def command(
         | ({"vectors": form} if form else {}),
     }
     vectors = load_vectors(model, vectors=form)
+    inferring = make_vectorizer(vectors, model, **options) if infers(vectors, **options) else None
     found = None
     if place.exists() and not rebuild:
         if read_index_record(place).get("source") == source:
-            found = SearchIndex.load(place, vectors)
+            found = SearchIndex.load(place, vectors) if inferring is None else inferring.open_index(place)
         elif not quiet:
             say(f"{place} is of another text, model or choice of options: indexing again")
     if found is None:
@@ -98,7 +100,7 @@ def command(
         lines = TextLines([corpus], field=field, encoding=encoding)
         with status(quiet or not is_terminal(sys.stderr)) as tell:
             learning = _Told(lines, tell, f"learning from {corpus}")
-            vectorizer = make_vectorizer(vectors, **options).fit(learning)
+            vectorizer = inferring or make_vectorizer(vectors, model, **options).fit(learning)
             indexing = _Told(lines, tell, f"indexing {corpus}")
             found = SearchIndex.build(indexing, vectorizer, place, dtype=dtype, source=source)
         if not quiet:

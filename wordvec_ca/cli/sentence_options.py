@@ -13,9 +13,10 @@ from wordvec_ca.cli.paths import ExistingPath
 OPTIONS = [
     click.option(
         "--method",
-        type=Choice(["attention", "ca-sem-sif", "ca-sem", "mean", "idf", "sif", "usif"]),
+        type=Choice(["attention", "ca-sem-sif", "ca-sem", "mean", "idf", "sif", "usif", "infer"]),
         help="How words make a sentence; ca-sem is the algorithm of Zeng 2019, ca-sem-sif multiplies its "
-        "weights by SIF's.  [default: usif for attention models, else ca-sem-sif]",
+        "weights by SIF's; infer is for models of documents.  [default: infer for models of documents, usif "
+        "for attention models, else ca-sem-sif]",
     ),
     click.option(
         "--attention/--no-attention",
@@ -61,6 +62,9 @@ OPTIONS = [
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
 """Options that only ca-sem and ca-sem-sif have: giving one alone chooses the second."""
 
+OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
+"""Options of sentences that are made of vectors of words: whoever gives one does not mean inference."""
+
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command, which gets them as keyword arguments for `make_vectorizer`."""
@@ -69,15 +73,48 @@ def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def infers(vectors: Any, **given: Any) -> bool:
+    """Return whether sentences are to be inferred: by a model of documents, unless options say otherwise.
+
+    Raises
+    ------
+    click.UsageError
+        Inference is asked for, and the model has no documents, or with an option that does nothing then.
+    """
+    from wordvec_ca.specs.models import SPECS
+
+    has_documents = (vectors.metadata.get("config") or {}).get("model") in {
+        spec.name for spec in SPECS if spec.documents
+    }
+    of_words = sorted(name for name in OF_WORDS if given.get(name) is not None)
+    if given.get("method") != "infer":
+        return has_documents and given.get("method") is None and not of_words
+    if not has_documents:
+        raise click.UsageError("--method infer is for models of documents: cawv train --model pv-dbow, …")
+    if of_words:
+        raise click.UsageError(
+            f"--{of_words[0].replace('_', '-')} does nothing with --method infer: leave it out"
+        )
+    return True
+
+
 def make_vectorizer(
-    vectors: Any, *, counts: str | None, tokenizer: str | None, lowercase: bool | None, **given: Any
+    vectors: Any,
+    model: str,
+    *,
+    counts: str | None,
+    tokenizer: str | None,
+    lowercase: bool | None,
+    **given: Any,
 ) -> Any:
-    """Return a SentenceVectorizer, not fitted; options that were not given keep their defaults.
+    """Return a SentenceVectorizer, not fitted, or a DocumentVectorizer; what is not given has its default.
 
     Parameters
     ----------
     vectors : KeyedVectors
         Of the model.
+    model : str
+        The model itself.
     counts : str or None
         File of word counts.
     tokenizer, lowercase
@@ -87,6 +124,10 @@ def make_vectorizer(
     """
     from wordvec_ca.sentences import SentenceVectorizer
 
+    if infers(vectors, counts=counts, **given):
+        from wordvec_ca.documents import DocumentVectorizer
+
+        return DocumentVectorizer(model, tokenizer=tokenizer, lowercase=lowercase)
     params = {name: value for name, value in given.items() if value is not None}
     if OF_CA_SEM & set(params):
         params.setdefault("method", "ca-sem-sif")

@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import html_table, in_memory, map_npy, replacing, save_npy, write_npy_stream
+from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
 from wordvec_ca.sentences.tokens import Sentence
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
@@ -39,6 +40,27 @@ FILES = REEMBEDDING_FILES | {
 
 BLOCK_ROWS = 16384
 """Lengths of sentences collected in a list before they become an array."""
+
+
+class Vectorizer(Protocol):
+    """What an index asks of whatever turns texts into vectors: a fitted ``SentenceVectorizer`` has it."""
+
+    @property
+    def vectors_(self) -> WordVectors:
+        """The words that it knows."""
+
+    @property
+    def method_(self) -> str:
+        """The name of the method."""
+
+    def transform(self, X: Iterable[Sentence]) -> NDArray[np.float32]:
+        """Return a row for each text; zeros if no word is known."""
+
+    def stream(self, sentences: Iterable[Sentence]) -> Iterator[tuple[NDArray[np.float32], Coverage]]:
+        """Yield the rows of any number of texts, a batch at a time."""
+
+    def save(self, directory: str | Path) -> None:
+        """Write what opens the index again, beside the vectors."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +94,13 @@ class SearchIndex:
     Attributes
     ----------
     vectors : memory map of shape (n_sentences, vector_size), float32 or float16
-    vectorizer : SentenceVectorizer
+    vectorizer : Vectorizer
         Turns a query into a vector.
     record : dict
         ``config.json``.
     """
 
-    def __init__(self, directory: str | Path, vectorizer: SentenceVectorizer, record: dict[str, Any]) -> None:
+    def __init__(self, directory: str | Path, vectorizer: Vectorizer, record: dict[str, Any]) -> None:
         directory = Path(directory)
         self.vectorizer = vectorizer
         self.record = record
@@ -122,7 +144,7 @@ class SearchIndex:
     def build(
         cls,
         sentences: Iterable[Sentence],
-        vectorizer: SentenceVectorizer,
+        vectorizer: Vectorizer,
         directory: str | Path,
         *,
         dtype: Literal["float32", "float16"] = "float32",
@@ -134,8 +156,8 @@ class SearchIndex:
         ----------
         sentences : iterable of str or list of str
             The collection; also the texts that are shown.
-        vectorizer : SentenceVectorizer
-            Fitted, for instance on the same sentences.
+        vectorizer : Vectorizer
+            A ``SentenceVectorizer``, fitted, for instance on the same sentences.
         directory : path
             Is created; an older index there is replaced when the new one is complete.
         dtype : {"float32", "float16"}
@@ -276,7 +298,7 @@ def read_index_record(directory: str | Path) -> dict[str, Any]:
 
 
 def _write(
-    sentences: Iterable[Sentence], vectorizer: SentenceVectorizer, directory: Path, dtype: str
+    sentences: Iterable[Sentence], vectorizer: Vectorizer, directory: Path, dtype: str
 ) -> dict[str, Any]:
     """Write all files except ``config.json``, and return the content of that file."""
     offsets: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]

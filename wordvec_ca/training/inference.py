@@ -81,11 +81,29 @@ class Inference:
         )
         rows = model.documents.rows[: min(10_000, len(model.documents))]
         self._length = float(np.median(np.linalg.norm(rows, axis=1))) if len(rows) else 0.0
-        self._logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
+        self.logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
         # vectors of words that no pair has trained say nothing
         self._from_words = not self.hyper["only_documents"][0] or config.dbow_words
 
+    @property
+    def digest(self) -> str:
+        """What tells the parameters that it reads from those of another model."""
+        found = hashlib.blake2b(digest_size=16)
+        for array in self.model.shared:
+            found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
+
     def infer(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
+        """Return the vectors of documents, as `rows`; a warning counts those without known words."""
+        if empty := sum(not len(line) for line in lines):
+            warnings.warn(
+                f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are "
+                "zero",
+                stacklevel=2,
+            )
+        return self.rows(lines, threads=threads)
+
+    def rows(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
         """Return the vectors of documents.
 
         Parameters
@@ -97,13 +115,13 @@ class Inference:
         Returns
         -------
         ndarray of shape (n_documents, vector_size), float32
-            Zeros for a document without known words; a warning tells how many there are.
+            Zeros for a document without known words.
         """
         width = self.model.inputs.shape[1]
         rows = aligned_zeros((len(lines), width))
-        logits = np.full(1, self._logit, np.float32)
 
         def work(start: int) -> None:
+            logits = np.full(1, self.logit, np.float32)
             for i in range(start, min(start + DOCUMENTS_AT_ONCE, len(lines))):
                 if len(lines[i]):
                     self._infer(lines[i], rows[i : i + 1], logits)
@@ -115,12 +133,6 @@ class Inference:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, starts))
-        if empty := sum(not len(line) for line in lines):
-            warnings.warn(
-                f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are "
-                "zero",
-                stacklevel=2,
-            )
         return rows[:, : self.config.vector_size]
 
     def _infer(self, words: NDArray[np.int32], row: np.ndarray, logits: np.ndarray) -> None:
