@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,10 @@ class Vectors(Protocol):
     def key_to_index(self) -> dict[str, int]:
         """Word -> row."""
         ...
+
+
+Infer = Callable[[Sequence[Sequence[str]]], np.ndarray]
+"""Makes vectors of texts, given as lists of words: an array of shape (n_texts, vector_size), float32."""
 
 
 class UncoveredError(DataError):
@@ -139,6 +143,23 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     return rows
 
 
+def in_known_forms(vectors: Vectors, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return sentences with each word in the form in which it has a row; others stay as they are.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    sentences : sequence of lists of str
+        Words are looked up as everywhere.
+    """
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    rows = rows_of(vectors, words).tolist()
+    forms = {
+        word: vectors.index_to_key[row] if row >= 0 else word for word, row in zip(words, rows, strict=True)
+    }
+    return [[forms[word] for word in sentence] for sentence in sentences]
+
+
 def vocabulary_digest(vectors: Vectors, stop: int | None = None) -> str:
     """Return 16 hexadecimal digits that equal sets of words share, whatever their order.
 
@@ -174,9 +195,4 @@ def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: s
         The character that holds a phrase together.
     """
     dictionary = PhraseDictionary(vectors.key_to_index, joiner)
-    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
-    rows = rows_of(vectors, words).tolist()
-    forms = {
-        word: vectors.index_to_key[row] if row >= 0 else word for word, row in zip(words, rows, strict=True)
-    }
-    return [dictionary.segment([forms[word] for word in sentence]) for sentence in sentences]
+    return [dictionary.segment(sentence) for sentence in in_known_forms(vectors, sentences)]

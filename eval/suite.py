@@ -13,7 +13,7 @@ from pathlib import Path
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.folders import found, shipped_with_gensim, splits
 from wordvec_ca.eval.language import other_language
-from wordvec_ca.eval.lookup import UncoveredError, Vectors, with_ngrams
+from wordvec_ca.eval.lookup import Infer, UncoveredError, Vectors, with_ngrams
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.shared_words import cut_to
 from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
@@ -129,6 +129,7 @@ def run(
     method: str | None = None,
     phrases: str | None = None,
     runs: bool = True,
+    infer: Infer | None = None,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
 
@@ -155,13 +156,15 @@ def run(
         For sentences: join words to phrases of the vectors, which this character holds together.
     runs : bool
         Whether the headline figure is got for each resampled model too, if the vectors have some.
+    infer : callable, optional
+        Of a model of documents: makes the vectors of texts, in sentiment, sts and sick.
 
     Raises
     ------
     DataError
         A file is malformed; the vectors have NaN.
     """
-    settings = Settings(seed, workers, progress, method, phrases)
+    settings = Settings(seed, workers, progress, method, phrases, infer)
     among_common: Vectors | None = None
     resampled = runs and isinstance(vectors, KeyedVectors) and vectors.resamples
     n_runs = len(resampled) if resampled else 0

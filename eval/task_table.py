@@ -15,11 +15,11 @@ from typing import Any
 
 from wordvec_ca.eval.data.folders import Parts, found, splits
 from wordvec_ca.eval.data.lines import name_of
-from wordvec_ca.eval.data.sentence_sets import read_sentence_pairs, read_texts
+from wordvec_ca.eval.data.sentence_sets import read_reviews, read_sentence_pairs, read_texts
 from wordvec_ca.eval.data.sequences import Sequences, read_sequences
 from wordvec_ca.eval.data.treebanks import read_tagged_part
 from wordvec_ca.eval.data.word_sets import read_analogies, read_categories, read_word_pairs
-from wordvec_ca.eval.lookup import Vectors
+from wordvec_ca.eval.lookup import Infer, Vectors
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.tasks import (
     analogy,
@@ -43,6 +43,7 @@ class Settings:
 
     ``method`` is the readout of sentences that is the headline; None for the first of each task. ``phrases``
     holds together the phrases of the vectors to which words of sentences are joined; None to join none.
+    ``infer`` makes the vectors of texts, of a model of documents; None for vectors of words alone.
     """
 
     seed: int = 1
@@ -50,6 +51,7 @@ class Settings:
     progress: Progress = lambda line: None
     method: str | None = None
     phrases: str | None = None
+    infer: Infer | None = None
 
 
 @dataclass(frozen=True)
@@ -139,13 +141,15 @@ def _with_torch(sets: Callable[[], list[DataSet]]) -> list[DataSet]:
 
 def _texts(groups: Mapping[str, Parts]) -> list[DataSet]:
     def read(name: str, parts: Parts) -> sentiment.ClassificationData:
+        if name == "imdb":
+            return sentiment.ClassificationData(name, read_reviews(parts))
         of = {part: read_texts(path) for part, path in parts.items()}
         return sentiment.ClassificationData(name, of.get("train") or of[""], of.get("dev"), of.get("test"))
 
     return [
         DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
         for name, parts in groups.items()
-        if "" in parts or "train" in parts
+        if "" in parts or "train" in parts or name == "imdb"
     ]
 
 
@@ -159,6 +163,8 @@ def _labelled(folder: Path) -> dict[str, Parts]:
             groups["sst-binary"] = {**groups.get("sst-binary", {}), **parts}
     for path in found(folder, "sentences/*/all.tsv"):
         groups[path.parent.name] = {"": path}
+    if reviews := found(folder, "sentences/imdb/train.*.tsv*"):
+        groups["imdb"] = {path.name.split(".")[1]: path for path in reviews}
     trec = splits(found(folder, "sentences/trec/*.tsv"))
     if trec:
         groups["trec"] = next(iter(trec.values()))
@@ -193,7 +199,7 @@ def _sick(folder: Path) -> list[DataSet]:
 
 
 def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Report:
-    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method, phrases=s.phrases)
+    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method, phrases=s.phrases, infer=s.infer)
     report.task = "sick"
     return report
 
@@ -281,7 +287,7 @@ TASKS: dict[str, Task] = {
             in_folder=lambda folder: _texts(_labelled(folder)),
             of_files=lambda paths: _texts(splits(paths)),
             evaluate=lambda vectors, data, s: sentiment.evaluate(
-                vectors, data, seed=s.seed, phrases=s.phrases
+                vectors, data, seed=s.seed, phrases=s.phrases, infer=s.infer
             ),
         ),
         _task(
@@ -289,7 +295,7 @@ TASKS: dict[str, Task] = {
             in_folder=_sts,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=lambda vectors, data, s: sts.evaluate(
-                vectors, data, seed=s.seed, method=s.method, phrases=s.phrases
+                vectors, data, seed=s.seed, method=s.method, phrases=s.phrases, infer=s.infer
             ),
         ),
         _task(

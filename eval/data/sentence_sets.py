@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
@@ -118,6 +120,32 @@ def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> Labell
     if len(set(labels)) < 2:
         raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
     return LabelledSentences(name_of(path), labels, sentences)
+
+
+def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
+    """Read texts whose class is that of their file, ``... TAB text``: the reviews of IMDB.
+
+    Parameters
+    ----------
+    paths : mapping of str to path
+        The file of each class.
+
+    Raises
+    ------
+    DataError
+        There are fewer than two classes, or a line has no word.
+    """
+    if len(paths) < 2:
+        raise DataError(f"{next(iter(paths.values()))}: one class; a classifier needs at least two")
+    labels, sentences = [], []
+    for label, path in paths.items():
+        for number, line in numbered_lines(path):
+            words = tokenised(line.rpartition("\t")[2].replace("<br />", " "))
+            if not words:
+                raise malformed(path, number, "no text", "expected a text in the last column")
+            labels.append(label)
+            sentences.append(words)
+    return LabelledSentences("imdb", labels, sentences)
 
 
 def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:

@@ -10,10 +10,12 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences
-from wordvec_ca.eval.lookup import RULE, Vectors, with_phrases
+from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, with_phrases
 from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.probes.averages import averages
 from wordvec_ca.eval.report import Report, digest_of
+
+MEANS = "mean of the vectors of a text's words"
 
 GRID = tuple(10.0**k for k in range(-4, 5))
 """Values of C that are tried."""
@@ -47,8 +49,11 @@ def evaluate(
     folds: int = 5,
     grid: tuple[float, ...] = GRID,
     phrases: str | None = None,
+    infer: Infer | None = None,
 ) -> Report:
     """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
+
+    Of a model of documents, on the vectors that it infers.
 
     Parameters
     ----------
@@ -62,6 +67,8 @@ def evaluate(
         Values of C; of equally accurate ones the smallest is taken.
     phrases : str, optional
         Join words to phrases of the vectors, which this character holds together.
+    infer : callable, optional
+        Of a model of documents: makes the vectors of texts.
 
     Returns
     -------
@@ -85,16 +92,16 @@ def evaluate(
         data = replace(data, **parts)
     names = sorted(set(data.train.labels))
     with threadpool_limits(1):
-        train = _examples(vectors, data.train, names)
+        train = _examples(vectors, data.train, names, infer)
         held_out = data.test or data.dev
         if held_out is None:
             right, chosen = _cross_validated(train, folds, grid, seed)
             judged = train
             how = f"{folds}-fold cross-validation, C by the accuracy on a {folds}th of the training folds"
         else:
-            judged = _examples(vectors, held_out, names)
+            judged = _examples(vectors, held_out, names, infer)
             if data.dev is not None and data.test is not None:
-                dev = _examples(vectors, data.dev, names)
+                dev = _examples(vectors, data.dev, names, infer)
                 accuracies = _path(train, dev, grid)
                 how = "accuracy on test, C by the accuracy on dev"
             else:
@@ -115,8 +122,9 @@ def evaluate(
         coverage=float(judged.known.sum() / judged.lengths.sum()),
         coverage_of="tokens",
         seed=seed,
-        protocol=f"mean of the vectors of a text's words, scaled together to unit mean variance, L2 logistic "
-        f"regression, C of {grid[0]:g} .. {grid[-1]:g}; {how}; {RULE}; words without a vector are left out",
+        protocol=f"{'vectors of texts, inferred' if infer else MEANS}, scaled together to unit mean "
+        f"variance, L2 logistic regression, C of {grid[0]:g} .. {grid[-1]:g}; {how}; {RULE}; words without a "
+        "vector are left out",
         items={"right": right},
         digest=digest_of(*_read(data)),
         details={
@@ -164,7 +172,9 @@ class _Examples:
         )
 
 
-def _examples(vectors: Vectors, data: LabelledSentences, names: list[str]) -> _Examples:
+def _examples(
+    vectors: Vectors, data: LabelledSentences, names: list[str], infer: Infer | None = None
+) -> _Examples:
     number = {name: i for i, name in enumerate(names)}
     for label in data.labels:
         if label not in number:
@@ -173,6 +183,8 @@ def _examples(vectors: Vectors, data: LabelledSentences, names: list[str]) -> _E
             )
     means, known, lengths = averages(vectors, data.sentences)
     used = np.asarray(vectors.vectors)
+    if infer is not None:
+        used = means = infer(in_known_forms(vectors, data.sentences))
     # One factor for all dimensions, so that C means the same for small and for large vectors.
     scale = float(np.sqrt(used[: min(len(used), 20_000)].var(axis=0, dtype=np.float64).mean()))
     texts: dict[tuple[str, ...], int] = {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import SentencePairs
-from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, with_phrases
+from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, rows_of, with_phrases
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.resampling import pearson
 from wordvec_ca.sentences import SentenceVectorizer
@@ -40,6 +40,9 @@ OF_ATTENTION: dict[str, dict[str, Any]] = {
     "attention-ca-sem-sif": {"method": "ca-sem-sif", "attention": True},
 }
 """Readouts of vectors that carry attention weights: words count with their mean attention."""
+
+INFERRED = "infer"
+"""The readout of a model of documents: the vectors that it infers."""
 
 SENTENCE_METHODS = (*READOUTS, *OF_ATTENTION)
 """Names of all readouts."""
@@ -72,6 +75,7 @@ def evaluate(
     readouts: Sequence[str] | Mapping[str, dict[str, Any]] | None = None,
     method: str | None = None,
     phrases: str | None = None,
+    infer: Infer | None = None,
 ) -> Report:
     """Correlate cosines of sentence vectors with people's scores.
 
@@ -94,6 +98,8 @@ def evaluate(
         The readout that is the headline, in place of the first.
     phrases : str, optional
         Join words to phrases of the vectors, which this character holds together.
+    infer : callable, optional
+        Of a model of documents: makes the vectors of texts, for one more readout, ``infer``, the first.
 
     Returns
     -------
@@ -126,6 +132,14 @@ def evaluate(
         name: np.concatenate(list(_cosines(known, counts, settings[name] | {"a": a}, sets, background)))
         for name in names
     }
+    if infer is not None:
+        names = [INFERRED, *names] if method is None else [*names, INFERRED]
+        score[INFERRED] = np.concatenate(
+            [
+                _cosine(*(infer(in_known_forms(vectors, side)) for side in (pairs.first, pairs.second)))
+                for pairs in data.sets
+            ]
+        )
     report = Report(
         task="sts",
         dataset=data.name,
@@ -213,5 +227,11 @@ def _cosines(
         vectorizer = SentenceVectorizer(vectors, counts="fit" if counts is None else counts, **setting)
         rows = vectorizer.fit(background or text).transform(text)
         left, right = rows[: len(text) // 2], rows[len(text) // 2 :]
-        scale = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-        yield np.einsum("nd,nd->n", left, right, dtype=np.float64) / np.where(scale > 0, scale, 1)
+        yield _cosine(left, right)
+
+
+def _cosine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the cosines of the rows of two arrays; 0 where one is zero."""
+    scale = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    found = np.einsum("nd,nd->n", left, right, dtype=np.float64)
+    return np.asarray(found / np.where(scale > 0, scale, 1))

@@ -22,6 +22,11 @@ from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
     metavar="WORD|N",
     help="Word to be predicted (its first occurrence), or its place from 1.",
 )
+@click.option(
+    "--document",
+    metavar="TAG",
+    help="Of a model of documents: the document of SENTENCE, by its tag.  [default: a new one]",
+)
 @tokenizer_of_model_option
 @click.option(
     "--plot", type=OUTPUT_FILE, metavar="FILE.png", help="Also draw the weights.  [default: only the table]"
@@ -32,12 +37,15 @@ def command(
     model: str,
     sentence: str,
     target: str,
+    document: str | None,
     tokenizer: str | None,
     plot: str | None,
     overwrite: bool,
     json_to: str | None,
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others.
+
+    Of a pv-dm-attn model the last line is the weight of the document, beside that of the words.
 
     Of a model of cawv train --resamples, brackets hold the range of the weight, 9 times in 10, in one run on
     other text of the same size.
@@ -48,7 +56,7 @@ def command(
     config = read_config(Path(model))
     tokens = tokenize(sentence, trusted_tokenizer(config.tokenizer, tokenizer, model), config.lowercase)
     place = _place(tokens, target, config.lowercase)
-    weights = attention_weights(model, tokens, place)
+    weights = attention_weights(model, tokens, place, document=document)
     names = list(dict.fromkeys(w.part for w in weights))
     rows = [
         {
@@ -97,7 +105,8 @@ def table_of_weights(weights: Any, target: str) -> str:
         else:
             one_run = f"{shown_interval(w.low, w.high)}  " if w.low == w.low else ""
             bar = "#" * round(30 * w.weight / top)
-            lines.append(f"{w.offset:>+4}  {word}  {w.weight:.3f}  {one_run}{bar}")
+            offset = f"{w.offset:>+4}" if w.offset else f"{'':>4}"
+            lines.append(f"{offset}  {word}  {w.weight:.3f}  {one_run}{bar}")
     return "\n".join(lines)
 
 
@@ -121,11 +130,13 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
         squeeze=False,
     )
     for name, known, axes in zip(names, by_part, all_axes[:, 0], strict=True):
-        labels = [f"{cell(w.word, 30)}\n{w.offset:+d}".replace("$", r"\$") for w in known]  # no formulae
+        labels = [
+            cell(w.word, 30).replace("$", r"\$") + (f"\n{w.offset:+d}" if w.offset else "") for w in known
+        ]  # no formulae
         axes.bar(
             range(len(known)),
             [w.weight for w in known],
-            color=["#4477aa" if w.offset < 0 else "#ee6677" for w in known],
+            color=["#228833" if not w.offset else "#4477aa" if w.offset < 0 else "#ee6677" for w in known],
         )
         axes.set_xticks(range(len(known)), labels, rotation=60, ha="right", fontsize=8)
         axes.set_ylabel("attention")

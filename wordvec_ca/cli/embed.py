@@ -57,7 +57,7 @@ def command(
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
 
     vectors = load_vectors(model, vectors=form)
-    learns = not (fit or load_fit or infers(vectors, **options))
+    learns = not (fit or load_fit or infers(vectors, model, **options))
     if any(map(is_read_once, sentences)) and learns:
         raise click.UsageError(
             "standard input and pipes can be read only once: give --fit or --load-fit with them"
@@ -74,8 +74,10 @@ def command(
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:
-        if (fit or save_fit) and infers(vectors, **options):
-            raise click.UsageError("a model of documents infers without learning: leave out --fit, --save-fit")
+        if (fit or save_fit) and infers(vectors, model, **options):
+            raise click.UsageError(
+                "a model of documents infers without learning: leave out --fit, --save-fit"
+            )
         vectorizer = make_vectorizer(vectors, model, **options).fit(TextLines(fit, **text) if fit else lines)
     if save_fit:
         vectorizer.save(save_fit)

@@ -18,6 +18,7 @@ from wordvec_ca.cli.options import part_option, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.provenance import write_provenance
+from wordvec_ca.cli.sentence_options import infers
 from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, styled, terminal_width, wrapped
 
 
@@ -64,6 +65,9 @@ def command(
     comes with a 95 % interval, the number of items and the share of them that the vocabulary covers. A
     summary of at most six lines ends the output.
 
+    Of a model of documents (cawv train --model pv-dbow, pv-dm, ...) sentiment, sts and sick judge the vectors
+    that it infers for their texts.
+
     Without data the sets that come inside gensim are used; for every task that cannot run the output names
     the file it needs and where to get it. Each result is printed as it comes; a set that cannot be read is
     listed under "Not run", the others are run, and the exit status is 1.
@@ -87,8 +91,13 @@ def command(
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
     with record_writer(json_to, "model", array=True) as write, status(quiet) as tell:
         vectors = load_vectors(model, vectors=form)
+        infer = None
         if part is not None:
             vectors = vectors.part(part)
+        elif infers(vectors, model):
+            from wordvec_ca.documents import DocumentVectorizer
+
+            infer = DocumentVectorizer(str(model), threads=workers).transform
         if counts is not None:
             table_of_counts = Vocab.load(counts)
             pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
@@ -98,6 +107,7 @@ def command(
         options: dict[str, Any] = {
             **{"seed": seed, "workers": workers, "progress": tell, "method": method, "phrases": phrases},
             "runs": runs,
+            "infer": infer,
         }
         table = Table(
             [
@@ -133,6 +143,7 @@ def command(
             raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
         for kind in CONTROLS if controls else ():
             tell(f"control: {kind} vectors")
+            options["infer"] = None  # a control has words alone
             other = control(kind, vectors, seed=seed)
             # the control has the same words: tasks that could not run for the model are reported already
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):

@@ -33,6 +33,12 @@ MEGABYTES = 25.0
     help="The N most frequent words.  [default: 100,000, or as many as --max-size allows]",
 )
 @click.option(
+    "--documents",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Of a model of documents: N of them beside the words, by their tags behind *dt_.  [default: 2,000]",
+)
+@click.option(
     "--max-size",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MB",
@@ -61,6 +67,7 @@ def command(
     output: str | None,
     overwrite: bool,
     words: int | None,
+    documents: int | None,
     max_size: float | None,
     method: str,
     seed: int,
@@ -91,6 +98,7 @@ def command(
             model,
             other,
             words=words or 100_000,
+            documents=documents,
             max_megabytes=limit,
             method=method,  # type: ignore[arg-type]  # one of the choices
             seed=seed,

@@ -13,6 +13,9 @@ from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
 
+PREFIX = "*dt_"
+"""`wordvec_ca.models.PREFIX`, which takes time to import."""
+
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
 
@@ -67,6 +70,14 @@ says what --dtype and --max-words cost.
     metavar="N",
     help="Write only the first N words, the most frequent.  [default: all]",
 )
+@click.option(
+    "--table",
+    type=Choice(["words", "documents", "both"]),
+    default="words",
+    show_default=True,
+    help=f"Of a model of documents: which vectors; in both a document is its tag behind {PREFIX}, as gensim "
+    "has it.",
+)
 @part_option
 @vectors_option
 @click.option(
@@ -98,6 +109,7 @@ def command(
     skip_unwritable: bool,
     dtype: str,
     max_words: int | None,
+    table: str,
     part: str | None,
     form: str | None,
     fold_attention: bool | None,
@@ -128,6 +140,26 @@ def command(
     reading: dict[str, Any] = {
         **{"format": source, "errors": errors, "duplicates": "first" if keep_first else "refuse"}
     }
+    if table != "words":
+        others = {
+            "--part": part,
+            "--vectors": form,
+            "--resample": resample,
+            "--fold-attention": fold_attention,
+        }
+        if given := [name for name, value in others.items() if value is not None]:
+            raise click.UsageError(f"{given[0]} is for vectors of words: leave it out with --table {table}")
+        n_written = _with_documents(model, table).save(
+            output,
+            format=to,
+            errors=errors,
+            unwritable="skip" if skip_unwritable else "refuse",
+            dtype=dtype,
+            max_words=max_words,
+            overwrite=overwrite,
+        )
+        say(f"Wrote {n_written:,} vectors to {output} ({to}): {table}")
+        return
     vectors = load_vectors(model, vectors=form, **reading)
     ngrams = vectors.ngrams
     if form is None and to in ("fasttext", "floret") and ngrams is not None and not ngrams.are_published:
@@ -177,3 +209,13 @@ def command(
     if n_written < len(vectors) and vectors.counts is not None and vectors.counts.any():
         share = vectors.counts[:n_written].sum() / vectors.counts.sum()
         say(f"These {n_written:,} of {len(vectors):,} words make {share:.1%} of the known words of the text")
+
+
+def _with_documents(model: str, table: str) -> Any:
+    """Return the vectors of the documents of a model, or of its words and its documents."""
+    from wordvec_ca.models import document_vectors, table_of_both
+
+    documents, _ = document_vectors(model)
+    return (
+        documents if table == "documents" else table_of_both(load_vectors(model, vectors="input"), documents)
+    )

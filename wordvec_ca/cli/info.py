@@ -15,6 +15,9 @@ from wordvec_ca.cli.terminal import show_styled, styled
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.specs.quantities import counted, duration, size
 
+DOCUMENTS = "documents.npy"
+"""The file of a model directory that holds the vectors of documents."""
+
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
 @click.argument("model", required=False, type=ExistingPath())
@@ -57,6 +60,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         "model": str(config.get("model")) + (" with n-grams" if config.get("subwords") else ""),
         "words": f"{record['words']:,} x {record['dimensions']} dimensions; each occurs "
         f"{config.get('min_count')} times or more",
+        "documents": f"{record['documents']:,}" if record.get("documents") else "",
         "vectors": VECTOR_FORMS.get(config.get("vectors") or "input", ""),
         "size": f"{size(n_bytes)} on disk",
         "text": text,
@@ -118,6 +122,10 @@ def _model(path: str) -> dict[str, Any]:
 
     vectors = load_vectors(path)
     summary = {"words": len(vectors), "dimensions": vectors.vector_size}
+    if (Path(path) / DOCUMENTS).is_file():
+        from wordvec_ca.models import tags_of_model
+
+        summary["documents"] = tags_of_model(path).n
     return {**summary, **vectors.metadata}
 
 

@@ -66,7 +66,8 @@ def command(
 
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
     options change. A model of documents (cawv train --model pv-dbow, pv-dm, ...) infers the vectors of lines
-    and queries, which may be whole texts. Without QUERY, queries are read from standard input, one a line; a person is prompted.
+    and queries, which may be whole texts. Without QUERY, queries are read from standard input, one a line; a
+    person is prompted.
 
     On a terminal each sentence has its rank, and words of the query are marked. Elsewhere a line is the
     cosine, the line number and the sentence, with tabs between them.
@@ -88,7 +89,7 @@ def command(
         | ({"vectors": form} if form else {}),
     }
     vectors = load_vectors(model, vectors=form)
-    inferring = make_vectorizer(vectors, model, **options) if infers(vectors, **options) else None
+    inferring = make_vectorizer(vectors, model, **options) if infers(vectors, model, **options) else None
     found = None
     if place.exists() and not rebuild:
         if read_index_record(place).get("source") == source:

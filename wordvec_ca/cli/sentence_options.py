@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -73,7 +74,7 @@ def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def infers(vectors: Any, **given: Any) -> bool:
+def infers(vectors: Any, model: str | os.PathLike[str], **given: Any) -> bool:
     """Return whether sentences are to be inferred: by a model of documents, unless options say otherwise.
 
     Raises
@@ -83,9 +84,8 @@ def infers(vectors: Any, **given: Any) -> bool:
     """
     from wordvec_ca.specs.models import SPECS
 
-    has_documents = (vectors.metadata.get("config") or {}).get("model") in {
-        spec.name for spec in SPECS if spec.documents
-    }
+    named = (vectors.metadata.get("config") or {}).get("model")
+    has_documents = named in {spec.name for spec in SPECS if spec.documents} and os.path.isdir(model)
     of_words = sorted(name for name in OF_WORDS if given.get(name) is not None)
     if given.get("method") != "infer":
         return has_documents and given.get("method") is None and not of_words
@@ -124,7 +124,7 @@ def make_vectorizer(
     """
     from wordvec_ca.sentences import SentenceVectorizer
 
-    if infers(vectors, counts=counts, **given):
+    if infers(vectors, model, counts=counts, **given):
         from wordvec_ca.documents import DocumentVectorizer
 
         return DocumentVectorizer(model, tokenizer=tokenizer, lowercase=lowercase)

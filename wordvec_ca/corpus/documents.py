@@ -51,6 +51,11 @@ class DocumentTags:
             Those of each line; a tag may stand in several.
         known : sequence, optional
             Tags that have the first rows.
+
+        Raises
+        ------
+        DataError
+            A tag is there as a number and as text.
         """
         index: dict[Tag, int] = {tag: row for row, tag in enumerate(known or ())}
         rows: list[int] = []
@@ -59,6 +64,7 @@ class DocumentTags:
             rows += [index.setdefault(tag, len(index)) for tag in of_line]
             ends.append(len(rows))
         names = list(index)
+        check_distinct(names)
         plain = names == list(range(len(names))) and all(type(name) is int for name in names)
         in_order = rows == list(range(len(ends))) and ends == list(range(1, len(ends) + 1))
         if in_order:
@@ -76,6 +82,7 @@ class DocumentTags:
             return DocumentTags(former.n + self.n, None, ends, rows + former.n)
         index: dict[Tag, int] = {tag: row for row, tag in enumerate(former.names or range(former.n))}
         names = self.names or range(self.n)
+        check_distinct([*index, *names])
         final = np.array([index.setdefault(tag, len(index)) for tag in names], np.int64)
         ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
         rows = final if self.rows is None else final[self.rows]
@@ -104,6 +111,16 @@ class DocumentTags:
             return numbers, rows
         at = np.cumsum(numbers) - numbers
         return np.maximum(numbers, 1), np.insert(rows, at[numbers == 0], -1)
+
+
+def check_distinct(names: Iterable[Tag]) -> None:
+    """Raise a DataError if a tag is there as a number and as text: tables have names of text alone."""
+    found = set(names)
+    both = next((name for name in found if not isinstance(name, str) and str(name) in found), None)
+    if both is not None:
+        raise DataError(
+            f"the tag {both} is there as a number and as the text {str(both)!r}: write it in one way"
+        )
 
 
 class DocumentLines:

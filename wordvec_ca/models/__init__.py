@@ -13,7 +13,7 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
-from wordvec_ca.models.documents import Documents, document_vectors, tags_of_model
+from wordvec_ca.models.documents import PREFIX, Documents, document_vectors, table_of_both, tags_of_model
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -37,6 +37,7 @@ from wordvec_ca.models.sizes import (
 from wordvec_ca.models.subwords import Subwords
 
 __all__ = [
+    "PREFIX",
     "PROCESS_BYTES",
     "Callback",
     "ContextWeight",
@@ -68,6 +69,7 @@ __all__ = [
     "read_record",
     "read_tree",
     "saved_bytes",
+    "table_of_both",
     "tags_of_model",
     "weights_by_place",
     "weights_by_word",

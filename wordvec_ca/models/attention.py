@@ -12,15 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import Vocab
+from wordvec_ca.corpus import Tag, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Shade, data_frame, html_table
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.directory import read_attention, read_config
+from wordvec_ca.models.documents import document_logit
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
+
+DOCUMENT = "[document]"
+"""What stands for the document among the words of a window."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class ContextWeight:
     ----------
     word : str
     offset : int
-        Its place relative to the target: -1 is the word before.
+        Its place relative to the target: -1 is the word before. 0 for the document, in a model of documents.
     weight : float or None
         Share of the window, they add up to 1; None for a word without a vector, which has no place.
     part : str
@@ -89,7 +93,11 @@ def _values(one: ContextWeight) -> tuple[object, ...]:
 
 
 def attention_weights(
-    directory: str | os.PathLike[str], sentence: Sequence[str], target: int
+    directory: str | os.PathLike[str],
+    sentence: Sequence[str],
+    target: int,
+    *,
+    document: Tag | None = None,
 ) -> WindowAttention:
     """Return the attention of each word around a target.
 
@@ -103,12 +111,16 @@ def attention_weights(
         Tokens.
     target : int
         Index of the word to be predicted.
+    document : str or int, optional
+        The tag of the document in which the sentence stands, of a model of documents; by default a new one,
+        with the mean logit of the documents of the model.
 
     Returns
     -------
     WindowAttention
         A list: one ContextWeight for each other word of the sentence within the window, and each unknown
-        word, in order; for a vector in parts, one part after the other.
+        word, in order; for a vector in parts, one part after the other. Of a model of documents, the last
+        is the document, as the word ``DOCUMENT`` at offset 0.
 
     Raises
     ------
@@ -124,7 +136,13 @@ def attention_weights(
             f"{str(folder)!r}: vocab.tsv has {len(index)} words, but the record says {len(word_logits)}; "
             "the files are not of the same model"
         )
-    found = _weights(word_logits, slot_logits, config, index, sentence, target)
+    of_document = None
+    if config.spec.documents:
+        of_document = float(slot_logits[-1]) * (config.attention != "word") + document_logit(folder, document)
+        slot_logits = slot_logits[:-1]
+    elif document is not None:
+        raise DataError(f"a {config.model} model has no documents: leave the document out")
+    found = _weights(word_logits, slot_logits, config, index, sentence, target, of_document)
     resamples = Resamples.load(folder, len(index), config.vector_size)
     if resamples is None or resamples.attention_slots is None or resamples.attention_words is None:
         return found
@@ -147,8 +165,9 @@ def _weights(
     index: Mapping[str, int],
     sentence: Sequence[str],
     target: int,
+    of_document: float | None = None,
 ) -> WindowAttention:
-    """Return what `attention_weights` does, for some logits."""
+    """Return what `attention_weights` does, for some logits; ``of_document`` is that of the document."""
     known = [i for i, word in enumerate(sentence) if i != target and word in index]
     before = [i for i in known if i < target][::-1]
     after = [i for i in known if i > target]
@@ -166,12 +185,17 @@ def _weights(
             if of_words.shape[1]:
                 logit += float(of_words[index[sentence[i]], slot if config.attention == "full" else 0])
             logits.append(np.clip(logit, -config.attention_clip, config.attention_clip))
+        if of_document is not None:
+            logits.append(np.clip(of_document, -config.attention_clip, config.attention_clip))
         shares = np.exp(np.array(logits) - max(logits, default=0.0))
-        weights = dict(zip(offsets, (shares / shares.sum()).tolist(), strict=True))
+        given = (shares / shares.sum()).tolist()
+        weights = dict(zip(offsets, given, strict=False))
         for i, word in enumerate(sentence):
             unknown = i != target and word not in index and (not part.name or i - target in slot_of)
             if i in weights or unknown:
                 found.append(ContextWeight(word, offsets.get(i, i - target), weights.get(i), part.name))
+        if of_document is not None:
+            found.append(ContextWeight(DOCUMENT, 0, given[-1]))
     if all(one.weight is None for one in found):
         raise DataError("no word around the target is in the vocabulary: there is nothing to attend to")
     return WindowAttention(found, sentence[target])

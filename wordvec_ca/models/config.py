@@ -122,6 +122,11 @@ class TrainConfig(TrainFields):
         """Context words on each side: of the text, or of a line in random order if ``window`` is all."""
         return MET_EACH_SIDE if self.window == "all" else self.window or self.spec.window
 
+    @property
+    def learns_words(self) -> bool:
+        """Whether vectors of words learn: not where documents alone predict."""
+        return not self.spec.pairs_documents or self.dbow_words
+
     def widths(self) -> int:
         """Return how many times as long as an input row an output row is."""
         return self.spec.widths(self.reach, self.dm_tag_count)

@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from wordvec_ca.corpus import DocumentTags, Tag
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import map_npy, save_npy
 from wordvec_ca.kernels import aligned_zeros, padded
 from wordvec_ca.vectors import KeyedVectors, ModelFile
+
+PREFIX = "*dt_"
+"""Stands before the tag of a document in a table that has words too; gensim's."""
 
 BLOCK_ROWS = 65_536
 """Rows that are initialised or saved at a time."""
@@ -158,6 +161,56 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
     rows = map_npy(Path(directory) / ModelFile.DOCUMENTS)
     documents = Documents(tags, rows, np.zeros(tags.n, np.float32))
     return KeyedVectors([str(name) for name in documents.names], rows), documents.row
+
+
+def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
+    """Return what a document adds to the logit of the document's place; without a tag the mean of all.
+
+    Raises
+    ------
+    DataError
+        There is no such document, or the model is incomplete.
+    """
+    tags = tags_of_model(directory)
+    try:
+        logits = map_npy(Path(directory) / ModelFile.ATTENTION_DOCUMENTS)
+    except FileNotFoundError:
+        raise DataError(f"{os.fspath(directory)!r} has no {ModelFile.ATTENTION_DOCUMENTS}") from None
+    if tag is None:
+        return float(logits.mean()) if len(logits) else 0.0
+    return float(logits[Documents(tags, np.zeros((0, 0), np.float32), logits).row(tag)])
+
+
+def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | None = None) -> KeyedVectors:
+    """Return the vectors of words and behind them those of documents, each by its tag behind `PREFIX`.
+
+    Parameters
+    ----------
+    words : KeyedVectors
+    documents : KeyedVectors
+        See `document_vectors`.
+    limit : int, optional
+        At most so many documents, at equal distances from each other; by default all.
+
+    Raises
+    ------
+    DataError
+        The vectors are of different sizes, or a word is spelled as a document is.
+    """
+    n = len(documents) if limit is None else min(limit, len(documents))
+    rows = np.arange(n) * len(documents) // max(1, n)
+    if words.vector_size != documents.vector_size:
+        raise DataError(
+            f"the vectors of words have {words.vector_size} numbers and those of documents "
+            f"{documents.vector_size}: only input rows of words are beside them, ",
+            Option("vectors", "input"),
+        )
+    names = [PREFIX + documents.index_to_key[row] for row in rows.tolist()]
+    if taken := next((name for name in names if name in words.key_to_index), None):
+        raise DataError(f"{taken!r} is a word, too: words and documents cannot be in one table")
+    vectors = np.concatenate([words.vectors, documents.vectors[rows]])
+    counts = None if words.counts is None else np.append(words.counts, np.ones(n, words.counts.dtype))
+    return KeyedVectors([*words.index_to_key, *names], vectors, counts, words.metadata)
 
 
 def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:

@@ -301,7 +301,7 @@ class EmbeddingModel:
         hyper["merge_every"] = 2**31 - 1
         if self.documents is not None:
             hyper["most_tags"] = self.documents.tags.most
-            hyper["only_documents"] = c.spec.pairwise and not c.dbow_words
+            hyper["only_documents"] = not c.learns_words
         return hyper
 
     @property

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.models import document_vectors
 from wordvec_ca.vectors import KeyedVectors, Neighbour, Neighbours, shown_interval
 
 NEAREST = 6
-"""Neighbours of each word."""
+"""Neighbours of each word, or document."""
+
+SHOWN_DOCUMENTS = 8
+LONGEST_TAG = 60
+"""Characters of a tag that are shown."""
 
 
 def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
@@ -61,6 +67,21 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
             lines.append((word, count, [(one.word, _shown(one, nearest.models)) for one in nearest]))
         tables.append({"title": f"{name.capitalize()} words", "rows": lines})
     return tables
+
+
+def document_table(folder: Path) -> dict[str, Any]:
+    """Return a table as those of `neighbour_tables`, of some documents and those nearest to them."""
+    documents, _ = document_vectors(folder)
+    rows = np.unique(np.linspace(0, len(documents) - 1, SHOWN_DOCUMENTS).astype(int)).tolist()
+    lines = []
+    for row in rows if len(documents) > 1 else []:
+        try:
+            nearest = documents.neighbours(documents.index_to_key[row], NEAREST)
+        except DataError:  # its vector is zero
+            nearest = Neighbours([], 0)
+        name = documents.index_to_key[row][:LONGEST_TAG]
+        lines.append((name, "", [(one.word[:LONGEST_TAG], _shown(one, 0)) for one in nearest]))
+    return {"title": f"{len(documents):,} documents, some of them by their tags", "rows": lines}
 
 
 def _shown(one: Neighbour, models: int) -> str:

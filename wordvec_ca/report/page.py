@@ -20,7 +20,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import History, read_config, read_record
 from wordvec_ca.report.attention import attention
 from wordvec_ca.report.facts import details, reproduction
-from wordvec_ca.report.neighbours import neighbour_tables
+from wordvec_ca.report.neighbours import document_table, neighbour_tables
 from wordvec_ca.report.run import summary, training_figures
 from wordvec_ca.report.vocabulary import vocabulary
 from wordvec_ca.report.wording import visible
@@ -54,6 +54,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
     vectors = KeyedVectors.load(folder, format="model")
     if len(vectors) == 0:
         raise DataError(f"{str(folder)!r} has no words: there is nothing to report")
+    tables_of_documents = [document_table(folder)] if config.spec.documents else []
     templates = Environment(
         loader=PackageLoader("wordvec_ca.report", ""),
         autoescape=True,
@@ -73,7 +74,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
         training=training_figures(History.load(folder / "history.tsv")),
         vocabulary=vocabulary(vectors, record, config),
         attention=attention(folder, vectors, config) if config.spec.attends else None,
-        neighbours=neighbour_tables(vectors),
+        neighbours=[*tables_of_documents, *(neighbour_tables(vectors) if config.learns_words else [])],
         reproduction=reproduction(record, config),
         details=details(record, config),
     )

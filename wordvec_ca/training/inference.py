@@ -83,7 +83,7 @@ class Inference:
         self._length = float(np.median(np.linalg.norm(rows, axis=1))) if len(rows) else 0.0
         self.logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
         # vectors of words that no pair has trained say nothing
-        self._from_words = not self.hyper["only_documents"][0] or config.dbow_words
+        self._from_words = config.learns_words
 
     @property
     def digest(self) -> str:

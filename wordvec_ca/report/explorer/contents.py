@@ -13,7 +13,14 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
-from wordvec_ca.models import read_attention, read_config, read_record
+from wordvec_ca.models import (
+    PREFIX,
+    document_vectors,
+    read_attention,
+    read_config,
+    read_record,
+    table_of_both,
+)
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithful, chosen_method, word_map
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
@@ -21,6 +28,9 @@ from wordvec_ca.report.explorer.regions import Region, regions
 from wordvec_ca.report.explorer.suggestions import suggestions
 from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
+
+DOCUMENTS = 2_000
+"""Documents on the map of a model that has as many, unless asked otherwise."""
 
 Model = KeyedVectors | str | os.PathLike[str]
 
@@ -57,6 +67,7 @@ def gather(
     other: Model | None,
     *,
     words: int,
+    documents: int | None,
     max_megabytes: float | None,
     method: Method,
     seed: int,
@@ -70,11 +81,19 @@ def gather(
         raise ValueError(f"words is {words}; a map needs at least 2")
     given = [one for one in (model, other) if one is not None]
     sources = [_source(one, f"model {'AB'[i]}", form) for i, one in enumerate(given)]
-    rows = _rows_that_fit(sources, words, max_megabytes)
+    n_documents = 0
+    if other is None and not isinstance(model, KeyedVectors):
+        sources[0], n_documents = _with_documents(sources[0], model, words, documents)
+    elif documents:
+        raise DataError("documents are on the map of one model directory alone: leave the documents out")
+    rows = _rows_that_fit(sources, words + n_documents, max_megabytes, n_documents)
     n_words = len(rows[0])
     if tell is not None:
-        tell(f"{n_words:,} words of {len(sources[0].table):,}")
+        beside = f", {n_documents:,} of them documents" if n_documents else ""
+        tell(f"{n_words:,} words of {len(sources[0].table):,}{beside}")
     found = [sources[0].table.index_to_key[row] for row in rows[0].tolist()]
+    if n_documents and not classes:
+        classes = {word: "document" if word.startswith(PREFIX) else "word" for word in found}
     used = chosen_method(method, n_words)
     place = f"{os.path.normpath(model)}.cawv-maps" if cache and not isinstance(model, KeyedVectors) else None
     maps: list[WordMap] = []
@@ -140,8 +159,29 @@ def _source(model: Model, otherwise: str, form: str | None) -> _Source:
     return _Source(KeyedVectors.load(model, vectors=form), name, _attention(Path(model)), _made(Path(model)))
 
 
-def _rows_that_fit(sources: list[_Source], words: int, max_megabytes: float | None) -> list[np.ndarray]:
-    """Return the rows, of each model, of the most frequent words that fit into the page."""
+def _with_documents(
+    source: _Source, model: str | os.PathLike[str], words: int, documents: int | None
+) -> tuple[_Source, int]:
+    """Return a model with documents behind its words, and how many; words that never learnt are left out."""
+    folder = Path(model)
+    has_record = (folder / "config.json").is_file() and (folder / "documents.npy").is_file()
+    if not has_record or not (config := read_config(folder)).spec.documents:
+        if documents:
+            raise DataError(f"{os.fspath(model)!r} has no vectors of documents: leave the documents out")
+        return source, 0
+    table, _ = document_vectors(folder)
+    known = source.table
+    n_words = min(words, len(known)) if config.learns_words else 0
+    counts = None if known.counts is None else known.counts[:n_words]
+    kept = KeyedVectors(known.index_to_key[:n_words], known.vectors[:n_words], counts, known.metadata)
+    n = min(DOCUMENTS if documents is None else documents, len(table))
+    return source._replace(table=table_of_both(kept, table, n)), n
+
+
+def _rows_that_fit(
+    sources: list[_Source], words: int, max_megabytes: float | None, n_documents: int = 0
+) -> list[np.ndarray]:
+    """Return the rows, of each model, of the most frequent words that fit into the page, and of documents."""
     rows = _common_rows([source.table for source in sources], words)
     if max_megabytes is not None:
         resampled = sum(source.table.resamples is not None for source in sources)
@@ -149,7 +189,11 @@ def _rows_that_fit(sources: list[_Source], words: int, max_megabytes: float | No
         fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(sources, rows))
         if fits < 2:
             raise DataError(f"a page of {max_megabytes:g} MB holds no words of these vectors")
-        rows = [chosen[:fits] for chosen in rows]
+        n_words = len(rows[0]) - n_documents if fits < len(rows[0]) else fits
+        rows = [
+            np.concatenate([chosen[: max(0, min(n_words, fits - n_documents))], chosen[n_words:][:fits]])
+            for chosen in rows
+        ]
     if len(rows[0]) < 2:
         raise DataError("there are fewer than two words with a direction: there is nothing to explore")
     return rows
@@ -238,7 +282,8 @@ class _Attention:
     def __call__(self, rows: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
         """Return facts for the page, and the logits of words as 16-bit numbers."""
         config = self.config
-        logits = np.asarray(self.words[rows], np.float32)
+        logits = np.zeros((len(rows), self.columns), np.float32)  # 0 for documents, which have none by place
+        logits[rows < len(self.words)] = self.words[rows[rows < len(self.words)]]
         step = float(np.abs(logits).max(initial=0.0)) / 32_767 or 1.0
         parts = []
         for part, of_words, of_slots in logits_by_part(

@@ -110,6 +110,7 @@ def explore(
     other: Model | None = None,
     *,
     words: int = WORDS,
+    documents: int | None = None,
     max_megabytes: float | None = None,
     method: Method = "auto",
     seed: int = 1,
@@ -128,6 +129,9 @@ def explore(
         Is compared with it, on the words of both.
     words : int
         At most so many, from the front, where the most frequent are.
+    documents : int, optional
+        Of a model of documents: so many of them, at equal distances from each other, by default 2,000. They
+        stand beside the words, by their tags behind ``*dt_``; alone, if no vectors of words were trained.
     max_megabytes : float, optional
         Fewer words, if the page would become larger.
     method : {'auto', 'tsne', 'pca'}
@@ -159,6 +163,7 @@ def explore(
             model,
             other,
             words=words,
+            documents=documents,
             max_megabytes=max_megabytes,
             method=method,
             seed=seed,

@@ -262,6 +262,7 @@ def read_word_attention(
     kind, clip = config.get("attention", "full"), config.get("attention_clip", 10.0)
     try:
         slots = of_slots.get()
+        slots = slots[: slots.size - spec_of(config["model"]).documents]  # behind it is the document's place
         parts = _parts(path, config, slots.size)
         columns = logit_columns(kind, slots.size, len(parts))
         words = of_words.get() if columns else np.zeros((len(counts), 0), np.float32)

@@ -1,0 +1,221 @@
+"""Models of documents in the commands, on sentences of SUBJ; and documents that are odd."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.models import EmbeddingModel, document_vectors
+from wordvec_ca.vectors import KeyedVectors
+
+Command = Callable[..., Any]
+
+SMALL = ("--vector-size", 24, "--min-count", 2, "--epochs", 8, "--workers", 1, "--quiet")
+
+
+@pytest.fixture(scope="module")
+def subj(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with 1,500 sentences, as text and as records with tags, and two models of them."""
+    from wordvec_ca.cli import main
+
+    here = tmp_path_factory.mktemp("subj")
+    lines = (data / "sentences/subj/all.tsv").read_text("utf-8").split("\n")[:-1][::6][:1500]
+    labelled = [line.split("\t") for line in lines]
+    (here / "text.txt").write_text("".join(f"{text}\n" for _, text in labelled))
+    (here / "labelled.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in labelled))
+    records = [{"id": f"s{i}", "text": text} for i, (_, text) in enumerate(labelled)]
+    (here / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    fields = ("--field", "text", "--tag-field", "id")
+    for arguments in (
+        ("text.txt", "--model", "pv-dbow", "-o", "dbow"),
+        ("records.jsonl", "--model", "pv-dm-attn", *fields, "-o", "attn"),
+    ):
+        named = [
+            str(here / one) if str(one) in ("text.txt", "records.jsonl", "dbow", "attn") else one
+            for one in arguments
+        ]
+        with pytest.raises(SystemExit) as stop:
+            main(["train", *map(str, named), *map(str, SMALL)])
+        assert not stop.value.code
+    return here
+
+
+def test_texts_are_inferred(command: Command, subj: Path) -> None:
+    assert command("embed", subj / "dbow", subj / "text.txt", "-o", "e.npy").code == 0
+    rows = np.load("e.npy")
+    trained = np.load(subj / "dbow/documents.npy")
+    cosines = (rows * trained).sum(1) / np.linalg.norm(rows, axis=1) / np.linalg.norm(trained, axis=1)
+    assert cosines.mean() > 0.9
+    text = subj.joinpath("text.txt").read_text().split("\n")[7]
+    outcome = command("embed", subj / "dbow", "-", "-o", "one.npy", stdin=f"{text}\n\nzzzz qqqq\n")
+    assert outcome.code == 0
+    one = np.load("one.npy")
+    assert np.array_equal(one[0], rows[7])  # the same text, whatever is beside it
+    assert not one[1:].any()
+    assert "3 sentences (1 empty, 1 without a known word)" in outcome.err
+    assert command("embed", subj / "dbow", subj / "text.txt", "-o", "m.npy", "--method", "mean").code == 0
+    assert not np.allclose(np.load("m.npy"), rows)
+    assert (
+        command("embed", subj / "dbow", "-", "-o", "x.npy", "--method", "infer", "--a", 1, stdin="a\n").code
+        == 2
+    )
+    KeyedVectors.load(subj / "attn").save("v.safetensors")
+    refused = command("embed", "v.safetensors", subj / "text.txt", "-o", "x.npy", "--method", "infer")
+    assert refused.code == 2
+    assert "models of documents" in refused.err
+
+
+def test_search_infers_the_query(command: Command, subj: Path) -> None:
+    lines = subj.joinpath("text.txt").read_text().split("\n")
+    Path("c.txt").write_text("\n".join(lines[:300]))
+    for _ in range(2):  # the second time with the index of the first
+        outcome = command("search", subj / "attn", "c.txt", lines[42], "-n", 3)
+        score, line, text = outcome.out.splitlines()[0].split("\t")
+        assert (float(score), int(line), text) == (1.0, 43, lines[42])
+    assert "indexed" not in outcome.err
+    again = command("search", subj / "dbow", "c.txt", lines[42])
+    assert "indexing again" in again.err
+    assert again.out.split("\t")[1] == "43"
+
+
+def test_neighbours_tables_and_pages(command: Command, subj: Path) -> None:
+    assert command("nn", subj / "attn", "--document", "s3", "--document", "nowhere", "-n", 2).code == 1
+    facts = command("info", subj / "attn").out
+    assert "documents  1,500\n" in facts
+    assert command("export", subj / "attn", "--table", "documents", "-o", "d.txt").code == 0
+    assert command("export", subj / "attn", "--table", "both", "-o", "b.safetensors").code == 0
+    documents, both = KeyedVectors.load("d.txt"), KeyedVectors.load("b.safetensors")
+    words = KeyedVectors.load(subj / "attn", vectors="input")
+    assert documents.index_to_key == [f"s{i}" for i in range(1500)]
+    assert len(both) == 1500 + len(words)
+    assert np.array_equal(both["*dt_s3"], np.load(subj / "attn/documents.npy")[3])
+    assert np.array_equal(both[words.index_to_key[5]], words.vectors[5])
+    assert command("export", subj / "attn", "--table", "both", "--vectors", "output", "-o", "x.txt").code == 2
+    assert command("export", "d.txt", "--table", "documents", "-o", "x.txt").code == 1
+    map_of = ("-q", "--no-cache", "--method", "pca", "-o")
+    assert (
+        command("explore", subj / "attn", "--words", 200, "--documents", 50, *map_of, "m.parquet").code == 0
+    )
+    from pyarrow.parquet import read_table
+
+    shown = read_table("m.parquet")["word"].to_pylist()
+    assert len(shown) == 250
+    assert shown[200] == "*dt_s0"
+    assert command("explore", subj / "dbow", "--documents", 100, *map_of, "a.parquet").code == 0
+    shown = read_table("a.parquet")["word"].to_pylist()
+    assert shown == [f"*dt_{i}" for i in range(0, 1500, 15)]  # the words of pv-dbow have not learnt
+    report = command("report", subj / "attn", "-o", "r.html")
+    assert report.code == 0
+    assert "1,500 documents, some of them by their tags" in Path("r.html").read_text()
+
+
+def test_attention_shows_the_document(command: Command, subj: Path) -> None:
+    sentence = subj.joinpath("text.txt").read_text().split("\n")[11]
+    given = ("attention", subj / "attn", sentence, "--target", "2", "--json")
+    found = [command(*given, *more).json["context"] for more in ((), ("--document", "s11"))]
+    model = EmbeddingModel.load(subj / "attn")
+    assert model.documents is not None
+    logits = model.documents.logits[11], model.documents.logits.mean()
+    for context in found:
+        assert context[-1]["word"] == "[document]"
+        assert sum(one["weight"] or 0 for one in context) == pytest.approx(1)
+    ratio = [context[-1]["weight"] / context[0]["weight"] for context in found]
+    assert ratio[1] / ratio[0] == pytest.approx(np.exp(logits[0] - logits[1]), rel=1e-3)
+    assert command(*given, "--document", "s9999").code == 1
+    # what sentences read of it, too, though the place of the document is behind those of words
+    assert (
+        command("embed", subj / "attn", subj / "text.txt", "-o", "a.npy", "--method", "attention").code == 0
+    )
+    assert command("export", subj / "attn", "-o", "f.txt", "--fold-attention").code == 0
+
+
+def test_evaluation_infers(command: Command, subj: Path, data: Path) -> None:
+    pairs = data / "sentences/sts2012/OnWN.tsv"
+    outcome = command(
+        "eval", subj / "dbow", "--sentiment", subj / "labelled.tsv", "--sts", pairs, "--json", "-q"
+    )
+    sentiment, sts = outcome.json
+    assert sentiment["metrics"]["accuracy"]["value"] > 0.6  # always the same class: 0.5
+    assert "inferred" in sentiment["protocol"]
+    assert next(iter(sts["metrics"])) == "infer"
+
+
+ODD = [
+    {"id": "empty", "text": ""},
+    {"id": "unknown", "text": "seldom heard"},
+    {"id": "t" * 10_000, "text": "a b a b c"},
+    {"id": ["8", "all"], "text": "a b c a b c"},
+    {"id": [7, "all"], "text": "c b a"},
+    {"id": "long", "text": "a b c " * 300_000},
+    {"id": "lines", "text": "a b\nc a\r\n\nb"},
+]
+
+
+def test_odd_documents(command: Command) -> None:
+    Path("odd.jsonl").write_text("".join(json.dumps(record) + "\n" for record in ODD))
+    options = (
+        "--field",
+        "text",
+        "--tag-field",
+        "id",
+        "--vector-size",
+        16,
+        "--min-count",
+        3,
+        "--workers",
+        1,
+        "--epochs",
+        2,
+    )
+    for model in ("pv-dbow", "pv-dm", "pv-dm-concat", "pv-dm-attn"):
+        assert command("train", "odd.jsonl", "-o", model, "--model", model, *options).code == 0
+        table, row_of = document_vectors(model)
+        assert table.index_to_key == ["empty", "unknown", "t" * 10_000, "8", "all", "7", "long", "lines"]
+        assert np.isfinite(table.vectors).all()
+        assert (row_of("8"), row_of("7"), row_of(7)) == (3, 5, 5)
+        trained = np.abs(table.vectors).max(axis=1)
+        assert (trained[:2] <= 0.5 / 16).all()  # as they began: nothing predicts
+        assert (trained[6] > 0.5 / 16).all()
+        shown = command("nn", model, "--document", "t" * 10_000)
+        assert shown.code == 0
+        assert max(map(len, shown.out.splitlines())) < 300
+
+
+def test_one_document_and_one_tag_for_all(command: Command) -> None:
+    options = ("--model", "pv-dm", "--vector-size", 16, "--min-count", 1, "--workers", 1)
+    Path("one.txt").write_text("only one document here\n")
+    assert command("train", "one.txt", "-o", "one", *options).code == 0
+    assert len(document_vectors("one")[0]) == 1
+    alone = command("nn", "one", "--document", 0)
+    assert alone.code == 0
+    assert "(none)" in alone.out
+    records = [{"tag": "all", "text": f"word{i % 7} here and there"} for i in range(50)]
+    Path("all.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert (
+        command("train", "all.jsonl", "-o", "all", "--field", "text", "--tag-field", "tag", *options).code
+        == 0
+    )
+    assert document_vectors("all")[0].index_to_key == ["all"]
+    for bad in (
+        {"text": "no tag"},
+        {"tag": None, "text": "none"},
+        {"tag": 1.5, "text": "half"},
+        {"tag": {}, "text": "x"},
+    ):
+        Path("bad.jsonl").write_text(json.dumps(bad) + "\n")
+        outcome = command(
+            "train", "bad.jsonl", "-o", "bad", "--field", "text", "--tag-field", "tag", *options
+        )
+        assert outcome.code == 1
+        assert "tag" in outcome.err
+    Path("both.jsonl").write_text('{"tag": 7, "text": "a b"}\n{"tag": "7", "text": "b a"}\n')
+    outcome = command("train", "both.jsonl", "-o", "both", "--field", "text", "--tag-field", "tag", *options)
+    assert outcome.code == 1
+    assert "as a number and as the text '7'" in outcome.err
+    Path("none.txt").write_text("\n\n\n")
+    assert command("train", "none.txt", "-o", "none", *options).code == 1
