@@ -72,8 +72,24 @@ def test_saving_follows_no_link_and_leaves_no_mixture(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "savez", lambda *args, **arrays: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         other.save(place)
+    np.testing.assert_array_equal(SentenceVectorizer.load(place, kv).transform(TEXT), fitted.transform(TEXT))
+    monkeypatch.undo()
+    replace, n = os.replace, len(list(place.iterdir()))
+
+    def killed(source: str, target: str) -> None:
+        if Path(target) == place / "sentences.npz":
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        other.save(place)
     with pytest.raises(DataError):
         SentenceVectorizer.load(place, kv)
+    monkeypatch.undo()
+    other.save(place)
+    np.testing.assert_array_equal(SentenceVectorizer.load(place, kv).transform(TEXT), other.transform(TEXT))
+    assert len(list(place.iterdir())) == n
 
 
 # ------------------------------------------------------------------ what each method computes

@@ -6,6 +6,7 @@ Each command lives in a module of its own, imported only when it runs, so that
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import io
@@ -257,8 +258,27 @@ def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
     return message
 
 
+NO_ROOM = {
+    errno.ENOSPC: "make room on the disk, or write elsewhere",
+    errno.EDQUOT: "make room within your quota, or write elsewhere",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write to another file system",
+}
+"""What to do about errors of the system by which a file cannot grow."""
+
+
 def describe_error(error: BaseException) -> str:
-    """Return the message for an exception that ended a command."""
+    """Return the message for an exception that ended a command, and what to do where no file can grow."""
+    message = _message_of(error)
+    cause: BaseException | None = error.error if isinstance(error, CommandFailure) else error
+    while cause is not None and getattr(cause, "errno", None) not in NO_ROOM:
+        cause = cause.__cause__ or cause.__context__
+    if not isinstance(cause, OSError) or cause.errno is None:
+        return message
+    said = cause.errno == errno.ENOSPC and "room" in message
+    return message if said else f"{message}; {NO_ROOM[cause.errno]}"
+
+
+def _message_of(error: BaseException) -> str:
     from wordvec_ca.machine import out_of_addresses
 
     if isinstance(error, CommandFailure):

@@ -83,7 +83,7 @@ def command(
             )
             show(f"{made.name}{right}")
             show(_table(of_model))
-    with record_writer(json_to, "word") as write:
+    with record_writer(json_to, "model") as write:
         for name, of_model in zip(models, found, strict=True):
             for one in of_model:
                 write({"model": name, **_record(one)})

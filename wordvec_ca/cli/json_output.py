@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.output import show_json
-from wordvec_ca.cli.paths import OUTPUT
+from wordvec_ca.cli.paths import OutputPath
 
 NAMES = (".json", ".jsonl")
 """Endings of a name after a space that make it the file of ``--json``."""
@@ -67,7 +67,7 @@ def json_option(written: str) -> Callable[..., Any]:
     return click.option(
         "--json",
         "json_to",
-        type=OUTPUT,
+        type=OutputPath(stdout=True),
         metavar="[=FILE]",
         callback=_from_variable,
         help=f"{written}  Without FILE on standard output instead of a table; else appended to FILE, one "
@@ -110,13 +110,7 @@ def record_writer(
         yield lambda record: None
     elif target != "-":
         _check(target, first)
-        with open(target, "a", encoding="utf-8") as file:
-
-            def append(record: dict[str, Any]) -> None:
-                file.write(json_text(record, indent=None) + "\n")
-                file.flush()
-
-            yield append
+        yield lambda record: _append(target, f"{json_text(record, indent=None)}\n".encode("utf-8", "replace"))
     elif not array:
         yield lambda record: show_json(record, indent=indent)
     else:
@@ -132,6 +126,22 @@ def record_writer(
         finally:
             if written:
                 click.echo("]")
+
+
+def _append(name: str, line: bytes) -> None:
+    """Append a line to a file: whole, or not at all, since the next one would be glued to a piece."""
+    new = not os.path.exists(name)
+    with open(name, "ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            while line:
+                line = line[file.write(line) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):  # of a pipe
+                file.truncate(size)
+                if new:
+                    os.unlink(name)
+            raise OSError(error.errno, error.strerror, name) from error
 
 
 def _check(name: str, first: str) -> None:

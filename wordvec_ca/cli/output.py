@@ -21,14 +21,28 @@ from wordvec_ca.specs.options import spelled_as_flag
 
 def show(text: object) -> None:
     """Write a result to standard output, and a newline."""
-    click.echo(_between_words(_harmless(str(text)), sys.stdout))
+    write(_between_words(_harmless(str(text)), sys.stdout))
+
+
+def write(text: str) -> None:
+    """Write text to standard output, and a newline; an error names it.
+
+    Raises
+    ------
+    OSError
+        Such as of a full disk, or a pipe that nobody reads.
+    """
+    try:
+        click.echo(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:
     """Write a result as JSON to standard output, and a newline."""
     from wordvec_ca.files import json_text
 
-    click.echo(json_text(value, indent=indent))
+    write(json_text(value, indent=indent))
 
 
 def next_commands(model: str, word: str = "WORD") -> str:

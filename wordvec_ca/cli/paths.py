@@ -93,7 +93,7 @@ class OutputPath(FileName):
             The option that names the output, for the message.
         """
         if output == "-":
-            if self.kind == "file" and not self.stdout:
+            if not self.stdout:
                 raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
             return
         from wordvec_ca.files import compression_suffix

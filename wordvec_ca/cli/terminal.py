@@ -14,6 +14,8 @@ from typing import IO, NamedTuple
 
 import click
 
+from wordvec_ca.cli.output import write
+
 STYLES: dict[str, dict[str, object]] = {
     "heading": {"bold": True},
     "match": {"bold": True, "fg": "red"},
@@ -206,7 +208,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 
 def show_styled(text: str) -> None:
     """Write to standard output what `styled`, `cell` and `Table` have made: colours stay."""
-    click.echo(text)
+    write(text)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source
 from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix
 
 SCORINGS = ("word2phrase", "npmi")
@@ -157,7 +158,14 @@ class PairRuns:
 
     def _write(self) -> None:
         keys, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
-        self._file.write(np.stack([keys, counts.astype(np.uint64)]).data)
+        try:
+            self._file.write(np.stack([keys, counts.astype(np.uint64)]).data)
+            self._file.flush()
+        except OSError as error:
+            raise DataError(
+                f"cannot store pairs of words in {tempfile.gettempdir()!r}: {error.strerror or error}; set "
+                "TMPDIR to a folder with more room"
+            ) from error
         self._lengths.append(len(keys))
         self._waiting, self._n = [], 0
 

@@ -18,7 +18,13 @@ from wordvec_ca.files.compression import (
 from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
 from wordvec_ca.files.data_frames import data_frame
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
-from wordvec_ca.files.folders import check_output, clear_leftovers, nearest_existing, replacing
+from wordvec_ca.files.folders import (
+    check_output,
+    clear_leftovers,
+    nearest_existing,
+    replacing,
+    replacing_files,
+)
 from wordvec_ca.files.lines import split_lines, whole_lines
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
@@ -72,6 +78,7 @@ __all__ = [
     "read_whole_folder",
     "read_words",
     "replacing",
+    "replacing_files",
     "save_json",
     "save_npy",
     "scratch_array",

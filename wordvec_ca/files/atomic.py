@@ -55,8 +55,13 @@ def atomic_file(
     target = Path(path)
     link = target.is_symlink() and not follow_links
     if not link and _is_device(target):
-        with open(target, "wb") as stream:
-            yield stream
+        try:
+            with open(target, "wb") as stream:
+                yield stream
+        except OSError as error:  # of a write, which does not know the name
+            if error.filename is not None or error.errno is None:
+                raise
+            raise OSError(error.errno, error.strerror, str(target)) from error
         return
     if target.is_symlink() and follow_links:
         target = Path(os.path.realpath(target))
@@ -69,7 +74,7 @@ def atomic_file(
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
     prefix = f".{target.name[:100]}."
-    _clear_leftovers(target.parent, prefix)
+    clear_temporary_files(target.parent, prefix)
     temporary = target.parent / f"{prefix}{secrets.token_hex(4)}.tmp"
     try:
         with open(temporary, "xb", opener=_for_the_owner if private else None) as stream:
@@ -94,8 +99,8 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 
 def original_name(name: str) -> str:
-    """Return for which file of a folder a temporary file was written; any other name as it is."""
-    left = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}\.tmp", name, re.DOTALL)
+    """Return for which file of a folder a temporary one, or a folder, was made; any other name as it is."""
+    left = re.fullmatch(r"\.(.+)\.(?:[0-9a-f]{8}\.tmp|partial)", name, re.DOTALL)
     return left[1] if left else name
 
 
@@ -118,7 +123,7 @@ def take_lock(descriptor: int) -> bool | None:
     return True
 
 
-def _clear_leftovers(folder: Path, prefix: str) -> None:
+def clear_temporary_files(folder: Path, prefix: str) -> None:
     """Remove temporary files that no living process writes to; an empty one may be about to be locked."""
     size = len(prefix) + 8 + len(".tmp")
     with os.scandir(folder) as entries:

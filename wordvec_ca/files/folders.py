@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files.atomic import original_name, sync, take_lock
+from wordvec_ca.files.atomic import clear_temporary_files, original_name, sync, take_lock, withdraw
 
 
 @contextmanager
@@ -59,6 +60,54 @@ def replacing(
         raise _refused(directory, error) from error
     finally:
         clear_leftovers(directory, mark)
+
+
+@contextmanager
+def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
+    """Give a new folder whose files take their places in ``directory`` once all are complete and on disk.
+
+    Other files of ``directory`` stay, and if anything fails, all do. The file without which the others are
+    not read comes last, and an older one goes before the others change, so that old and new ones are never
+    read together. Symbolic links are replaced, not followed.
+
+    Parameters
+    ----------
+    directory : path-like
+        Created if missing.
+    last : str
+        Name of the file that comes last.
+
+    Raises
+    ------
+    OSError
+        The disk is full or the folder not writable.
+    """
+    directory = Path(directory)
+    new = not directory.exists()
+    directory.mkdir(parents=True, exist_ok=True)
+    partial = directory / f".{last[:60]}.partial"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        partial.mkdir()
+        yield partial
+        files = sorted(partial.iterdir(), key=lambda file: file.name == last)
+        for file in files:
+            sync(file)
+        withdraw(directory / last)
+        for file in files:
+            clear_temporary_files(directory, f".{file.name[:100]}.")
+            os.replace(file, directory / file.name)
+            sync(directory)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        name = Path(error.filename or last).name
+        raise OSError(error.errno, error.strerror, str(directory / name)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if new:
+            with contextlib.suppress(OSError):  # it is not empty: all went well
+                directory.rmdir()
 
 
 def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:

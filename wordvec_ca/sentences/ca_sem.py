@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import save_json, save_npy, withdraw
+from wordvec_ca.files import replacing_files, save_json, save_npy
 from wordvec_ca.sentences.counts import WordCounts, count_sentences
 from wordvec_ca.sentences.word_vectors import WordVectors, check_finite
 from wordvec_ca.vectors import one_blas_thread
@@ -97,11 +97,6 @@ class Reembedding:
         Symbolic links of these names are replaced, not followed. With the ``words`` of the vectors, the
         counts can be used to re-embed the same words again; see :meth:`WordCounts.save`.
         """
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        withdraw(directory / "reembedding.json")
-        save_npy(directory / "v0.npy", self.v0, follow_links=False)
-        self.counts.save(directory / "counts.npz", words=words, follow_links=False)
         record = {
             "format": 1,
             "energies": self.energies.tolist(),
@@ -109,7 +104,10 @@ class Reembedding:
             "best": self.best,
             "converged": self.converged,
         }
-        save_json(directory / "reembedding.json", record)
+        with replacing_files(directory, last="reembedding.json") as made:
+            save_npy(made / "v0.npy", self.v0)
+            self.counts.save(made / "counts.npz", words=words)
+            save_json(made / "reembedding.json", record)
 
     @classmethod
     def load(cls, directory: str | Path) -> Reembedding:

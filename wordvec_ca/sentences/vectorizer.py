@@ -44,7 +44,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, save_json, withdraw
+from wordvec_ca.files import replacing_files, save_json
 from wordvec_ca.sentences.ca_sem import Reembedding, Start, reembed_counts
 from wordvec_ca.sentences.components import principal_directions, remove_directions
 from wordvec_ca.sentences.counts import WordCounts
@@ -413,11 +413,10 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         directory : path
-            Created if missing. Older files of these names are replaced, and symbolic links not followed.
+            Created if missing. Older files of these names are replaced once the new ones are complete, and
+            symbolic links not followed.
         """
         check_is_fitted(self, "token_weights_")
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
         given = self.get_params(deep=False).items()
         kept = [item for item in given if item[0] not in ("vectors", "counts") and not callable(item[1])]
         record = {
@@ -431,12 +430,11 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "unknown_factor": self.unknown_factor_,
             "vocabulary": fingerprint(self.vectors_),
         }
-        withdraw(directory / "sentences.json")
-        with atomic_file(directory / "sentences.npz", follow_links=False) as file:
-            np.savez(file, **{name: getattr(self, name + "_") for name in _ARRAYS})
-        if self.method_ in CA_SEM:
-            self.reembedding_.save(directory)
-        save_json(directory / "sentences.json", record)
+        with replacing_files(directory, last="sentences.json") as made:
+            np.savez(made / "sentences.npz", **{name: getattr(self, name + "_") for name in _ARRAYS})
+            if self.method_ in CA_SEM:
+                self.reembedding_.save(made)
+            save_json(made / "sentences.json", record)
 
     @classmethod
     def load(

@@ -361,7 +361,9 @@ def _faults(what: str) -> Iterator[None]:
     except RuntimeError as error:
         if "terminated" in str(error):
             raise KeyboardInterrupt from error
-        raise DataError(f"{what}: {error}") from error
+        # the library does not say why it could not write
+        why = "; is the disk full, or a limit of file sizes (ulimit -f) reached?"
+        raise DataError(f"{what}: {error}{why if 'serialize' in str(error) else ''}") from error
 
 
 def _library() -> Any:

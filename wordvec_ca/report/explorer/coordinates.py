@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import warnings
@@ -263,4 +264,6 @@ def _store(file: Path, made: WordMap) -> None:
         with atomic_file(file, overwrite=True, follow_links=False) as stream:
             np.savez(stream, **arrays)
     except OSError as error:
+        with contextlib.suppress(OSError):  # it holds other maps, or was never made
+            file.parent.rmdir()
         warnings.warn(f"the map is not kept for the next time: {error}", stacklevel=2)

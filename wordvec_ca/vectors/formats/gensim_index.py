@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import atomic_file, read_checksums, save_npy, sync, withdraw, write_checksums
+from wordvec_ca.files import atomic_file, read_checksums, replacing_files, save_npy, write_checksums
 from wordvec_ca.machine import out_of_addresses
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
@@ -185,21 +184,10 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
             )
     if not target.parent.is_dir():
         raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
-        save_npy(Path(temporary) / array.name, table.vectors, np.float32)
-        write_gensim_index(temporary, table.words, table.counts, name=target.name)
-        _take_places(Path(temporary), target)
-
-
-def _take_places(made: Path, target: Path) -> None:
-    """Move the files in a folder to their places: the index that is loaded, and arrays beside it.
-
-    Without the index the arrays are none, so it goes first and comes last: old and new are never mixed.
-    """
-    withdraw(target)
-    for file in sorted(made.iterdir(), key=lambda file: file.name == target.name):
-        os.replace(file, target.with_name(file.name))
-        sync(target.parent)
+    # without the index, which is loaded, the arrays beside it are none: it comes last
+    with replacing_files(target.parent, last=target.name) as made:
+        save_npy(made / array.name, table.vectors, np.float32)
+        write_gensim_index(made, table.words, table.counts, name=target.name)
 
 
 def write_gensim_model(
@@ -249,8 +237,5 @@ def write_gensim_model(
         model.make_cum_table()
     if model.hs:
         model.create_binary_tree()
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
-        model.save(os.path.join(temporary, target.name))
-        for file in Path(temporary).iterdir():
-            sync(file)
-        _take_places(Path(temporary), target)
+    with replacing_files(target.parent, last=target.name) as made:
+        model.save(str(made / target.name))

@@ -1,0 +1,202 @@
+"""Each command that writes, where no file can grow beyond some bytes: a stand-in for a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from wordvec_ca.cli import main
+
+resource = pytest.importorskip("resource", reason="Windows has no limit of file sizes")
+
+LITTLE = ("--min-count", "1", "--size", "8", "--epochs", "1", "--workers", "1")
+TRAIN = ("train", "c.txt", *LITTLE, "-o", "new")
+SHORT = ("--method", "sif", "--quiet")
+CHANGE = ("change", "c.txt", "d.txt", *LITTLE[2:6], "--permutations", "20", "--repeats", "1", "--quiet")
+AXIS = ("axis", "m", "w1:w2", "w3:w4", "--words", "w5,w6")
+ATTENTION = ("attention", "m", "w1 w2 w3", "--target", "w2")
+ASSOCIATION = ("association", "m", "--random-lists", "39", "--targets", "w1,w2", "w3,w4")
+
+
+COMMANDS = {
+    "train": (*TRAIN, "--overwrite"),
+    "train-resamples": (*TRAIN, "--overwrite", "--resamples", "2"),
+    "train-save-vocab": (*TRAIN, "--overwrite", "--save-vocab", "v.tsv"),
+    "train-cache": (*TRAIN, "--overwrite", "--keep-cache", "--cache-dir", "k"),
+    "vocab": ("vocab", "c.txt", "-o", "v.tsv", "--overwrite"),
+    "vocab-json": ("vocab", "c.txt", "-o", "v.tsv", "--overwrite", "--json=found.json"),
+    "phrases": ("phrases", "c.txt", "-o", "p.tsv", "--threshold", "1e-9", "--min-count", "1", "--overwrite"),
+    "reembed": ("reembed", "m", "d.txt", "-o", "again", "--max-iter", "2", "--overwrite"),
+    "reembed-counts": ("reembed", "m", "d.txt", "-o", "c.npz", "--counts-only", "--overwrite"),
+    "publish": ("publish", "m", "-o", "p", "--vectors", "input", "--overwrite"),
+    "publish-in-place": ("publish", "own", "--vectors", "input"),
+    "embed": ("embed", "m", "d.txt", "-o", "e.npy", *SHORT, "--overwrite"),
+    "embed-fit": ("embed", "m", "d.txt", "-o", "e.npy", "--save-fit", "fit", *SHORT, "--overwrite"),
+    "search": ("search", "m", "d.txt", "w1 w2", *SHORT, "--rebuild"),
+    "search-json": ("search", "m", "d.txt", "w1 w2", *SHORT, "--json=s.json"),
+    "align": ("align", "m", "n", "-o", "a.safetensors", "--overwrite"),
+    "index": ("index", "m", "--queries", "1"),
+    "explore": ("explore", "m", "-o", "x.html", "--overwrite", "--method", "pca", "--words", "30"),
+    "report": ("report", "m", "-o", "r.html", "--overwrite"),
+    "change": (*CHANGE, "-o", "c.tsv", "--overwrite"),
+    "change-page": (*CHANGE, "--page", "c.html", "--overwrite"),
+    "change-plot": (*CHANGE, "--plot", "c.svg", "--overwrite"),
+    "axis-json": (*AXIS, "--json=a.json"),
+    "axis-plot": (*AXIS, "--plot", "a.svg", "--overwrite"),
+    "association": (*ASSOCIATION, "--attributes", "w5,w6", "w7,w8", "--json=a.json"),
+    "attention-plot": (*ATTENTION, "--plot", "a.png", "--overwrite"),
+    "attention-json": (*ATTENTION, "--json=a.json"),
+    "nn": ("nn", "m", "w1", "--json=n.json"),
+    "analogy": ("analogy", "m", "w1", "w2", "w3", "--json=n.json"),
+    "info": ("info", "m", "--json=i.json"),
+    "eval": ("eval", "m", "--similarity", "pairs.tsv", "--no-runs", "--json=e.json", "--items"),
+    "compare": ("compare", "m", "n", "--similarity", "pairs.tsv", "--json=e.json"),
+    **{
+        f"export-{form}": ("export", "m", "-o", f"out.{form}", "--format", form, "--overwrite")
+        for form in ("word2vec", "word2vec-binary", "glove", "gensim", "safetensors", "projector")
+    },
+    "export-huggingface": ("export", "m", "-o", "out", "--format", "huggingface", "--overwrite"),
+}
+NOT_AGAIN = {"train-cache": "k", "search-json": "d.txt.cawv-index"}
+"""What a command that is given again does not write again."""
+LIBRARIES = {"index": "usearch", "attention-plot": "matplotlib"}
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of texts and small models."""
+    folder = tmp_path_factory.mktemp("given")
+    rng = random.Random(1)
+    words = [f"w{i}" for i in range(120)]
+    lines = [" ".join(rng.choices(words, k=12)) + "\n" for _ in range(300)]
+    (folder / "c.txt").write_text("".join(lines))
+    (folder / "d.txt").write_text("".join(reversed(lines[:200])))
+    (folder / "pairs.tsv").write_text(
+        "".join(f"w{i}\tw{j}\t{i * j % 17}\n" for i in range(9) for j in range(i))
+    )
+    for name, seed in (("m", "1"), ("n", "2"), ("own", "3")):
+        model = ("--model", "cbow-attn", "--seed", seed, "-o", str(folder / name), "--quiet")
+        with pytest.raises(SystemExit) as end:
+            main(["train", str(folder / "c.txt"), *LITTLE, *model])
+        assert not end.value.code
+    return folder
+
+
+@contextmanager
+def file_limit(n_bytes: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Return all files below a folder, hidden ones too, with their contents."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(
+    given: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Return a function that runs a command in this process, in a copy of the folder, under a limit."""
+    shutil.copytree(given, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here" / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "here" / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+
+    # capsys, not capfd: the files of the latter would be under the limit, too
+    def run(arguments: tuple[str, ...], limit: int = resource.RLIM_INFINITY) -> tuple[int, str]:
+        capsys.readouterr()
+        with warnings.catch_warnings(), file_limit(limit), pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        return int(end.value.code or 0), capsys.readouterr().err
+
+    return run
+
+
+def check_failed(code: int, said: str, names: set[str]) -> None:
+    """Check that a command says which of its files it could not write, and what to do."""
+    assert code == 1, said
+    assert "Traceback" not in said
+    assert "internal error" not in said
+    assert "ulimit -f" in said
+    assert any(name in said for name in names), (names, said)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run: Run, name: str) -> None:
+    if name in LIBRARIES:
+        pytest.importorskip(LIBRARIES[name])
+    arguments, here = COMMANDS[name], Path.cwd()
+    before = tree(here)
+    first = run(arguments, 40)
+    assert tree(here) == before
+    code, said = run(arguments)  # nothing that the failure has left is in its way
+    assert code == 0, said
+    after = tree(here)
+    new = {file: len(content) for file, content in after.items() if content and before.get(file) != content}
+    names = {part for file in new for part in Path(file).parts} | {"here/tmp"}
+    check_failed(*first, names)
+    again = [size for file, size in new.items() if Path(file).parts[0] != NOT_AGAIN.get(name)]
+    for limit in (40, max(again) * 3 // 4):  # the first file fails, or the largest
+        check_failed(*run(arguments, limit), names)
+        assert tree(here) == after
+    code, said = run(arguments)
+    assert code == 0, said
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "name", ["vocab", "phrases", "embed", "report", "change-page", "axis-plot", "export-word2vec"]
+)
+def test_a_device_that_is_full_is_named(run: Run, name: str) -> None:
+    given = COMMANDS[name]
+    output = next(i for i, word in enumerate(given) if word in ("-o", "--page", "--plot"))
+    code, said = run((*given[: output + 1], "/dev/full", *given[output + 2 :]))
+    assert code == 1
+    assert "/dev/full" in said
+    assert "No space left on device; make room on the disk" in said
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [("nn", "m", "w1"), ("nn", "m", "w1", "--json"), ("info", "m")])
+def test_standard_output_that_is_full_is_named(
+    run: Run, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = open("/dev/full", "w")  # noqa: SIM115  # closing it fails, as it has text left
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        code, said = run(arguments)
+    with contextlib.suppress(OSError):
+        full.close()
+    assert code == 1
+    assert "'standard output': No space left on device; make room on the disk" in said
+
+
+def test_the_name_of_standard_output_makes_no_file(run: Run) -> None:
+    before = tree(Path.cwd())
+    code, said = run(("export", "m", "-o", "-", "--format", "word2vec"))
+    assert code == 2
+    assert "'-' names no file here" in said
+    assert tree(Path.cwd()) == before
