@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_runs import Killed
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, OptionError
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -222,3 +222,50 @@ def test_vectors_that_cannot_be_begun_with(tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / "bad.txt").write_text("w1 " + " ".join(["0.5"] * 11 + [bad]) + "\n")
         with pytest.raises(DataError, match=r"not numbers|bad\.txt"):
             train(text(range(40)), small(), init_vectors=tmp_path / "bad.txt")
+
+
+def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_path: Path) -> None:
+    old = train(text(range(40)), small(model="skipgram"), output=tmp_path / "old")
+    new_text = text(range(20, 70), seed=2, lines=200)
+    free = train(new_text, continued_config(tmp_path / "old", {"workers": 1}), continue_from=tmp_path / "old")
+    config = continued_config(tmp_path / "old", {"anchored": True, "workers": 1})
+
+    def kill(record: Progress) -> None:
+        if record.epoch == 2:
+            raise Killed
+
+    with pytest.warns(UserWarning, match="--resume"), pytest.raises(Killed):
+        train(
+            new_text, config, continue_from=tmp_path / "old", output=tmp_path / "new", callbacks=[kill],
+            checkpoint_every="1k",
+        )  # fmt: skip
+    model = resume(tmp_path / "new", corpus=new_text)
+    index, before = free.vocab.index, old.vocab.index
+    for word in (f"w{i}" for i in range(70)):
+        arrays = zip(model.shared[:2], free.shared[:2], old.shared[:2], strict=True)
+        for anchored, moved, former in arrays:
+            if word not in before:
+                assert np.array_equal(anchored[index[word]], moved[index[word]])
+                continue
+            share = 1 - old.vocab.counts[before[word]] / model.vocab.counts[index[word]]
+            there = former[before[word]]
+            np.testing.assert_allclose(
+                anchored[index[word]], there + share * (moved[index[word]] - there), atol=1e-6
+            )
+    assert np.array_equal(row(model, "w0"), row(old, "w0"))
+    with pytest.warns(match="leaves all words where they were"):
+        train(text(range(40)), config, continue_from=tmp_path / "old")
+    with pytest.raises(OptionError, match="subwords"):
+        train(text(range(40)), small(subwords=True, anchored=True))
+
+
+def test_the_output_may_be_the_model_that_is_trained_further(tmp_path: Path) -> None:
+    for lines in (100, 120):
+        begun = tmp_path / "day" if lines == 120 else None
+        config = small() if begun is None else continued_config(begun, {"anchored": True})
+        train(
+            text(range(40), seed=lines, lines=lines), config, continue_from=begun, output=tmp_path / "day",
+            overwrite=begun is not None,
+        )  # fmt: skip
+    model = EmbeddingModel.load(tmp_path / "day")
+    assert model.vocab.raw_tokens == 12 * 220

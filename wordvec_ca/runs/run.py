@@ -33,6 +33,7 @@ from wordvec_ca.runs.resume_options import changed_config, check_state, check_te
 from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
 from wordvec_ca.runs.texts import Texts
 from wordvec_ca.runs.warm_start import (
+    anchor,
     begin_from_model,
     begin_from_vectors,
     check_together,
@@ -463,6 +464,13 @@ def _fit(
     """Train, and write down in the model how it went."""
     model = trainer.model
     trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
+    if trainer.config.anchored and request.continue_from is not None:
+        try:
+            anchor(model, request.continue_from)
+        except DataError:  # the model is gone: what was trained is not
+            if checkpoint is not None:
+                checkpoint.write(trainer)
+            raise
     model.record = {
         "command": request.command,
         "settings": request.as_settings() if request.settings is None else dict(request.settings),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
-from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
 from wordvec_ca.models import (
     EmbeddingModel,
     ResolvedConfig,
@@ -55,6 +56,13 @@ def check_together(
             Option("subwords"),
             " makes of n-grams: leave one of them out, or take a fastText .bin or a model with n-grams for ",
             Option("continue_from"),
+        )
+    if config.anchored and config.subwords:
+        raise OptionError(
+            Option("anchored"),
+            " is for models of whole words, and ",
+            Option("subwords"),
+            " makes them of n-grams: leave it out",
         )
     if config.resamples is not None and (continue_from or init_vectors) is not None:
         raise OptionError(
@@ -249,6 +257,50 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
         "words_new": len(model.vocab) - len(here),
         **tree,
     }
+
+
+def anchor(model: EmbeddingModel, directory: str | os.PathLike[str]) -> None:
+    """Take the words of a saved model back, but for the share of their occurrences that are new.
+
+    A word that occurred 90 times before and 10 times in the new text goes a tenth of the way from where its
+    rows were to where training took them. Training sees the rows where they went: taking them back after each
+    step instead costs time, and no quality was gained (docs/measurements/sequences.md).
+
+    Parameters
+    ----------
+    model : EmbeddingModel
+        Trained further; its counts are those of both texts.
+    directory : path
+        The saved model.
+
+    Raises
+    ------
+    DataError
+        It cannot be read any more.
+
+    Warns
+    -----
+    OptionWarning
+        No word occurs more often than before, so that nothing moves.
+    """
+    former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
+    here, there = _shared(model.vocab, former.vocab.index)
+    new = 1.0 - former.vocab.counts[there] / model.vocab.counts[here]
+    if not new.any():
+        warnings.warn(
+            OptionWarning(
+                Option("anchored"),
+                " leaves all words where they were: the text is the one that the model was trained on",
+            ),
+            stacklevel=2,
+        )
+    for array, from_array in zip(model.shared[:3], former.shared[:3], strict=True):
+        if len(array) != len(model.vocab) or len(from_array) != len(former.vocab):
+            continue
+        for start in range(0, len(here), 65_536):
+            rows, before = here[start : start + 65_536], from_array[there[start : start + 65_536]]
+            share = new[start : start + 65_536, np.newaxis].astype(np.float32)
+            array[rows] = before + share * (array[rows] - before)
 
 
 def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:

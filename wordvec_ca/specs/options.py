@@ -395,6 +395,12 @@ class TrainFields(TextFields):
         usual="1.5, and 2 where a replica trains at most 5,000 tokens between merges", limits=(0.01, 100))
     merge_rule: Literal["saturating", "mean", "sum"] = _cores("saturating",
         "How replicas merge: rare rows by their sum and frequent ones by their mean, or all by one.")
+    anchored: bool = _long(False,
+        "{continue_from}: move the words of MODEL only by the share of their occurrences that are new, so "
+        "that neighbours stay from day to day.",
+        "The rows of a word go that part of the way from where they were to where training took them; words "
+        "that the new text does not have stay. Not with {subwords}.", goes_with="continue_from",
+        on_cluster=False)
 
 
 @dataclass(frozen=True, kw_only=True)
