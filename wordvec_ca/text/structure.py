@@ -157,13 +157,18 @@ def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
 
 
 def _at_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield text cut before a quotation mark, bracket or white space: never within a character."""
+    """Yield the same bytes, cut between characters.
+
+    It looks at the last four bytes of a piece only: text may have no mark to cut at for gigabytes.
+    """
     rest = b""
     for piece in pieces:
         whole = rest + piece
-        cut = max(whole.rfind(mark) for mark in (b" ", b'"', b"\n", b","))
-        rest = whole[max(cut, 0) :]
-        if cut > 0:
+        # a character that goes on in the next piece begins with one of the last three bytes
+        last = next((at for at in range(1, min(4, len(whole)) + 1) if whole[-at] & 0xC0 != 0x80), 0)
+        cut = len(whole) - (last if last and whole[-last] >= 0xC0 else 0)
+        rest = whole[cut:]
+        if cut:
             yield whole[:cut]
     if rest:
         yield rest
