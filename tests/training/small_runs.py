@@ -29,5 +29,9 @@ def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:
 
 def same(a: EmbeddingModel, b: EmbeddingModel) -> bool:
     """Return whether all parameters are equal, bit for bit."""
-    pairs = [*zip(a.shared, b.shared, strict=True), *zip(a.resumed.values(), b.resumed.values(), strict=True)]
+    pairs = [*zip(a.shared, b.shared, strict=True), *zip(a.learnt.values(), b.learnt.values(), strict=True)]
+    if a.documents is not None and b.documents is not None:
+        size = a.config.vector_size  # rows that are mapped from a model directory are not padded
+        pairs.append((a.documents.rows[:, :size], b.documents.rows[:, :size]))
+        pairs.append((a.documents.logits, b.documents.logits))
     return a.vocab == b.vocab and all(np.array_equal(x, y) for x, y in pairs)

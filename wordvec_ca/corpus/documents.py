@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import release_pages
 
 Tag = str | int
 
@@ -144,6 +145,10 @@ class DocumentLines:
         if (found := int(self._lines_before[-1])) > n:
             raise DataError(f"the text has {found:,} lines, but there are tags for {n:,} documents")
 
+    def release(self) -> None:
+        """Give the memory of the mapped text back to the system: it is read again where it is needed."""
+        release_pages(self._tokens)
+
     @cached_property
     def _lines_before(self) -> NDArray[np.int64]:
         """The line ends before each block of tokens, and in all."""
@@ -152,6 +157,7 @@ class DocumentLines:
     def _blocks(self) -> Iterator[NDArray[np.int32]]:
         for start in range(0, len(self._tokens), BLOCK_TOKENS):
             yield self._tokens[start : start + BLOCK_TOKENS]
+        self.release()
 
     def of_chunk(self, start: int, tokens: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the tokens of a chunk with a mark for each further tag, and the rows of all line ends.

@@ -27,7 +27,15 @@ from wordvec_ca.files.folders import (
 )
 from wordvec_ca.files.lines import split_lines, whole_lines
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
-from wordvec_ca.files.npy import map_npy, read_npy_header, save_npy, write_npy, write_npy_stream
+from wordvec_ca.files.npy import (
+    map_npy,
+    read_npy_header,
+    release_pages,
+    save_npy,
+    write_npy,
+    write_npy_pieces,
+    write_npy_stream,
+)
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.pipes import check_readable_again, is_read_once
 from wordvec_ca.files.remote import absolute_name, file_system, is_transient, is_url, patiently, seconds_away
@@ -77,6 +85,7 @@ __all__ = [
     "read_npy_header",
     "read_whole_folder",
     "read_words",
+    "release_pages",
     "replacing",
     "replacing_files",
     "save_json",
@@ -94,5 +103,6 @@ __all__ = [
     "withdraw",
     "write_checksums",
     "write_npy",
+    "write_npy_pieces",
     "write_npy_stream",
 ]

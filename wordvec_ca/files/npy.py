@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,28 @@ def write_npy(
     step = max(1, BLOCK_BYTES // max(1, kind.itemsize * math.prod(row_shape)))
     for start in range(0, len(array), step):
         file.write(np.ascontiguousarray(array[start : start + step], kind).data)
+
+
+def write_npy_pieces(
+    file: BinaryIO | IO[bytes], pieces: Iterable[NDArray[Any]], shape: tuple[int, ...], dtype: DTypeLike
+) -> None:
+    """Write an array of known shape to an open stream, from pieces of its rows, one after the other."""
+    kind = np.dtype(dtype)
+    _write_header(file, shape, kind)
+    for piece in pieces:
+        file.write(np.ascontiguousarray(piece, kind).data)
+
+
+def release_pages(array: NDArray[Any] | None) -> None:
+    """Give the memory of a mapped file back to the system; what was written stays, in the file or on its way.
+
+    Pages that are mapped count as memory of the process though the file holds them, too.
+    """
+    found: Any = array
+    while found is not None and not isinstance(found, mmap.mmap):
+        found = getattr(found, "base", None)
+    if found is not None and hasattr(mmap, "MADV_DONTNEED"):
+        found.madvise(mmap.MADV_DONTNEED)
 
 
 def save_npy(

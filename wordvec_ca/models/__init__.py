@@ -13,7 +13,15 @@ from wordvec_ca.models.attention import (
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
-from wordvec_ca.models.documents import PREFIX, Documents, document_vectors, table_of_both, tags_of_model
+from wordvec_ca.models.documents import (
+    PREFIX,
+    TOUCHED_ROWS,
+    WORK,
+    Documents,
+    document_vectors,
+    table_of_both,
+    tags_of_model,
+)
 from wordvec_ca.models.fasttext import (
     config_of_fasttext,
     fasttext_config,
@@ -39,6 +47,8 @@ from wordvec_ca.models.subwords import Subwords
 __all__ = [
     "PREFIX",
     "PROCESS_BYTES",
+    "TOUCHED_ROWS",
+    "WORK",
     "Callback",
     "ContextWeight",
     "Documents",

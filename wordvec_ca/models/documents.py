@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import map_npy, save_npy
+from wordvec_ca.files import map_npy, release_pages, save_npy, scratch_array, write_npy_stream
 from wordvec_ca.kernels import aligned_zeros, padded
 from wordvec_ca.vectors import KeyedVectors, ModelFile
 
@@ -21,6 +21,15 @@ PREFIX = "*dt_"
 
 BLOCK_ROWS = 65_536
 """Rows that are initialised or saved at a time."""
+
+WORK = "documents.work"
+"""The rows of documents in the folder of a run, as training has them now."""
+
+TOUCHED_ROWS = 256
+"""Rows of a block: a checkpoint holds the blocks that were touched."""
+
+MAPPED_BYTES = 256 << 20
+"""Bytes of rows that are touched before their memory is given back to the system."""
 
 
 @dataclass
@@ -34,18 +43,28 @@ class Documents:
         The vectors D, padded as those of words are.
     logits : ndarray of shape (n_documents,), float32
         What each adds to the logit of the document's place; 0 without attention.
+    touched_blocks : ndarray of shape (n_blocks,), bool, or None
+        For rows that are mapped from the folder of a run: which blocks of ``TOUCHED_ROWS`` of them differ
+        from those of the last checkpoint.
     """
 
     tags: DocumentTags
     rows: np.ndarray
     logits: np.ndarray
+    touched_blocks: np.ndarray | None = None
     _index: dict[Tag, int] | None = field(default=None, repr=False)
+    _touched_rows: int = field(default=0, repr=False)
 
     @classmethod
-    def zeros(cls, tags: DocumentTags, vector_size: int) -> Documents:
-        """Return documents whose rows are zero."""
-        rows = aligned_zeros((tags.n, padded(vector_size)))
-        return cls(tags, rows, np.zeros(tags.n, np.float32))
+    def zeros(cls, tags: DocumentTags, vector_size: int, folder: Path | None = None) -> Documents:
+        """Return documents whose rows are zero: in memory, or mapped from a file of a run's folder."""
+        shape = tags.n, padded(vector_size)
+        logits = np.zeros(tags.n, np.float32)
+        if folder is None or not tags.n:
+            return cls(tags, aligned_zeros(shape), logits)
+        (folder / WORK).unlink(missing_ok=True)  # a model of an earlier part of the run may have it mapped
+        rows = scratch_array(folder / WORK, np.float32, shape)
+        return cls(tags, rows, logits, np.ones(-(-tags.n // TOUCHED_ROWS), np.bool_))
 
     def __len__(self) -> int:
         return self.tags.n
@@ -54,13 +73,50 @@ class Documents:
         """Draw the rows uniformly from plus or minus 0.5 / vector_size, as those of words are."""
         rng = np.random.default_rng([seed, 0x646F6373])
         for start in range(0, len(self.rows), BLOCK_ROWS):
+            self._release()
             rows = self.rows[start : start + BLOCK_ROWS, :vector_size]
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
 
     def begin_with(self, former: Documents) -> None:
         """Take over the rows and logits of documents that are the first ones of these."""
-        self.rows[: len(former)] = former.rows
+        size = min(self.rows.shape[1], former.rows.shape[1])
+        for start in range(0, len(former), BLOCK_ROWS):
+            self._release()
+            rows = slice(start, min(start + BLOCK_ROWS, len(former)))
+            self.rows[rows, :size] = former.rows[rows, :size]
         self.logits[: len(former)] = former.logits
+
+    def touched(self, rows: np.ndarray) -> bool:
+        """Note that training has changed some rows; return whether memory was given back to the system.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            -1 for none.
+        """
+        if self.touched_blocks is None:
+            return False
+        self.touched_blocks[np.unique(rows[rows >= 0] // TOUCHED_ROWS)] = True
+        self._touched_rows += len(rows)
+        if 4 * self._touched_rows * self.rows.shape[1] < MAPPED_BYTES:
+            return False
+        self._touched_rows = 0
+        self._release()
+        return True
+
+    def _release(self) -> None:
+        if self.touched_blocks is not None:
+            release_pages(self.rows)
+
+    def use_saved(self, folder: Path) -> None:
+        """Map the rows from the model directory to which they were saved, no longer from the run's folder."""
+        if self.touched_blocks is not None:
+            self.rows, self.touched_blocks = map_npy(folder / ModelFile.DOCUMENTS), None
+
+    def _blocks(self, vector_size: int) -> Iterator[np.ndarray]:
+        for start in range(0, len(self.rows), BLOCK_ROWS):
+            yield self.rows[start : start + BLOCK_ROWS, :vector_size]
+            self._release()
 
     @property
     def names(self) -> Sequence[Tag]:
@@ -89,7 +145,7 @@ class Documents:
 
     def save(self, folder: Path, vector_size: int, *, attends: bool) -> None:
         """Write ``documents.npy``, and what is not plain: tags and logits."""
-        save_npy(folder / ModelFile.DOCUMENTS, self.rows[:, :vector_size])
+        write_npy_stream(folder / ModelFile.DOCUMENTS, self._blocks(vector_size), vector_size)
         if attends:
             save_npy(folder / ModelFile.ATTENTION_DOCUMENTS, self.logits)
         if self.tags.names is not None:
@@ -97,8 +153,8 @@ class Documents:
                 file.writelines(json.dumps(_plain(name), ensure_ascii=True) + "\n" for name in self.names)
 
     @classmethod
-    def load(cls, folder: Path, vector_size: int, *, attends: bool, padded_rows: bool = True) -> Documents:
-        """Read the documents of a model directory.
+    def load(cls, folder: Path, vector_size: int, *, attends: bool) -> Documents:
+        """Read the documents of a model directory; their rows are memory-mapped, and cannot be trained.
 
         Parameters
         ----------
@@ -106,8 +162,6 @@ class Documents:
         vector_size : int
         attends : bool
             Whether there are logits.
-        padded_rows : bool, default True
-            Whether the rows are copied to memory, padded, to be trained; else they are memory-mapped.
 
         Raises
         ------
@@ -129,13 +183,7 @@ class Documents:
         logits = np.zeros(len(rows), np.float32)
         if attends:
             logits[:] = map_npy(folder / ModelFile.ATTENTION_DOCUMENTS).reshape(len(rows))
-        tags = DocumentTags(len(rows), names)
-        if not padded_rows:
-            return cls(tags, rows, logits)
-        documents = cls.zeros(tags, vector_size)
-        documents.rows[:, :vector_size] = rows
-        documents.logits[:] = logits
-        return documents
+        return cls(DocumentTags(len(rows), names), rows, logits)
 
 
 def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, Callable[[Tag], int]]:

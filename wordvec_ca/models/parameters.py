@@ -79,6 +79,8 @@ class EmbeddingModel:
         Words and counts.
     tags : DocumentTags, optional
         The documents, for a model that has them; by default none.
+    folder : path, optional
+        Of a run: the rows of documents are in a file there, which is memory-mapped; else in memory.
 
     Attributes
     ----------
@@ -107,7 +109,13 @@ class EmbeddingModel:
         How the run went: loss and learning rate along the way.
     """
 
-    def __init__(self, config: TrainConfig, vocab: Vocab, tags: DocumentTags | None = None) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        vocab: Vocab,
+        tags: DocumentTags | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.config = ResolvedConfig.of(config)
         self.vocab = vocab
         self.record: dict[str, Any] = {}
@@ -123,7 +131,7 @@ class EmbeddingModel:
         self.tree: np.ndarray | None = None
         self.documents: Documents | None = None
         if self.config.spec.documents:
-            self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size)
+            self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
 
     def __getitem__(self, word: str) -> np.ndarray:
         """Say where the vectors are: a model has more than them.
@@ -225,10 +233,16 @@ class EmbeddingModel:
 
     @property
     def resumed(self) -> dict[str, np.ndarray]:
-        """The arrays from which training goes on: those that learn, by name, and the rows of documents."""
-        if self.documents is None:
-            return self.learnt
-        return {**self.learnt, "documents": self.documents.rows, "document_logits": self.documents.logits}
+        """The arrays from which training goes on: those that learn, by name, and those of documents.
+
+        Rows of documents in a file of the run are not among them: `DocumentJournal` keeps what is touched.
+        """
+        found, documents = self.learnt, self.documents
+        if documents is not None and documents.touched_blocks is None:
+            found = {**found, "documents": documents.rows}
+        if documents is not None and self.config.spec.attends:
+            found = {**found, "document_logits": documents.logits}
+        return found
 
     def compose(self) -> None:
         """With n-grams, make the vectors of all words anew from the rows that they share."""

@@ -38,13 +38,19 @@ ROWS_PER_WORD = 3
 
 
 def check_room(
-    directory: str | os.PathLike[str], config: ResolvedConfig, n_words: int, present: int = 0
+    directory: str | os.PathLike[str],
+    config: ResolvedConfig,
+    n_words: int,
+    present: int = 0,
+    documents: int = 0,
 ) -> None:
     """Raise a DataError if the disk has no room for a model: before training, not after.
 
-    Of models of resampled text ``present`` bytes are there already.
+    Of models of resampled text ``present`` bytes are there already. ``documents`` have a row in the model,
+    and one more in the folder of the run.
     """
-    needed = saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
+    needed = 4 * documents * (config.vector_size + padded(config.vector_size))
+    needed += saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
     free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
     if needed > free:
         raise DataError(

@@ -175,7 +175,7 @@ def train(
         held_out = texts.held_out(request.valid, encoded.vocab)
         if request.config.resamples is not None:
             return _resampled(request, request.config, session, run, encoded, held_out)
-        model, origin = _initialised(request, request.config, encoded, first)
+        model, origin = _initialised(request, request.config, encoded, run, first)
         if run is not None:
             run.keep_tree(model.tree)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
@@ -277,11 +277,12 @@ def resume(
             request = dataclasses.replace(request, overwrite=run.may_overwrite())
             return _resampled(request, config, session, run, encoded, held_out)
         if former is None:
-            model, origin = _initialised(request, config, encoded)
+            model, origin = _initialised(request, config, encoded, run)
             run.keep_tree(model.tree)
         else:
             check_memory(config, len(encoded.vocab))
-            model, origin = EmbeddingModel(config, encoded.vocab, _tags(request, config, encoded)), []
+            tags = _tags(request, config, encoded)
+            model, origin = EmbeddingModel(config, encoded.vocab, tags, run.folder), []
             model.tree = run.tree(len(encoded.vocab))
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
@@ -394,14 +395,19 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
 
 
 def _initialised(
-    request: RunRequest, config: ResolvedConfig, encoded: EncodedCorpus, first: KeyedVectors | None = None
+    request: RunRequest,
+    config: ResolvedConfig,
+    encoded: EncodedCorpus,
+    run: UnfinishedRun | None,
+    first: KeyedVectors | None = None,
 ) -> tuple[EmbeddingModel, list[dict[str, Any]]]:
     """Return a model with the parameters with which it begins, and what is recorded of their origin."""
     vocab = encoded.vocab
+    tags = _tags(request, config, encoded)
     check_memory(config, len(vocab))
     if request.output is not None:
-        check_room(request.output, config, len(vocab))
-    model = EmbeddingModel(config, vocab, _tags(request, config, encoded))
+        check_room(request.output, config, len(vocab), documents=0 if tags is None else tags.n)
+    model = EmbeddingModel(config, vocab, tags, None if run is None else run.folder)
     model.initialise()
     if request.continue_from is not None:
         return model, [{"at": 0.0, **begin_from_model(model, request.continue_from)}]
@@ -497,6 +503,8 @@ def _save(
         try:
             mark = None if run is None else request.run
             _save_somewhere(trainer.model, request.output, overwrite=request.overwrite, mark=mark)
+            if trainer.model.documents is not None:
+                trainer.model.documents.use_saved(Path(request.output))
         except DataError:
             if checkpoint is not None and isinstance(trainer, Trainer):
                 with warnings.catch_warnings():

@@ -7,6 +7,8 @@
     tree.npy             the tree of a model that is trained further, if it has one
     text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
     000001.checkpoint    see `wordvec_ca.training.checkpoint`
+    documents.work       rows of documents as training has them, and those that checkpoints no longer hold:
+    documents.base       see `wordvec_ca.training.document_journal`
     resamples/001/       checkpoints of the first model, if there are several of resampled text
     lock                 held by the process at work
 
@@ -28,16 +30,16 @@ import numpy as np
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, take_lock
-from wordvec_ca.models import read_tree
+from wordvec_ca.models import WORK, read_tree
 from wordvec_ca.resampling import folder_of_model
 from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, request_in
-from wordvec_ca.training import Checkpoints, Interval, State, TrainingDiverged, parse_interval
+from wordvec_ca.training import BASE, Checkpoints, Interval, State, TrainingDiverged, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
 
 TREE = "tree.npy"
 """The tree of a model that is trained further, see `wordvec_ca.models.EmbeddingModel`."""
 
-OURS = {REQUEST_FILE, TREE, "vocab.tsv", "text", "valid", "resamples", "lock"}
+OURS = {REQUEST_FILE, TREE, WORK, BASE, "vocab.tsv", "text", "valid", "resamples", "lock"}
 
 
 class UnfinishedRun:

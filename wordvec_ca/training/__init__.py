@@ -10,6 +10,7 @@ from wordvec_ca.training.checkpoint_schedule import Checkpointing, isa_in_use
 from wordvec_ca.training.chunks import parts
 from wordvec_ca.training.collapse import CollapseWatch, collapse_warning
 from wordvec_ca.training.divergence import LARGEST, TrainingDiverged, sign_of_divergence
+from wordvec_ca.training.document_journal import BASE
 from wordvec_ca.training.held_out import held_out_loss
 from wordvec_ca.training.inference import Inference, known_rows
 from wordvec_ca.training.likelihood import log_likelihoods
@@ -30,6 +31,7 @@ from wordvec_ca.training.schedule import Clock, Schedule
 from wordvec_ca.training.trainer import Trainer
 
 __all__ = [
+    "BASE",
     "DEFAULT_INTERVAL",
     "LARGEST",
     "Checkpointing",

@@ -12,14 +12,12 @@ and an older one goes only when a newer one is on the disk.
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import re
 import time
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -28,7 +26,9 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, read_npy_header, write_npy
+from wordvec_ca.training.archive import read_archive
 from wordvec_ca.training.checkpoint_interval import Interval
+from wordvec_ca.training.document_journal import DocumentJournal
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab
@@ -155,6 +155,7 @@ class Checkpoints:
     def __init__(self, storage: Storage, interval: Interval | None = None) -> None:
         self.storage, self.interval = storage, interval or Interval()
         self.rejected: dict[str, str] = {}
+        self.journal: DocumentJournal | None = None
         self._last_time = time.monotonic()
         self._last_position = 0
         self._cost = 0.0
@@ -170,8 +171,14 @@ class Checkpoints:
         return f"{int(newest.partition('.')[0]) + 1:06}.checkpoint"
 
     def drop_old(self, kept: int = 2) -> None:
-        """Remove all but the newest."""
-        for name in self.names()[kept:]:
+        """Remove all but the newest; what the oldest alone knows of documents is kept elsewhere before."""
+        for name in reversed(self.names()[kept:]):
+            try:
+                if self.journal is not None:
+                    self.journal.fold(name)
+            except DataError as error:
+                warnings.warn(f"older checkpoints are not removed: {error}", stacklevel=3)
+                return
             self.storage.remove(name)
 
     # ---- when one is due -----------------------------------------------------------------------------------
@@ -203,10 +210,15 @@ class Checkpoints:
         If the disk refuses, a warning says so, the older ones stay and the run can go on.
         """
         started = time.monotonic()
+        journal, name = self._journal_of(model), self.next_name()
+        n_bytes = model.n_bytes if journal is None else model.n_bytes - journal.untouched_bytes
         try:
-            if self.storage.free_bytes() < 1.1 * model.n_bytes + (1 << 20):
+            if self.storage.free_bytes() < 1.1 * n_bytes + (1 << 20):
                 self.drop_old(kept=1)
-            write_checkpoint(self.storage, self.next_name(), asdict(state), model.resumed, model.vocab)
+            further = _nothing if journal is None else journal.write
+            write_checkpoint(self.storage, name, asdict(state), model.resumed, model.vocab, further=further)
+            if journal is not None:
+                journal.was_written(name)
             self.drop_old()
         except DataError as error:
             kept = "the one before is kept" if self.names() else "there is none yet"
@@ -272,13 +284,30 @@ class Checkpoints:
         DataError
             None is whole.
         """
-        state = self.newest(
-            lambda name: read_checkpoint(self.storage, name, State.from_record, model.resumed)
-        )
+        journal = self._journal_of(model)
+
+        def use(name: str) -> State:
+            found = read_checkpoint(self.storage, name, State.from_record, model.resumed)
+            if journal is not None:
+                journal.restore(name)
+            return found
+
+        state = self.newest(use)
         if state is None:
             raise DataError("no checkpoint can be read: there is none")
         model.compose()
         return state
+
+    def _journal_of(self, model: EmbeddingModel) -> DocumentJournal | None:
+        """Return the journal of the documents of a model, if they are in a file of the run."""
+        documents = model.documents
+        if documents is not None and documents.touched_blocks is not None and self.journal is None:
+            self.journal = DocumentJournal(self.storage, documents)
+        return self.journal
+
+
+def _nothing(archive: zipfile.ZipFile) -> None:
+    """Write nothing more."""
 
 
 def write_checkpoint(
@@ -288,6 +317,7 @@ def write_checkpoint(
     parameters: Mapping[str, np.ndarray],
     vocab: Vocab,
     written: Callable[[int], None] = lambda n_bytes: None,
+    further: Callable[[zipfile.ZipFile], None] = _nothing,
 ) -> None:
     """Write a checkpoint; it appears whole, and on the disk, or not at all.
 
@@ -305,6 +335,8 @@ def write_checkpoint(
         The words.
     written : callable, optional
         Receives how many bytes were just written, and 0 at the end; what it raises ends the writing.
+    further : callable, optional
+        Writes more to the archive.
 
     Raises
     ------
@@ -321,6 +353,7 @@ def write_checkpoint(
             for key, array in parameters.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     write_npy(member, array)
+            further(archive)
         written(0)
 
     storage.write(name, put)
@@ -386,43 +419,14 @@ def read_checkpoint(
         not fit.
     """
 
-    def read(file: IO[bytes]) -> T:
-        with zipfile.ZipFile(file) as archive:
-            found = state(_record(archive))
-            for key, array in (parameters or {}).items():
-                with _member(archive, f"{key}.npy") as member:
-                    _read_into(member, array, key)
+    def read(archive: zipfile.ZipFile) -> T:
+        found = state(_record(archive))
+        for key, array in (parameters or {}).items():
+            with _member(archive, f"{key}.npy") as member:
+                _read_into(member, array, key)
         return found
 
-    def checked(file: IO[bytes]) -> T:
-        try:
-            return read(file)
-        except DataError:
-            raise
-        except (*_DAMAGE, OSError) as error:
-            if (
-                isinstance(error, OSError) and error.errno != errno.EINVAL
-            ):  # that is of a place before the file
-                raise
-            raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
-
-    try:
-        return storage.read_with(name, checked)
-    except FileNotFoundError as error:
-        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: there is none") from error
-
-
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    TypeError,
-    ValueError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-)
+    return read_archive(storage, name, read)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:

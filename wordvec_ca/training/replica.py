@@ -193,10 +193,10 @@ class Replica:
         if composed is not None:
             composed.compose(tokens)
             shared = composed.vectors, *shared[1:]
-        documents = None
-        if self.lines is not None and self.model.documents is not None:
+        documents, learning = None, self.model.documents
+        if self.lines is not None and learning is not None:
             tokens, rows = self.lines.of_chunk(start, tokens)
-            documents = self.model.documents.rows, self.model.documents.logits, rows
+            documents = learning.rows, learning.logits, rows
         self.kernel(
             worker.hyper,
             tokens,
@@ -210,6 +210,8 @@ class Replica:
             self.lock,
             documents,
         )
+        if self.lines is not None and learning is not None and learning.touched(rows):
+            self.lines.release()
         if composed is not None:
             composed.scatter_gains()
         if self.row_rates is not None and held is not None:

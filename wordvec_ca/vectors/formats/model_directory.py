@@ -13,6 +13,9 @@
     tree.npy                the Huffman tree that the nodes belong to, if it is not that of the counts
     attention_words.npy     float32 (n_words, columns): attention logits K by word and place
     attention_slots.npy     float32 (places,): attention logits s by place
+    documents.npy           float32 (n_documents, vector_size): vectors D of documents
+    documents.tags          their tags, one a line as JSON, unless they are numbers from 0
+    attention_documents.npy float32 (n_documents,): what each adds to the logit of the document's place
     history.tsv             how the run went
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)

@@ -1,0 +1,64 @@
+"""Reading the zip archive that a checkpoint is, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import errno
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import IO, TypeVar
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import Storage
+
+T = TypeVar("T")
+
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    TypeError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
+"""What the readers of an archive raise where it is damaged."""
+
+
+def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
+    """Return what is read from a checkpoint.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where it is.
+    name : str
+        Of the file.
+    read : callable
+        Reads the archive.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it is damaged.
+    """
+
+    def checked(file: IO[bytes]) -> T:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return read(archive)
+        except DataError:
+            raise
+        except (*DAMAGE, OSError) as error:
+            if (
+                isinstance(error, OSError) and error.errno != errno.EINVAL
+            ):  # that is of a place before the file
+                raise
+            raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
+
+    try:
+        return storage.read_with(name, checked)
+    except FileNotFoundError as error:
+        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: there is none") from error

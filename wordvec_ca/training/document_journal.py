@@ -1,0 +1,164 @@
+"""The rows of documents in the checkpoints of a run: each holds what was touched since the one before.
+
+Training changes the rows in place, in ``documents.work``. After a crash that file holds a mixture of states,
+so it is made again. The first checkpoint of a run holds all rows; each later one holds the blocks that were
+touched, and the name of the one before. Before a checkpoint is removed, its rows are copied to
+``documents.base``. Base and checkpoints, in their order, make the rows of any checkpoint that is left. A
+process that is killed while it copies leaves a base of mixed states, too, but the checkpoint is still there
+and is copied again.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import (
+    Storage,
+    read_npy_header,
+    release_pages,
+    scratch_array,
+    write_npy,
+    write_npy_pieces,
+)
+from wordvec_ca.models import TOUCHED_ROWS, Documents
+from wordvec_ca.training.archive import read_archive
+
+BASE = "documents.base"
+"""The rows of documents that removed checkpoints held."""
+
+BEFORE, BLOCKS, ROWS = "documents.before", "documents.blocks.npy", "documents.rows.npy"
+"""Members of a checkpoint: the name of the one before, which blocks it holds, and their rows."""
+
+BLOCKS_AT_ONCE = 64
+
+
+class DocumentJournal:
+    """What the checkpoints of a run know of the rows of documents.
+
+    Parameters
+    ----------
+    storage : Storage
+        The folder of the run.
+    documents : Documents
+        Mapped from it.
+    """
+
+    def __init__(self, storage: Storage, documents: Documents) -> None:
+        assert documents.touched_blocks is not None
+        self._storage, self._documents, self._touched = storage, documents, documents.touched_blocks
+        self._chain: list[str] = []  # the checkpoints that make the rows with the base, oldest first
+        self._base = Path(storage.path(BASE))
+
+    @property
+    def untouched_bytes(self) -> int:
+        """Bytes of rows that the next checkpoint does not hold."""
+        row = self._documents.rows[0].nbytes
+        return row * (
+            len(self._documents) - min(len(self._documents), TOUCHED_ROWS * int(self._touched.sum()))
+        )
+
+    def write(self, archive: zipfile.ZipFile) -> None:
+        """Write the touched rows to a checkpoint."""
+        rows, blocks = self._documents.rows, np.flatnonzero(self._touched)
+        n = sum(stop - start for start, stop in _runs(blocks, len(rows)))
+        archive.writestr(BEFORE, self._chain[-1] if self._chain else "")
+        with archive.open(BLOCKS, "w", force_zip64=True) as member:
+            write_npy(member, blocks)
+        with archive.open(ROWS, "w", force_zip64=True) as member:
+            pieces = (rows[start:stop] for start, stop in _runs(blocks, len(rows)))
+            write_npy_pieces(member, _released(pieces, rows), (n, rows.shape[1]), np.float32)
+
+    def was_written(self, name: str) -> None:
+        """Count what is touched from this checkpoint on."""
+        self._touched[:] = False
+        self._chain.append(name)
+
+    def fold(self, name: str) -> None:
+        """Move the rows of a checkpoint that is about to be removed to the base.
+
+        Raises
+        ------
+        DataError
+            It cannot be read, or the disk is full.
+        """
+        if name not in self._chain:  # a damaged one, in whose place an older one was used
+            return
+        rows = self._documents.rows
+        if not self._base.exists():
+            scratch_array(self._base, np.float32, rows.shape)
+        base = np.memmap(self._base, np.float32, "r+", shape=rows.shape)
+        self._read(name, base)
+        base.flush()
+        self._chain.remove(name)
+
+    def restore(self, name: str) -> None:
+        """Make the rows that a checkpoint stands for.
+
+        Raises
+        ------
+        DataError
+            It, or one before it that it builds on, is damaged or gone.
+        """
+        rows, chain = self._documents.rows, [name]
+        present = set(self._storage.names())
+        while (before := self._before(chain[-1])) in present:
+            chain.append(before)
+        if before:
+            if not self._base.exists() or self._base.stat().st_size != rows.nbytes:
+                raise DataError(f"{str(self._base)!r}, on which {name} builds, is missing or cut off")
+            base = np.memmap(self._base, np.float32, "r", shape=rows.shape)
+            every = np.arange(len(self._touched))
+            for start, stop in _runs(every, len(rows)):
+                rows[start:stop] = base[start:stop]
+                release_pages(base)
+                release_pages(rows)
+        for one in reversed(chain):
+            self._read(one, rows)
+        self._touched[:] = False
+        self._chain = chain[::-1]
+
+    def _before(self, name: str) -> str:
+        return read_archive(self._storage, name, lambda archive: archive.read(BEFORE).decode())
+
+    def _read(self, name: str, rows: np.ndarray) -> None:
+        """Read the rows that a checkpoint holds into their places."""
+
+        def read(archive: zipfile.ZipFile) -> None:
+            with archive.open(BLOCKS) as member:
+                shape, _, dtype = read_npy_header(member)
+                blocks = np.frombuffer(member.read(), dtype)
+            if blocks.shape != shape or np.any(blocks < 0) or np.any(blocks >= len(self._touched)):
+                raise ValueError("the blocks of documents in it do not fit")
+            with archive.open(ROWS) as member:
+                shape, _, dtype = read_npy_header(member)
+                n = sum(stop - start for start, stop in _runs(blocks, len(rows)))
+                if shape != (n, rows.shape[1]) or dtype != np.float32:
+                    raise ValueError(f"the rows of documents in it have shape {shape} and type {dtype}")
+                for start, stop in _runs(blocks, len(rows)):
+                    data = member.read(rows[start:stop].nbytes)
+                    rows[start:stop] = np.frombuffer(data, np.float32).reshape(stop - start, -1)
+                    release_pages(rows)
+                member.read(1)  # compares the checksum
+
+        read_archive(self._storage, name, read)
+
+
+def _runs(blocks: np.ndarray, n_rows: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last row, exclusive, of blocks that follow each other, some at a time."""
+    breaks = np.flatnonzero(np.diff(blocks) != 1) + 1
+    for run in np.split(blocks, breaks):
+        for at in range(0, len(run), BLOCKS_AT_ONCE):
+            part = run[at : at + BLOCKS_AT_ONCE]
+            yield int(part[0]) * TOUCHED_ROWS, min(n_rows, (int(part[-1]) + 1) * TOUCHED_ROWS)
+
+
+def _released(pieces: Iterator[np.ndarray], rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield pieces of mapped rows, and give their memory back."""
+    for piece in pieces:
+        yield piece
+        release_pages(rows)
