@@ -38,7 +38,8 @@ class Job:
     name : str
         What it does.
     arguments : tuple of str
-        Of ``cawv``; ``{given}`` stands for the folder with what it reads.
+        Of ``cawv``; ``{given}`` stands for the folder with what it reads. If the first is ``python``, the
+        second names a function of this module instead, which gets the folder.
     outputs : tuple of str
         What it makes, in the working folder.
     read : callable
@@ -108,6 +109,58 @@ def _array(path: Path) -> object:
     import numpy as np
 
     return np.load(path).sum()
+
+
+def _page(path: Path) -> object:
+    text = path.read_text(encoding="utf-8")
+    if not text.rstrip().endswith("</html>"):
+        raise ValueError("the page is cut off")
+    return len(text)
+
+
+def _fasttext(path: Path) -> object:
+    from wordvec_ca import fasttext
+
+    return fasttext.load_model(str(path)).predict("w1 w2")
+
+
+def _drop_in(path: Path) -> object:
+    from wordvec_ca.gensim.models import Word2Vec
+
+    return Word2Vec.load(str(path)).wv.vectors.sum()
+
+
+def train_fasttext(given: str, size: str = "20") -> None:
+    """Train a classifier and save it, with the drop-in for fastText's Python module."""
+    from wordvec_ca import fasttext
+
+    model = fasttext.train_supervised(
+        os.path.join(given, "labels.txt"),
+        dim=int(size),
+        epoch=3,
+        thread=1,
+        verbose=0,
+        bucket=5000,
+        wordNgrams=2,
+    )
+    model.save_model("out")
+
+
+def train_drop_in(given: str, size: str = "20") -> None:
+    """Train and save with the drop-in for gensim's ``Word2Vec``."""
+    from wordvec_ca.gensim.models import Word2Vec
+
+    corpus = os.path.join(given, "text.txt")
+    model = Word2Vec(corpus_file=corpus, vector_size=int(size), epochs=1, workers=1, min_count=2)
+    model.lifecycle_events, model.total_train_time = [], 0.0  # these alone differ from run to run
+    model.save("out")
+
+
+def save_model(given: str) -> None:
+    """Save a model over another one."""
+    from wordvec_ca.models import EmbeddingModel
+
+    EmbeddingModel.load(os.path.join(given, "model")).save("out", overwrite=True)
 
 
 TRAIN = (
@@ -208,6 +261,35 @@ JOBS = (
         lambda path: _array(path) if path.name == "out" else None,
         before=(("out", "older.npy"),),
     ),
+    Job(
+        "a map in a page",
+        ("explore", "{given}/model", "-o", "out", "--overwrite", "--method", "pca", "--words", "200", "-q"),
+        ("out",),
+        _page,
+        before=(("out", "older.html"),),
+    ),
+    Job(
+        "a page about a model",
+        ("report", "{given}/model", "-o", "out", "--overwrite"),
+        ("out",),
+        _page,
+        before=(("out", "older.html"),),
+    ),
+    Job(
+        "a classifier of the drop-in for fastText",
+        ("python", "train_fasttext"),
+        ("out",),
+        _fasttext,
+        before=(("out", "older.ftz"),),
+    ),
+    Job(
+        "saving the drop-in for gensim's Word2Vec",
+        ("python", "train_drop_in"),
+        ("out",),
+        _drop_in,
+        before=(("out", "older.w2v"),),
+    ),
+    Job("saving a model", ("python", "save_model"), ("out",), _model, before=(OVER,)),
     Job(
         "re-embedding",
         (
@@ -361,8 +443,14 @@ class Workshop:
                 else []
             ),
             ("embed", "older", "short.txt", "-o", "older.npy", "--method", "mean", "--quiet"),
+            ("explore", "older", "-o", "older.html", "--method", "pca", "--words", "200", "--quiet"),
         ):
             self.must(command, self.given)
+        labels = "".join(f"__label__{i % 3} {line}" for i, line in enumerate(lines[:2000]))
+        (self.given / "labels.txt").write_text(labels)
+        for function, older in (("train_fasttext", "older.ftz"), ("train_drop_in", "older.w2v")):
+            self.must(("python", function, "10"), self.given)
+            (self.given / "out").rename(self.given / older)
 
     def must(self, arguments: tuple[str, ...], root: Path) -> None:
         """Run a command that has to end well.
@@ -381,6 +469,9 @@ class Workshop:
         """Start a command."""
 
         def command() -> None:
+            if arguments[0] == "python":
+                globals()[arguments[1]](str(self.given), *arguments[2:])
+                return
             from wordvec_ca import cli
 
             sys.argv = ["cawv", *(part.format(given=self.given) for part in arguments)]

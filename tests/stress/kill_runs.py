@@ -2,8 +2,8 @@
 
     python tests/stress/kill_runs.py --kills 1000 --cuts 100
 
-The commands count on disk, find phrases, train with one and two workers, export, index and embed
-(``interrupted_work.py``). Each is interrupted one to four times, half of the times at a random moment and
+The commands count on disk, find phrases, train with one and two workers, export, index, embed, draw maps
+and align; the drop-ins train and save (``interrupted_work.py``). Each is interrupted one to four times, half of the times at a random moment and
 half right after a random one of its changes of files; then it is let finish. A power cut is a kill after
 which what was not flushed to the disk is there in part (``power_cuts.py``).
 
@@ -160,10 +160,13 @@ class Interruptions:
         shutil.rmtree(root)
 
     def until(self, n: int, jobs: list[Job], into: Path, *, cuts: bool) -> None:
-        """Interrupt all jobs in turn until there were ``n`` interruptions; write the counts after each."""
-        while self.counts.n < n:
-            for job in jobs:
+        """Interrupt all jobs in turn until each was interrupted its share of ``n`` times."""
+        share, of_jobs = -(-n // len(jobs)), collections.Counter[str]()
+        while waiting := [job for job in jobs if of_jobs[job.name] < share]:
+            for job in waiting:
+                before = self.counts.n
                 self.case(job, cuts=cuts)
+                of_jobs[job.name] += self.counts.n - before
                 save_json(into, vars(self.counts))
 
 
@@ -233,6 +236,7 @@ def main() -> None:
     parser.add_argument("--cuts", type=int, default=100, help="how many at least")
     parser.add_argument("--tokens", type=int, default=150_000, help="of the text")
     parser.add_argument("--only", default="", help="jobs whose name holds this")
+    parser.add_argument("--without", help="jobs whose name does not hold this")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop then, and count what was done")
@@ -245,6 +249,7 @@ def main() -> None:
     began = time.monotonic()
     load_program()
     jobs = [job for job in JOBS if options.only in job.name and (APPROXIMATE or job.arguments[0] != "index")]
+    jobs = [job for job in jobs if not options.without or options.without not in job.name]
     with tempfile.TemporaryDirectory(prefix="cawv-interrupted-") as folder:
         shop = Workshop(Path(folder), options.tokens)
         for job in jobs:

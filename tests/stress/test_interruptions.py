@@ -77,11 +77,17 @@ def interruptions(*options: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("job", ["training, 1 worker", "gensim's pair"])
-def test_a_few_interruptions(job: str) -> None:
-    interruptions("--tokens", "30000", "--kills", "3", "--cuts", "5", "--only", job)
+def test_a_few_interruptions_of_training_and_power_cuts() -> None:
+    interruptions("--tokens", "30000", "--kills", "3", "--cuts", "5", "--only", "training, 1 worker")
+
+
+def test_a_few_kills_of_each_command() -> None:
+    # a map takes seconds each time: the slow test has it
+    interruptions("--tokens", "10000", "--kills", "1", "--cuts", "0", "--without", "map")
 
 
 @pytest.mark.slow
 def test_interruptions_of_every_command() -> None:
-    interruptions("--tokens", "60000", "--kills", "60", "--cuts", "60", "--seed", str(random.randrange(1000)))
+    interruptions(
+        "--tokens", "60000", "--kills", "200", "--cuts", "60", "--seed", str(random.randrange(1000))
+    )
