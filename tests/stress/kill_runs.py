@@ -3,7 +3,9 @@
     python tests/stress/kill_runs.py --kills 1000 --cuts 100
 
 The commands count on disk, find phrases, train with one and two workers, export, index, embed, draw maps
-and align; the drop-ins train and save (``interrupted_work.py``). Each is interrupted one to four times, half of the times at a random moment and
+and align; the drop-ins train and save (``interrupted_work.py``).
+
+Each is interrupted one to four times, half of the times at a random moment and
 half right after a random one of its changes of files; then it is let finish. A power cut is a kill after
 which what was not flushed to the disk is there in part (``power_cuts.py``).
 
