@@ -492,7 +492,7 @@ def test_disk_full_for_a_checkpoint_does_not_end_the_run(
 ) -> None:
     whole = train(corpus, small())
 
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise DataError("cannot write '000001.checkpoint': No space left on device")
 
     monkeypatch.setattr("wordvec_ca.training.checkpoint.write_checkpoint", full)

@@ -46,8 +46,16 @@ def check_room(
 ) -> None:
     """Raise a DataError if the disk has no room for a model: before training, not after.
 
-    Of models of resampled text ``present`` bytes are there already. ``documents`` have a row in the model,
-    and one more in the folder of the run.
+    Parameters
+    ----------
+    directory : path
+        Of the model.
+    config : ResolvedConfig
+    n_words : int
+    present : int, default 0
+        Bytes of models of resampled text that are there already.
+    documents : int, default 0
+        They have a row in the model, and one in the folder of the run.
     """
     needed = 4 * documents * (config.vector_size + padded(config.vector_size))
     needed += saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
