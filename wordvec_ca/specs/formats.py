@@ -134,6 +134,15 @@ FORMATS = (
         words="any",
     ),
     VectorFormat(
+        name="parquet",
+        content="table of word, count, vector: DuckDB, LanceDB, pandas",
+        suffixes=(".parquet",),
+        magic=b"PAR1",
+        read="parquet.read_parquet",
+        write="parquet.write_parquet",
+        words="UTF-8",
+    ),
+    VectorFormat(
         name="fasttext",
         content="fastText's .bin, with vectors of n-grams",
         suffixes=(".fasttext",),

@@ -1,0 +1,115 @@
+"""Vectors as a Parquet table: a column of words and one of lists, for DuckDB, LanceDB, pgvector and pandas.
+
+What others write is read too: any column of strings and one of lists of numbers, or a column of numbers for
+each dimension. A column ``count`` holds counts.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.files import atomic_file
+from wordvec_ca.vectors.formats.tokenizer_json import is_text
+from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
+
+RECORD = b"wordvec_ca"
+"""Key of the record of the training run among the metadata of the table."""
+
+
+def read_parquet(path: str | Path) -> VectorTable:
+    """Read vectors.
+
+    Raises
+    ------
+    DataError
+        The table has no column of words or no vectors, is damaged, or pyarrow is not installed.
+    """
+    arrow, parquet = _pyarrow(path)
+    try:
+        table = parquet.read_table(path, memory_map=True)
+        kinds = {field.name: field.type for field in table.schema}
+        words = [n for n, t in kinds.items() if arrow.types.is_string(t) or arrow.types.is_large_string(t)]
+        lists = [n for n, t in kinds.items() if hasattr(t, "value_type") and _is_number(arrow, t.value_type)]
+        numbers = [n for n, t in kinds.items() if n != "count" and _is_number(arrow, t)]
+        if len(words) != 1 or len(lists) > 1 or not (lists or numbers):
+            raise DataError(
+                f"{path} has the columns {', '.join(kinds)[:300]}; vectors need one of strings, and "
+                "one of lists of numbers or one of numbers for each dimension"
+            )
+        columns = [words[0], *(lists or numbers), *(["count"] if "count" in kinds else [])]
+        if any(table[name].null_count for name in columns):
+            raise DataError(f"{path}: one of the columns {', '.join(columns)[:300]} has empty cells")
+        if lists:
+            column = table[lists[0]].combine_chunks()
+            flat = column.flatten()
+            lengths = {len(flat) // max(1, len(column))}
+            if not arrow.types.is_fixed_size_list(column.type):
+                lengths = set(column.value_lengths().unique().to_pylist())
+            if len(lengths) > 1 or flat.null_count:
+                raise DataError(f"{path}: the lists of the column {lists[0]} differ in length or have gaps")
+            vectors = flat.to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
+            vectors = vectors.reshape(len(column), *lengths)
+        else:
+            vectors = np.stack([table[name].to_numpy().astype(np.float32) for name in numbers], axis=1)
+        counts = table["count"].to_numpy().astype(np.int64) if "count" in kinds else None
+        record = json.loads((table.schema.metadata or {}).get(RECORD, b"{}"))
+        return VectorTable(
+            table[words[0]].to_pylist(), vectors, counts, record if isinstance(record, dict) else {}
+        )
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is damaged or cut off: {error}") from error
+
+
+def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
+    """Write vectors, all or nothing: columns ``word``, ``count`` if counts are known, and ``vector``.
+
+    Raises
+    ------
+    DataError
+        A word is not Unicode text, the path cannot be written, or pyarrow is not installed.
+    """
+    arrow, parquet = _pyarrow(path)
+    bad = next((word for word in table.words if not is_text(word)), None)
+    if bad is not None:
+        raise DataError(
+            f"the word {show_word(bad)} is not Unicode text: Parquet cannot hold it. safetensors can; "
+            "or leave such words out with ",
+            Option("unwritable", "skip"),
+        )
+    size = table.vectors.shape[1]
+    columns: dict[str, Any] = {"word": arrow.string(), "count": arrow.int64()}
+    columns["vector"] = arrow.list_(arrow.float32(), size)
+    if table.counts is None:
+        del columns["count"]
+    schema = arrow.schema(columns, metadata={RECORD: json.dumps(table.metadata)})
+    with atomic_file(path, overwrite=overwrite) as stream, parquet.ParquetWriter(stream, schema) as writer:
+        for rows in row_blocks(table.vectors):
+            flat = np.ascontiguousarray(table.vectors[rows], np.float32).ravel()
+            cells = {
+                "word": arrow.array(table.words[rows], arrow.string()),
+                "vector": arrow.FixedSizeListArray.from_arrays(arrow.array(flat), size),
+            }
+            if table.counts is not None:
+                cells["count"] = arrow.array(np.asarray(table.counts[rows], np.int64))
+            writer.write_table(arrow.table([cells[name] for name in columns], schema=schema))
+
+
+def _is_number(arrow: Any, kind: Any) -> bool:
+    return bool(arrow.types.is_floating(kind) or arrow.types.is_integer(kind))
+
+
+def _pyarrow(path: str | Path) -> tuple[Any, Any]:
+    """Return pyarrow and its module of Parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(f"{path}: Parquet needs pyarrow: pip install 'wordvec-ca[parquet]'") from error
+    return pyarrow, pyarrow.parquet
