@@ -12,6 +12,7 @@ from real_program import LOSSES, real_predictions, run
 
 import wordvec_ca.fasttext as fasttext
 from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors
 
 KINDS = {
     **{loss: ["-loss", loss, "-dim", 7, "-wordNgrams", 2, "-bucket", 3000] for loss in LOSSES},
@@ -118,6 +119,23 @@ def test_meter_and_labels_are_the_real_ones(
     scores, truth = meter.score_vs_true("__label__sea")
     assert truth.sum() == sum("__label__sea" in line for line in lines)
     assert len(scores) == sum("__label__" in line for line in lines)
+
+
+@pytest.mark.parametrize("options", [{"cutoff": 400, "qnorm": True}, {"dsub": 3}])
+def test_words_of_quantised_models_have_their_vectors_everywhere(
+    texts: tuple[Path, Path], options: dict[str, int], tmp_path: Path
+) -> None:
+    """``KeyedVectors``, and with it ``cawv nn``, reads a ``.ftz`` as its own module does."""
+    model = fasttext.train_supervised(str(texts[0]), minn=2, maxn=4, bucket=2000, dim=6, epoch=1, thread=1)
+    model.quantize(**options)
+    model.save_model(str(tmp_path / "m.ftz"))
+    vectors = KeyedVectors.load(tmp_path / "m.ftz")
+    assert vectors.index_to_key == model.words
+    for word in model.words[1:60]:
+        for form in (word, word + "x"):
+            expected = model.get_word_vector(form)
+            if form in vectors.key_to_index or expected.any():
+                np.testing.assert_allclose(vectors[form], expected, atol=1e-6, err_msg=form)
 
 
 def test_languages_are_told_as_by_fasttext_predict() -> None:

@@ -70,7 +70,7 @@ def can_hold(name, word, errors):
         return False
     if name == "glove" and "\ufeff" in word:  # it would be taken for a byte order mark
         return False
-    if name in CARDS:
+    if name in (*CARDS, "parquet"):
         return not any("\ud800" <= character <= "\udfff" for character in word)
     if name in (*UTF8, "projector"):
         surrogates = {character for character in word if "\ud800" <= character <= "\udfff"}

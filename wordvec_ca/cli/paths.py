@@ -45,6 +45,8 @@ class ExistingPath(click.Path):
         except click.BadParameter as error:
             from wordvec_ca.files import nearest_name
 
+            if os.path.isfile(os.fspath(value).rpartition(".zip:")[0] + ".zip"):  # archive.zip:member
+                return self.coerce_path_result(value)
             hint = "" if os.path.exists(value) else nearest_name(os.fspath(value))
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
 

@@ -263,8 +263,8 @@ def anchor(model: EmbeddingModel, directory: str | os.PathLike[str]) -> None:
     """Take the words of a saved model back, but for the share of their occurrences that are new.
 
     A word that occurred 90 times before and 10 times in the new text goes a tenth of the way from where its
-    rows were to where training took them. Training sees the rows where they went: taking them back after each
-    step instead costs time, and no quality was gained (docs/measurements/sequences.md).
+    rows were to where training took them. Training itself sees the rows where it takes them, so it costs
+    no time (docs/measurements/made-up-shop.md).
 
     Parameters
     ----------

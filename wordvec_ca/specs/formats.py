@@ -143,6 +143,14 @@ FORMATS = (
         words="UTF-8",
     ),
     VectorFormat(
+        name="csv",
+        content="table of word and numbers, or word and list",
+        read="csv_table.read_csv",
+        write=None,
+        compressible=True,
+        first_line=2,
+    ),
+    VectorFormat(
         name="fasttext",
         content="fastText's .bin, with vectors of n-grams",
         suffixes=(".fasttext",),

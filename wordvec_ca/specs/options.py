@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     }
 }
 """Defaults for what is not text, chosen on a made-up shop and judged on another one
-(docs/measurements/sequences.md)."""
+(docs/measurements/made-up-shop.md)."""
 
 N_CPUS = os.cpu_count() or 1
 

@@ -37,6 +37,8 @@ class NgramIndex:
         Their rows; of all buckets, the row of the first.
     names : function that returns a list of bytes, optional
         The n-grams, in the order of their keys, if each has a row of its own.
+    absent_count : bool, default True
+        Whether n-grams without a row count in means, as rows of zeros; not in fastText's pruned models.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class NgramIndex:
         keys: NDArray[np.uint64] | None,
         rows: Any,
         names: Callable[[], list[bytes]] | None = None,
+        absent_count: bool = True,
     ) -> None:
+        self.absent_count = absent_count
         self.min_n, self.max_n, self.buckets = min_n, max_n, buckets
         self.keys, self.rows, self.names = keys, rows, names
 
@@ -67,7 +71,11 @@ class NgramIndex:
         if not len(self.keys):
             return offsets, np.full(len(keys), -1)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return offsets, np.where(self.keys[at] == keys, self.rows[at], -1).astype(np.int64)
+        rows = np.where(self.keys[at] == keys, self.rows[at], -1).astype(np.int64)
+        if self.absent_count:
+            return offsets, rows
+        present = rows >= 0
+        return np.append(0, np.cumsum(present))[offsets], rows[present]
 
     def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
         """Return the places here of n-grams that another index has too, and their rows there."""
@@ -166,7 +174,8 @@ class NgramVectors:
     def vector(self, word: str) -> np.ndarray | None:
         """Return the vector of a word without a row of its own, or None if it has no known n-gram.
 
-        The sum over the n-grams that have a row, divided by the number of all its n-grams, as in fastText.
+        The sum over the n-grams that have a row, divided by the number of all its n-grams, as in fastText, or
+        of those, see ``NgramIndex``.
 
         Returns
         -------

@@ -130,6 +130,10 @@ class FastTextModel:
         if o.bucket < 1 or o.maxn < max(o.minn, 1) or old_classifier:
             return None
         index = NgramIndex(max(o.minn, 1), o.maxn, o.bucket, None, self.n_words)
+        if self.places is not None:
+            kept = np.flatnonzero(self.places >= 0)
+            rows = self.n_words + self.places[kept]
+            index = NgramIndex(index.min_n, o.maxn, o.bucket, kept.astype(np.uint64), rows, None, False)
         return NgramVectors(index, self.inputs, source=self)
 
 

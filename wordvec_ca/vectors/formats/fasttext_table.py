@@ -19,6 +19,7 @@ from wordvec_ca.vectors.formats.fasttext import (
     read_model,
     write_model,
 )
+from wordvec_ca.vectors.formats.product_codes import QuantisedRows
 from wordvec_ca.vectors.formats.text import encode_words, not_utf8
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors
 from wordvec_ca.vectors.table import VectorTable
@@ -32,7 +33,7 @@ def read_fasttext(
     Parameters
     ----------
     path : path-like
-        A ``.bin`` file, plain or compressed.
+        A ``.bin`` file, plain or compressed, or a quantised ``.ftz``, whose rows are decoded.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
         What to do with words that are not UTF-8, as in ``read_text``.
     source : str, optional
@@ -49,7 +50,10 @@ def read_fasttext(
         As from ``read_model``, or a word is not UTF-8.
     """
     name = source or str(path)
-    model = read_model(path, source=name)
+    model = read_model(path, source=name, quantised=True)
+    quantised = isinstance(model.inputs, QuantisedRows)
+    if quantised:
+        model.inputs = model.inputs[:]
     words = []
     for i, word in enumerate(model.words[: model.n_words]):
         try:
@@ -62,7 +66,7 @@ def read_fasttext(
     ngrams = ngrams or NgramVectors(
         NgramIndex(1, 0, 0, np.empty(0, np.uint64), np.empty(0, np.int32)), own_rows
     )
-    ngrams.source = model
+    ngrams.source = None if quantised or model.places is not None else model  # else not written as it was
     return VectorTable(words, vectors, model.counts[: len(words)], metadata, ngrams)
 
 

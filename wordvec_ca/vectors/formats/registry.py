@@ -24,6 +24,8 @@ from wordvec_ca.specs.formats import (
     VectorFormat,
     format_named,
 )
+from wordvec_ca.vectors.formats.csv_table import is_csv_table
+from wordvec_ca.vectors.formats.zip_archive import unpacked
 from wordvec_ca.vectors.table import (
     VectorTable,
     check_unique,
@@ -80,6 +82,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
             return "word2vec"
         return "word2vec-binary"
     first = first.removeprefix(text_format.BOM)
+    if b"," in first and is_csv_table(head):
+        return "csv"
     n_numbers = text_format.numbers_in(first)
     if n_numbers > 1:
         return "glove"
@@ -147,7 +151,8 @@ def read_vectors(
     ----------
     path : path-like
         A model directory, a file (the text formats and word2vec binary also compressed with gzip, bzip2, xz
-        or zstd) or a folder with a projector pair, or for sentence-transformers, model2vec or the Hub.
+        or zstd; all also as the one member of a zip archive, or as ``archive.zip:member``), or a folder with
+        a projector pair, or for sentence-transformers, model2vec or the Hub.
     format : str
         ``'auto'`` to look at the content, or one of ``READABLE``.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
@@ -180,7 +185,18 @@ def read_vectors(
         raise ValueError(f"errors is {errors!r}; known are {', '.join(map(repr, ERRORS))}")
     if duplicates not in ("refuse", "first"):
         raise ValueError(f"duplicates is {duplicates!r}; known are 'refuse' and 'first'")
-    place = Path(path)
+    with unpacked(path) as place:
+        return _read(place, format, errors, duplicates, vectors)
+
+
+def _read(
+    place: Path,
+    format: str,  # noqa: A002
+    errors: str,
+    duplicates: str,
+    vectors: str | None,
+) -> VectorTable:
+    """Read a file or folder that is not in an archive; the arguments of `read_vectors` are checked."""
     if format == "auto" or not place.exists():
         format = detect_format(place)  # noqa: A001
     if (format == "model" or format_named(format).folder) != place.is_dir():

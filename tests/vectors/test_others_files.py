@@ -1,0 +1,89 @@
+"""Vectors as other programs write them: zip archives, tables of CSV and Parquet, from real libraries."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors
+
+WORDS = ["the", "1", "a,b", "nan", "é"]
+VECTORS = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
+COUNTS = [9, 5, 3, 2, 1]
+
+
+def same(path: Path | str, words: list[str] = WORDS, counts: list[int] | None = None) -> None:
+    loaded = KeyedVectors.load(path)
+    assert loaded.index_to_key == words
+    np.testing.assert_array_equal(loaded.vectors, VECTORS)
+    assert (None if loaded.counts is None else loaded.counts.tolist()) == counts
+
+
+def test_the_one_member_of_a_zip_archive_and_a_named_one(tmp_path: Path) -> None:
+    kv = KeyedVectors(WORDS, VECTORS)
+    for name in ("a.txt", "b.bin", "c.safetensors"):
+        kv.save(tmp_path / name)
+        with zipfile.ZipFile(tmp_path / "one.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(tmp_path / name, f"folder/{name}")
+        same(tmp_path / "one.zip")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in ("a.txt", "b.bin"):
+            archive.write(tmp_path / name, name)
+        archive.writestr("bad.txt", "2 3\nx 1 2 3\ny 1 oops 3\n")
+    same(f"{tmp_path}/all.zip:b.bin")
+    with pytest.raises(DataError, match=r"has 3 files: name one of a.txt, b.bin, bad.txt"):
+        KeyedVectors.load(tmp_path / "all.zip")
+    with pytest.raises(DataError, match=r"has no member 'c'"):
+        KeyedVectors.load(f"{tmp_path}/all.zip:c")
+    with pytest.raises(DataError, match=r"all.zip:bad.txt, line 3"):
+        KeyedVectors.load(f"{tmp_path}/all.zip:bad.txt")
+    whole = (tmp_path / "all.zip").read_bytes()
+    (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="damaged"):
+        KeyedVectors.load(tmp_path / "cut.zip")
+
+
+def test_tables_of_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    columns = pandas.DataFrame(VECTORS, columns=["d0", "d1", "d2"])
+    columns.insert(0, "word", WORDS)
+    lists = pandas.DataFrame({"count": COUNTS, "token": WORDS, "vector": VECTORS.tolist()})
+    for frame, counts in ((columns, None), (lists, COUNTS)):
+        frame.to_csv(tmp_path / "v.csv.gz", index=False)
+        same(tmp_path / "v.csv.gz", counts=counts)
+        frame.to_parquet(tmp_path / "v.parquet")
+        same(tmp_path / "v.parquet", counts=counts)
+
+
+def test_parquet_is_read_by_others_and_read_back(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    KeyedVectors(WORDS, VECTORS, COUNTS).save(tmp_path / "v.parquet")
+    frame = pandas.read_parquet(tmp_path / "v.parquet")
+    assert list(frame.columns) == ["word", "count", "vector"]
+    assert frame["word"].tolist() == WORDS
+    np.testing.assert_array_equal(np.stack(frame["vector"]), VECTORS)
+    same(tmp_path / "v.parquet", counts=COUNTS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word,a,b\nx,1,2\ny,1\n", "word,a,b\nx,1,2\ny,1,oops\n", 'word,vector\nx,"[1, 2]"\ny,"[1]"\n'],
+)
+def test_lines_that_differ_are_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "v.csv").write_text(text)
+    with pytest.raises(DataError, match=r"v.csv, line 3"):
+        KeyedVectors.load(tmp_path / "v.csv")
+
+
+def test_tables_without_vectors_are_refused(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pandas.DataFrame({"word": ["x"], "text": ["y"]}).to_parquet(tmp_path / "v")
+    with pytest.raises(DataError, match="has the columns word, text"):
+        KeyedVectors.load(tmp_path / "v")
