@@ -3,8 +3,8 @@
 A shop has 2,000 items in 50 departments. A customer goes from an item to one of its five followers (40 % of
 the steps), to some item of the department (40 %), or to any item (20 %); popularity falls with rank ** -0.8.
 So the chance of each next item is known, and with it the best that anything could propose (the oracle). The
-defaults of ``--for items`` were chosen on shop 1; here they are judged on another one. Two minutes of one core.
-Writes docs/measurements/made-up-shop.md.
+defaults of ``--for items`` were chosen on shop 1; here they are judged on another one.
+Two minutes of one core. Writes docs/measurements/made-up-shop.md.
 """
 
 from __future__ import annotations
@@ -121,10 +121,11 @@ def days(page: Page, sessions: Sessions, held_out: Sequences, folder: Path, work
         rows.append((f"`{name}`", f"{kept:.0%}", *(figure(report, name) for name in HITS)))
     page.text(
         "## From day to day",
-        f"{len(before):,} sessions, then a day with {DAY:,} in which {len(NEW)} new items are sold. How many of "
-        f"the ten nearest of the {FREQUENT} most frequent items are still among them after the day? Goal set "
-        "before the runs: 85 %, at no loss of hit rate against training further without anchors. `known` is the "
-        "hit rate over steps between items that the model has, `all` counts the others as misses. One seed.",
+        f"{len(before):,} sessions, then a day with {DAY:,} in which {len(NEW)} new items are sold. How many "
+        f"of the ten nearest of the {FREQUENT} most frequent items are still among them after the day? Goal "
+        "set before the runs: 85 %, at no loss of hit rate against training further without anchors. `known` "
+        "is the hit rate over steps between items that the model has, `all` counts the others as misses. One "
+        "seed.",
     )
     page.table(("", "neighbours kept", "known", "all"), rows)
     say(f"old model: {old.record['timings']['training_seconds']:.1f} s")
@@ -157,8 +158,8 @@ def main() -> None:
         peer = judged(of_gensim(sessions), held_out)
         page.text(
             "## The next item",
-            f"Shop {given.shop}: {SESSIONS:,} sessions, {HELD_OUT:,} held out; hit rate of the ten nearest to "
-            "the last item, with 95 % intervals over sessions.",
+            f"Shop {given.shop}: {SESSIONS:,} sessions, {HELD_OUT:,} held out; hit rate of the ten nearest "
+            "to the last item, with 95 % intervals over sessions.",
         )
         rows = [("oracle, which knows the chances", f"{oracle(last, chances):.3f}")]
         rows += [(name, figure(ours, name)) for name in ("followers", "co-occurrence", "popularity")]
@@ -166,16 +167,16 @@ def main() -> None:
         page.table(("proposes", "hit rate at 10"), rows)
         best = max(report.value for report in reports.values())
         page.text(
-            f"The best of the grid below has {best:.3f}; the defaults have {ours.value / best:.1%} of it (goal "
-            "set before the runs: 95 %).",
+            f"The best of the grid below has {best:.3f}; the defaults have {ours.value / best:.1%} of it "
+            "(goal set before the runs: 95 %).",
         )
         page.table(("other settings", "hit rate at 10"), [(k, figure(v)) for k, v in reports.items()])
         days(page, sessions, held_out, folder, given.workers)
     page.text(
         "## What follows",
-        "Where sessions are all that is known, count: what followed an item most often is the better proposal. "
-        "Vectors are for what counting cannot do: items that are alike though they never met, the mean of a "
-        "basket, a map, features of another model, and proposals for items with few sessions.",
+        "Where sessions are all that is known, count: what followed an item most often is the better "
+        "proposal. Vectors are for what counting cannot do: items that are alike though they never met, the "
+        "mean of a basket, a map, features of another model, and proposals for items with few sessions.",
     )
     page.write()
 
