@@ -135,7 +135,7 @@ FORMATS = (
     ),
     VectorFormat(
         name="parquet",
-        content="table of word, count, vector: DuckDB, LanceDB, pandas",
+        content="table of word, count, vector",
         suffixes=(".parquet",),
         magic=b"PAR1",
         read="parquet.read_parquet",
