@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,20 @@ def test_the_tree_is_a_huffman_tree_with_every_path() -> None:
     lengths = np.diff(paths.ends)
     assert (lengths * counts).sum() == 9 * 1 + 5 * 2 + 5 * 3 + 2 * 4 + (1 + 1) * 5
     assert np.sum(2.0**-lengths) == 1
+
+
+def test_labels_with_commas_between_them_are_warned_of(tmp_path: Path) -> None:
+    lines = ["__label__a,__label__b good fine", "__label__a good", "__label__b,c poor"] * 20
+    (tmp_path / "t").write_text("\n".join(lines) + "\n")
+    options = {"dim": 4, "epoch": 1, "thread": 1, "verbose": 0}
+    with pytest.warns(
+        UserWarning, match="1 of 3 labels are several with commas.*__label__a,__label__b.*spaces"
+    ):
+        fasttext.train_supervised(str(tmp_path / "t"), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (tmp_path / "t").write_text("\n".join(lines[1:3] * 20) + "\n")
+        fasttext.train_supervised(str(tmp_path / "t"), **options)
 
 
 @pytest.mark.parametrize(

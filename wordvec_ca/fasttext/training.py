@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
@@ -204,6 +205,14 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
         raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     if not len(labels):
         raise DataError(f"no line of the text has a label: a label begins with {options['label']!r}")
+    joined = [words[i] for i in labels.tolist() if b"," + prefix in words[i]]
+    if joined:
+        example = joined[0].decode("utf-8", "replace")
+        warnings.warn(
+            f"{len(joined):,} of {len(labels):,} labels are several with commas between them, such as "
+            f"{example!r}, and are taken for one each: put spaces between labels",
+            stacklevel=2,
+        )
     stored = stored_options(options, SUPERVISED)
     all_counts = np.array([*(count_of[word] for word in order), *counts[labels].tolist()], np.int64)
     entries = [*order, *(words[i] for i in labels.tolist())]
