@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binom
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import parser, write_section
@@ -74,11 +75,14 @@ def main() -> None:
     options.add_argument("--glove", type=Path, help="GloVe's vectors, for the published tests")
     given = options.parse_args()
     started = time.monotonic()
-    vectors = KeyedVectors.load(given.vectors)
+    loaded = KeyedVectors.load(given.vectors)  # rarer words than those of the bands are not needed
+    kept = loaded.index_to_key[: BANDS[-1][1] * 5 // 4]
+    vectors = KeyedVectors(kept, np.asarray(loaded.vectors)[: len(kept)])
+    low, high = (np.array(binom.interval(0.95, given.pairs, LEVEL)) / given.pairs).tolist()
     lines = [
         f"{given.pairs:,} pairs of random lists of {WORDS} words in each line; attributes are random lists "
         f"of the same kind; {RANDOM} random lists to compare with. Shares with p below .05, which should be "
-        f"5 %; 3.7 to 6.4 % is chance with 1,000 pairs. {len(vectors):,} words.",
+        f"5 %; {100 * low:.1f} to {100 * high:.1f} % is chance with so many pairs. {len(vectors):,} words.",
         "",
         "| ranks | lists | p, effect size | p, WEAT | WEAT's own p |",
         "|---|---|---:|---:|---:|",

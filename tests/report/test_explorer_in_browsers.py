@@ -13,6 +13,7 @@ import firefox
 import numpy as np
 import pytest
 
+from wordvec_ca.associations import axis
 from wordvec_ca.models import TrainConfig, attention_weights
 from wordvec_ca.report import explore
 from wordvec_ca.runs import train
@@ -270,6 +271,12 @@ def test_sums_poles_and_unknown_words(browser: Browser, pages: Pages) -> None:
     visit(browser, pages.one, hash_="#find=king%20%E2%80%A6%20bread")
     assert browser.evaluate("document.querySelector('#colour').value") == "axis"
     assert browser.evaluate("document.querySelectorAll('#content table').length") == 2
+    vectors = KeyedVectors.load(pages.model)
+    words = browser.evaluate("explorer.words")
+    projected = {one.word: one.value for one in axis(vectors, [("king", "bread")]).project(words)}
+    np.testing.assert_allclose(
+        browser.evaluate("[...explorer.axis.line]"), [projected[word] for word in words], atol=0.005
+    )
     visit(browser, pages.one, hash_="#find=queeen")
     assert "queen" in words_of(browser, "#content .words button")
     assert browser.complaints == []

@@ -134,8 +134,8 @@ class Panels {
     const [one, other] = rows.map((row) => shown(words[row], 40));
     return [
       el("h2", {}, el("bdi", {}, one), " … ", el("bdi", {}, other)),
-      el("p", { class: "soft" }, "All words on the line between the two, by the difference of their cosines: the map shows it in colour; here its ends, among the 20,000 most frequent words."),
-      el("div", { class: "two" }, ...ends.map((end, i) => this.table([el("bdi", {}, [one, other][i])], end, { other: i === 1, named: "nearer by" }))),
+      el("p", { class: "soft" }, "All words projected on the axis between the two, as by cawv axis: the map shows it in colour; here its ends, among the 20,000 most frequent words."),
+      el("div", { class: "two" }, ...ends.map((end, i) => this.table([el("bdi", {}, [one, other][i])], end, { other: i === 1, named: "projection" }))),
     ];
   }
 

@@ -272,9 +272,7 @@ class Explorer {
   findAxis(asked) {
     const { vectors } = this.models[0];
     const axis = vectors.add(vectors.direction(asked.rows[1]), asked.rows[0], -1, true);
-    const line = vectors.cosines(axis);
-    const size = Math.hypot(...axis); // so that the numbers are differences of cosines
-    for (let row = 0; row < this.n; row++) line[row] *= size;
+    const line = vectors.cosines(axis); // projections on an axis of length 1, as cawv axis prints them
     const frequent = line.subarray(0, Math.min(this.n, 20000));
     const leftOut = new Set(asked.rows);
     asked.ends = [highest(frequent.map((value) => -value), 15, leftOut), highest(frequent, 15, leftOut)];
