@@ -68,7 +68,7 @@ class DataError(Message, ValueError):
 
 
 class OutputExistsError(DataError):
-    """What was to be written is there already, and nobody said that it may be replaced.
+    """The output exists already, and ``overwrite`` was not given.
 
     Nothing is wrong with the data: the command line exits with 2, as for other wrong usage.
     """

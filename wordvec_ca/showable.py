@@ -1,8 +1,8 @@
 """Sources of text as they may be shown, recorded and published: without what gives access to them.
 
 A URL can hold a user and a password (``https://user:password@host``, ``s3://KEY:SECRET@bucket``) or a
-signature (``?X-Amz-Signature=...``). Models, reports and messages are passed on, so these parts are removed
-before anything is written or said. Only the record of an unfinished run keeps the whole name, which `resume`
+signature (``?X-Amz-Signature=...``). People share models, reports and messages, so these parts are removed
+before anything is written or shown. Only the record of an unfinished run keeps the whole name, which `resume`
 needs.
 """
 

@@ -80,7 +80,7 @@ def test_words_of_some_texts_and_not_of_all_are_undecided() -> None:
 
 def test_texts_that_cannot_be_compared_are_refused() -> None:
     other = [[word.upper() for word in line] for line in text(6, 300)]
-    with pytest.raises(DataError, match="only 0 words stand often enough"):
+    with pytest.raises(DataError, match="only 0 words occur often enough"):
         changes(text(7, 300), other, config=CONFIG)
     with pytest.raises(DataError, match="iterator"):
         changes(iter(text(7, 300)), other, config=CONFIG)

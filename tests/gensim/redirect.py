@@ -39,7 +39,7 @@ OURS = {
 
 THEIRS = {name: sys.modules[f"gensim.models.{name}"] for name in OURS}
 
-OLD_PHRASES = "phrases of old gensim are pickles of classes that are gone: find them anew"
+OLD_PHRASES = "phrases of old gensim are pickles of classes that are gone: find them again"
 
 NOT_APPLICABLE = {
     "test_fasttext": {

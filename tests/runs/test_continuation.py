@@ -142,7 +142,7 @@ def test_new_words_must_be_frequent_enough_and_have_room(tmp_path: Path) -> None
 def test_what_cannot_be_continued_is_said(tmp_path: Path) -> None:
     train(text(range(40)), small(model="cbow-attn"), output=tmp_path / "old")
     for name, value in (("model", "cbow"), ("vector_size", 5), ("window", 4), ("attention", "position")):
-        with pytest.raises(DataError, match=f"{name} is .*was given.*train anew"):
+        with pytest.raises(DataError, match=f"{name} is .*was given.*train a new model"):
             continued_config(tmp_path / "old", {name: value})
     assert continued_config(tmp_path / "old", {"epochs": 9}).attention_warmup == 0
     assert continued_config(tmp_path / "old", {"field": "text"}).field == "text"

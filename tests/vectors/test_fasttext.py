@@ -124,7 +124,7 @@ def changed(**fields):
         ({"dim": 0}, "header is damaged"),
         ({"bucket": 2**31 - 1}, "the header says"),
         ({"bucket": -1}, "header is damaged"),
-        ({"n": 2**31 - 1, "words": 2**31 - 1}, "cannot stand in"),
+        ({"n": 2**31 - 1, "words": 2**31 - 1}, "cannot fit into"),
         ({"labels": 1}, "header is damaged"),
         ({"pruned": 5}, "list of its buckets is damaged"),
         ({"version": 13}, "version 11 or 12"),

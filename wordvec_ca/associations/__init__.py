@@ -1,4 +1,4 @@
-"""On which side does a word lie, and are two groups of words associated with two others?
+"""On which side is a word, and are two groups of words associated with two others?
 
 Comes in: vectors, and lists of words or pairs of words. Goes out: projections on an axis, and measures of
 association, each with an interval over models and words, and how often random lists give as much.

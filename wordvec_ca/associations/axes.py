@@ -1,4 +1,4 @@
-"""An axis between two poles, such as he and she: where do words lie on it, and how sure is that?"""
+"""An axis between two poles, such as he and she: where are words on it, and how sure is that?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RARE = 50
 
 @dataclass(frozen=True)
 class Projection:
-    """Where a word lies.
+    """The place of a word on an axis.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Projection:
     lowest, highest : float
         Least and greatest value when one pair is left out: a wide range means that one pair makes the result.
     percentile : float
-        Share of the words of like frequency that lie more to the side of the first pole.
+        Share of the words of like frequency that are more to the side of the first pole.
     """
 
     word: str
@@ -137,7 +137,7 @@ class Axis:
     vector : ndarray of shape (vector_size,), float64
         Of length 1.
     on_their_sides : list of bool or None
-        Of each pair, whether its second word lies beyond its first on the axis made of the other pairs; None
+        Of each pair, whether its second word is above its first on the axis made of the other pairs; None
         with one pair.
     """
 
@@ -185,7 +185,7 @@ class Axis:
             written = ", ".join(f"{a}:{b}" for a, b in self.left_out[:5])
             yield f"{len(self.left_out)} pair(s) left out, a word has no vector: {written}"
         if len(self.pairs) == 1:
-            yield "one pair makes the axis: nobody knows how another pair would order the words; give more"
+            yield "one pair makes the axis, and another pair may order the words differently; give more"
         if self._vectors.counts is not None:
             for pair, rows in zip(self.pairs, self._rows, strict=True):
                 for word, count in zip(pair, np.asarray(self._vectors.counts)[rows].tolist(), strict=True):
@@ -199,7 +199,7 @@ class Axis:
 
     @one_blas_thread
     def project(self, words: Sequence[str]) -> Projections:
-        """Say where words lie.
+        """Return the places of words on the axis.
 
         Parameters
         ----------

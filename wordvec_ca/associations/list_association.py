@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXACT = 20_000
-"""The permutation test of WEAT counts all partitions up to so many, otherwise so many random ones."""
+"""Most partitions of the permutation test of WEAT: all if there are fewer, else so many random ones."""
 
 RANDOM_LISTS = 1_000
 """Pairs of random lists that a measure is compared with."""
@@ -46,7 +46,7 @@ class MeasuredAssociation:
         How often pairs of random lists, as frequent and as coherent as the targets, are as far from their
         own mean, two-sided; no smaller than ``1 / (n_random + 1)``.
     random_mean, random_low, random_high : float
-        Of the random lists: mean, and where 95 % lie.
+        Of the random lists: mean, and the range of 95 %.
     """
 
     measure: str
@@ -240,7 +240,7 @@ def association(
 
 
 def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
-    """Return WEAT's own p, two-sided: how often words dealt at random to A and B differ as much.
+    """Return WEAT's own p, two-sided: how often words assigned at random to A and B differ as much.
 
     All partitions are counted if there are no more than ``EXACT``.
 

@@ -2,7 +2,7 @@
 
 What WEAT's own p-value takes for chance is too narrow. It permutes words between the two lists, so it asks
 whether these two lists differ, not whether they differ by more than two lists of words about any two subjects
-do. Words about one subject lie near each other, so the mean of such a list differs from that of another in
+do. Words about one subject are near each other, so the mean of such a list differs from that of another in
 any direction, also in that of the attributes. Random lists that are as coherent as the given ones show by how
 much.
 """

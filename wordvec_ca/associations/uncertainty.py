@@ -29,7 +29,7 @@ def jackknife_variance(without_one: np.ndarray) -> float:
 def crossed_interval(
     value: float, variance: float, degrees: int, of_models: Sequence[float], level: float = LEVEL
 ) -> tuple[float, float]:
-    """Return where a figure lies with other words of the kind, in one run on other text.
+    """Return the interval of a figure with other words of the kind, in one run on other text.
 
     The variances over words and over models are added, with degrees of freedom after Satterthwaite 1946.
 

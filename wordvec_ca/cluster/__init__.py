@@ -1,8 +1,8 @@
 """Training on many machines: nodes of a Ray cluster, each with all parameters and a part of the text.
 
 Comes in: files or URLs that all nodes know, a `TrainConfig`, and where the cluster is. Goes out: the model
-directory that one machine would make. The driver hands out segments of text and enters in a ledger what was
-merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
+directory that one machine would make. The driver gives segments of text to nodes and enters in a ledger what
+was merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
 """
 
 from wordvec_ca.cluster.connection import check_cluster_address

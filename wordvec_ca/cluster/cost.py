@@ -35,7 +35,7 @@ OVERHEAD = 300_000_000
 """Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
 
 COPIES = 3.5
-"""Parameters in memory: themselves, the base, and in half precision what goes out, comes in, was merged."""
+"""Parameters in memory: themselves, the base, and in half precision what is sent, received and merged."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def costs(
     starting_seconds: float = 0.0,
     threads: int = 1,
 ) -> list[Cost]:
-    """Work out what a run costs on so many nodes.
+    """Work out what a run costs on this number of nodes.
 
     A merge moves 2 (N - 1) / N times the parameters, in half precision, out of each node and as much into it:
     first the slices of what it has learnt, then the slice that it has merged. That does not depend on the

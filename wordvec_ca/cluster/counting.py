@@ -17,7 +17,7 @@ BATCH_BYTES = 64 << 20
 
 
 class Counting:
-    """Counts the words of all shards, whoever dies.
+    """Counts the words of all shards, whichever nodes die.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ FETCH_BYTES = 8 << 20
 
 
 def _ended(place: str) -> str:
-    """Return what is said if Ray, or the system, ends the driver."""
+    """Return the message if Ray, or the system, ends the driver."""
     return (
         "Error: the driver was ended, most likely by Ray, whose processes on this machine have died; what "
         f"the last checkpoint holds is kept: cawv train --resume {place} continues the run from there"
@@ -171,7 +171,7 @@ class Driver:
     # ---- before training -----------------------------------------------------------------------------------
 
     def _required(self) -> Requirements:
-        """Return what a node must see: the text, and what was asked for, beside which checkpoints go."""
+        """Return what a node must reach: the text, and the folder for checkpoints."""
         texts = Requirements.of_text([*self.request.files, *self.request.valid])
         if self.interval is None:
             return texts
@@ -303,7 +303,7 @@ class Driver:
                 return
 
     def _held_out_loss(self) -> float:
-        """Return the loss on the held-out text, from whichever node lives long enough."""
+        """Return the loss on the held-out text, from the first node that lives long enough."""
         while True:
             for member in [m for m in self.rounds.ready() if m.version == self.state.version]:
                 if self._valid_at is not member:
@@ -347,7 +347,9 @@ class Driver:
             BackgroundCall(lambda: self.lease.check(now=True)).wait(self._on_status)
         except LeaseLost:
             raise
-        except DataError as error:  # the model goes to this machine's disk, whoever else cannot be asked
+        except (
+            DataError
+        ) as error:  # the model is written to this machine's disk, even if no other can be reached
             self.notice(f"{error}; the model is saved all the same")
         began = time.monotonic()
         with replacing(
@@ -359,7 +361,7 @@ class Driver:
             while True:
                 member = self._with_parameters()
                 if not (self.state.ledger.finished or self._stopping()):
-                    self._train()  # all nodes were lost, and the run stands where it stood before
+                    self._train()  # all nodes were lost, and the run has made no progress since
                     continue
                 record = cluster_record(request, self.rounds, self.words.words, started=self.started)
                 files = self.members.results(

@@ -1,4 +1,4 @@
-"""Fitness: whether a node can take part in a run, asked before it is given anything to do.
+"""Fitness: whether a node can join a run, checked before it gets work.
 
 Ray sees to it that all nodes have one version of Ray and of Python; all else is looked at here. A node that
 does not fit is left out and named, and the run goes on with the others.
@@ -26,7 +26,7 @@ LOOKED_AT = 4
 """Files of the text that a node must be able to open, at most."""
 
 SECONDS_TO_OPEN = 5.0
-"""Seconds for which a server that does not answer is tried again while a node is looked at."""
+"""Seconds for which a server that does not answer is tried again while a node is checked."""
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -100,7 +100,7 @@ def cannot_write(directory: Path) -> str | None:
 
 
 def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float, now: float) -> str | None:
-    """Return why a node cannot take part; None if it can.
+    """Return why a node cannot join a run; None if it can.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float,
         return f"it does not see the text: {found['text']}"
     if required.place is not None and found["storage"] != required.content:
         return (
-            f"it does not see {required.place!r}, beside which checkpoints go: name a folder for checkpoints "
+            f"it does not see {required.place!r}, where checkpoints are kept: name a folder for checkpoints "
             "that all nodes share, or a URL (s3://...), or let no checkpoints be written"
         )
     return None

@@ -48,7 +48,7 @@ class Lease:
     storage : Storage
         Of the run.
     notice : callable
-        Is told if another's lease has to be watched.
+        Called if another's lease has to be watched.
 
     Raises
     ------
@@ -70,7 +70,8 @@ class Lease:
         time.sleep(SETTLING)
         self.check(now=True)
         _held.add(self.token)
-        self.storage = Storage(self.storage.place)  # from here on whoever asks again is in no hurry
+        # at the start a refusal should end the run soon; from here on the usual patience applies
+        self.storage = Storage(self.storage.place)
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()
         return self

@@ -76,7 +76,7 @@ class Ledger:
         return sum(self.tokens[i] - self.done[i] for i in shards)
 
     def plan(self, shards: Sequence[int], wanted: int) -> list[Segment]:
-        """Return segments of about so many tokens in all, from where these shards stand."""
+        """Return segments of about so many tokens in all, the next ones of these shards."""
         segments = []
         for i in shards:
             if wanted <= 0:
@@ -93,7 +93,7 @@ class Ledger:
         Raises
         ------
         AssertionError
-            A segment does not begin where its shard stands: it would count twice, or a gap be left.
+            A segment does not begin where its shard ends: tokens would count twice, or be left out.
         """
         for shard, begin, end in segments:
             if begin != self.done[shard] or not begin <= end <= self.tokens[shard]:
@@ -128,7 +128,7 @@ class Ledger:
         except (TypeError, ValueError) as error:
             raise DataError(f"the ledger of the checkpoint cannot be used: {error}") from error
         if not fits or ledger.epoch < 1:
-            raise DataError("the ledger of the checkpoint stands at a place that its text does not have")
+            raise DataError("the ledger of the checkpoint points beyond the end of the text")
         return ledger
 
 

@@ -63,11 +63,11 @@ class Member:
     version : int
         Of its parameters, as far as the driver knows; -1 if it has none yet.
     alive, fit : bool
-        Whether it is not known to be dead, and was found to be able to take part.
+        Whether the node is fit for the run, and not known to be dead.
     status : dict
-        What it last said.
+        Its last report.
     quiet : float
-        Seconds for which it has not answered the question of how far it is.
+        Seconds since which it has not answered a question about its progress.
     words, seconds, processor : float
         Trained, in words of text, wall-clock seconds and seconds of its processors.
     speed : float
@@ -91,7 +91,7 @@ class Member:
 
 
 def actor_class(ray: Any) -> Any:
-    """Return `Node` as an actor that answers while it works, and encodes and writes beside its training.
+    """Return `Node` as an actor that answers while it works, and encodes and writes while it trains.
 
     Ray sends this class as a whole, not by its name: a node with another version of the package, or without
     it, can say so.
@@ -138,7 +138,7 @@ GROUPS = {
     "encode_valid": "prepare",
     "write_checkpoint": "prepare",
 }
-"""Methods that run beside others: each group has threads of its own."""
+"""Groups of methods that run at the same time as others: each group has threads of its own."""
 
 
 class Members:
@@ -155,11 +155,11 @@ class Members:
     directory : str or None
         See `Node`.
     notice : callable
-        Is told of starts and deaths.
+        Called with each start and death of a node.
     patience : float
         See ``PATIENCE``.
     required : Requirements
-        What a node must be able to reach, to take part.
+        What a node must be able to reach to be fit.
     storage_patience : float, optional
         See `Node`.
     """
@@ -199,7 +199,7 @@ class Members:
 
     @property
     def living(self) -> list[Member]:
-        """Those of them who were found fit to take part."""
+        """The nodes that are fit."""
         return [member for member in self.present if member.fit]
 
     def assemble(self) -> None:
@@ -302,7 +302,7 @@ class Members:
             member.status = {"activity": "without storage"}
 
     def _compare(self, member: Member, isa: str | None) -> None:
-        """Say so if a node has another instruction set: it may take part, but the bits of a run follow it."""
+        """Report a node with another instruction set: it may join, but the bits of the result change."""
         new = str(isa) not in self._isa
         self._isa.add(str(isa))
         if new and len(self._isa) > 1:
@@ -467,7 +467,7 @@ class Members:
         return None
 
     def _refuse(self, member: Member, fault: UnfitNode) -> None:
-        """Leave out a node that cannot go on; raise a DataError if another has told the same of the text."""
+        """Leave out a node that cannot go on; raise a DataError if another has reported the same fault."""
         other = self._unreadable.setdefault(str(fault), member)
         if isinstance(fault, UnreadableText) and other is not member:
             raise DataError(f"{member.name}, as {other.name}: {fault}")

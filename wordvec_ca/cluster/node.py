@@ -132,7 +132,7 @@ class Node:
         }
 
     def examine(self, files: Sequence[str], place: str | None) -> dict[str, Any]:
-        """Return what tells whether this machine can take part, see `unfit_reason`.
+        """Return the facts by which `unfit_reason` judges this machine.
 
         Parameters
         ----------

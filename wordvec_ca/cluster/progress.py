@@ -13,7 +13,7 @@ LINE_EVERY = 10.0
 """Seconds between two lines about the nodes."""
 
 WITHOUT_ANSWER = 5.0
-"""Seconds from which on it is said that a node does not answer."""
+"""Seconds after which the progress shows that a node does not answer."""
 
 
 class ProgressReporter:

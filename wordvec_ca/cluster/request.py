@@ -1,4 +1,4 @@
-"""What a run on a cluster is asked to do, and its record in ``run.json``, from which it is resumed."""
+"""The request for a run on a cluster, and its record in ``run.json``, from which it is resumed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wordvec_ca.runs import REQUEST_FILE, Request, request_in, run_folder
 from wordvec_ca.training import Checkpoints, Interval, parse_interval
 
 STORAGE_PATIENCE = 1800.0
-"""Seconds for which storage may be away."""
+"""Seconds for which storage may be unreachable."""
 
 FORMER_REQUEST_FILE = "cluster.json"
 """Its name in runs of earlier versions, which are resumed too."""
@@ -48,7 +48,7 @@ class ClusterRequest(Request):
     patience : float
         Seconds after which a node that answers nothing is given up.
     storage_patience : float
-        Seconds for which storage may be away.
+        Seconds for which storage may be unreachable.
     """
 
     output: str
@@ -92,7 +92,7 @@ class ClusterRequest(Request):
             self.write_file(storage)
 
     def places(self) -> list[Storage]:
-        """Return where the run leaves something: where its checkpoints go, and beside its output."""
+        """Return where the run writes: its checkpoints, and the folder next to its output."""
         storage = Storage(self.storage, self.storage_patience)
         beside = Storage(run_folder(self.output), self.storage_patience)
         return [storage] if storage.place == beside.place else [storage, beside]

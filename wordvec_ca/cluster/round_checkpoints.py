@@ -81,7 +81,7 @@ class Checkpointing:
     members : Members
         The nodes.
     patience : float
-        Seconds for which storage may be away.
+        Seconds for which storage may be unreachable.
     state : callable
         Returns what a run needs to go on from here, besides the parameters.
     """

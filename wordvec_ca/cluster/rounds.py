@@ -21,7 +21,7 @@ from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training import Checkpoints, MergePlan, Schedule, merges_of_nodes
 
 SLOW = 2.0
-"""A node that takes so many times as long as half of the others is called slow, and not waited for."""
+"""A node that takes this many times as long as half of the others is slow: merges do not wait for it."""
 
 SLOW_SECONDS = 10.0
 """But not if it is less than that behind."""
@@ -38,7 +38,7 @@ def plan_of_nodes(
     threads: int,
     given: Mapping[str, Any] | None = None,
 ) -> MergePlan:
-    """Return how so many nodes merge; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
+    """Return how this number of nodes merges; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
     if nodes == 1:
         return MergePlan.of(config, n_tokens, nodes)
     merges = merges_of_nodes(config, n_words, n_tokens, nodes, threads)
@@ -86,7 +86,7 @@ def merged_by(
 
 
 class Rounds:
-    """Trains the epochs of a run, whoever dies or comes.
+    """Trains the epochs of a run, whichever nodes die or join.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Rounds:
     placement : ShardPlacement
         Which of them has which text.
     state : RunState
-        Where the run stands.
+        The state of the run.
     config : ResolvedConfig
         Of the run.
     given : mapping
@@ -128,7 +128,7 @@ class Rounds:
         self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
 
     def plan(self, nodes: int) -> MergePlan:
-        """Return how so many nodes merge."""
+        """Return how this number of nodes merges."""
         return plan_of_nodes(
             self.config,
             self.n_words,
@@ -220,11 +220,13 @@ class Rounds:
         )
         found = looking.wait(self.members.ask)
         if found is None:
-            self.state.begin_anew()
+            self.state.start_over()
             member.version = -1
             self.entered.clear()
             self._begun.pop(member)
-            self.members.notice("no node has the parameters any more, and there is no checkpoint: begun anew")
+            self.members.notice(
+                "no node has the parameters any more, and there is no checkpoint: the run starts again"
+            )
             return None
         name, record = found
         try:
@@ -343,7 +345,7 @@ class Rounds:
             member.processor += found.processor
 
     def _merge(self, trained: dict[Member, Trained]) -> None:
-        """Merge until a version is committed, or nobody is left who has trained."""
+        """Merge until a version is committed, or no node is left that has trained."""
         while True:
             group = [member for member in sorted(trained, key=lambda m: m.number) if member.alive]
             if not group:

@@ -59,8 +59,8 @@ def train_on_cluster(
     output : path
         Directory on this machine to save the model to.
     cluster : str, default "local"
-        ``local``: so many nodes on this machine, to try it; ``auto``: the cluster to which this machine
-        belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
+        ``local``: ``nodes`` nodes on this machine, to try it; ``auto``: the cluster to which this
+        machine belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
     nodes : int, default 2
         How many nodes to use, at most; those that come later are taken up between two merges.
     overwrite : bool, default False
@@ -269,7 +269,7 @@ def _check_no_unfinished_run(storage: Storage) -> None:
         raise OutputExistsError(
             f"{place!r} holds an unfinished run: cawv train --resume {place} continues it; ",
             Option("overwrite", True),
-            " drops it and starts anew",
+            " drops it and starts again",
         )
 
 

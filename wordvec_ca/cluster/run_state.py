@@ -1,4 +1,4 @@
-"""Where a run on a cluster stands: the one object that driver and rounds share, and a checkpoint keeps."""
+"""The state of a run on a cluster: the one object that driver and rounds share, and a checkpoint keeps."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Totals:
 
 
 class RunState:
-    """Where a run stands.
+    """The state of a run.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class RunState:
         self.valid_losses: list[float] = []
         self.history = NodeHistory()
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """Go back to the beginning of the training."""
         self._forget()
         self.ledger = Ledger(self.ledger.epochs, self.ledger.tokens)

@@ -1,6 +1,6 @@
 """Placement of shards: which node has which shard encoded on its disk, and which is about to.
 
-Ray places actors and tasks, and moves objects; encoded text is neither: it lies on a node's disk, outlives no
+Ray places actors and tasks, and moves objects; encoded text is neither: it is on a node's disk, outlives no
 process, and is read by the training loop as a mapped file. Ray's placement groups fix where actors run, not
 which of them has which file, and Ray Data would hold the text in memory and hand it out in blocks of its own.
 """
@@ -17,11 +17,11 @@ from wordvec_ca.cluster.words import SharedWords
 from wordvec_ca.errors import DataError
 
 EVEN = 1.25
-"""Load of a node, relative to the mean, from which a shard of its goes to another."""
+"""A node with a higher load, relative to the mean, gives a shard to another."""
 
 
 class ShardPlacement:
-    """Has every shard encoded on a living node, whoever dies or comes.
+    """Has every shard encoded on a living node, whichever nodes die or join.
 
     Parameters
     ----------

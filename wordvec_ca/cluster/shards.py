@@ -35,7 +35,7 @@ class Shard:
     size : int
         About so many bytes of the files; to divide the work.
     part, parts : int
-        Every how many-th stretch of lines of the text belongs to it, from which on.
+        The stretches of lines that belong to it: every n-th, from a first one on.
     """
 
     number: int

@@ -243,7 +243,7 @@ def invalidate(directory: Path) -> None:
 def complete(
     directory: Path, made: dict[str, Any], encoding: Encoding, tags: Iterable[Any] | None = None
 ) -> None:
-    """Write what is missing in a new cache, of which ``tokens.i32`` is there."""
+    """Write the rest of a new cache, after its ``tokens.i32``."""
     if tags is not None:
         with atomic_file(directory / TAGS, follow_links=False) as file:
             file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)

@@ -1,4 +1,4 @@
-"""Types that do not fit into memory: sorted by hash into parts on disk, of which each fits.
+"""Types that do not fit into memory: sorted by hash into parts on disk, each of which fits.
 
 A lexicon that has grown too large is scattered over 128 temporary files by the hashes of its words, so that
 the same word of any lexicon ends in the same part. Counts are added up part by part. What is kept is gathered
@@ -47,7 +47,7 @@ class SpilledTypes:
     Parameters
     ----------
     directory : path, optional
-        Where the temporary files are, which nobody sees; by default the system's directory for them.
+        Where the temporary files are, without names; by default the system's directory for them.
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:

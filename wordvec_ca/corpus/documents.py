@@ -1,4 +1,4 @@
-"""Which documents the lines of a text are: their tags, and the rows of parameters that stand for them."""
+"""Which documents the lines of a text are: their tags, and their rows of parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wordvec_ca.files import release_pages
 Tag = str | int
 
 FURTHER_TAG = -2
-"""Stands after a line end among the tokens of a chunk, once for each tag of the document beyond the first."""
+"""Follows a line end among the tokens of a chunk, once for each tag of the document after the first."""
 
 BLOCK_TOKENS = 1 << 20
 """Tokens whose line ends are counted together."""
@@ -49,7 +49,7 @@ class DocumentTags:
         Parameters
         ----------
         tags : iterable of sequences of str and int
-            Those of each line; a tag may stand in several.
+            Those of each line; several documents may have the same tag.
         known : sequence, optional
             Tags that have the first rows.
 

@@ -44,7 +44,7 @@ class EncodedCorpus:
     ----------
     tokens : memmap of shape (n,), int32, read-only, or TokenStream
         Ids (rows of the vocabulary), -1 after each line; the last element is -1. A TokenStream reads them
-        anew in each pass (see `stream_corpus`).
+        again in each pass (see `stream_corpus`).
     vocab : Vocab
     stats : CorpusStats
     fingerprint : str
@@ -81,7 +81,7 @@ class EncodedCorpus:
         self.reason = reason
 
     def close(self) -> None:
-        """Let go of the tokens; unless they are kept, their space is free once nobody holds the array."""
+        """Release the tokens; unless they are kept, their space is free once no array refers to them."""
         self.tokens = np.empty(0, dtype=np.int32)
 
     def __enter__(self) -> EncodedCorpus:
@@ -229,7 +229,7 @@ def stream_corpus(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     progress: ReadingProgress | None = None,
 ) -> EncodedCorpus:
-    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text anew.
+    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text again.
 
     The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
     becomes, and then once per pass.
@@ -263,7 +263,7 @@ def stream_corpus(
         source = Source(corpus, options)
         if change := cache.difference(files, cache.identities(source.files)):
             raise DataError(
-                f"{change} since the run began, and without a cache the text is read anew in every epoch; "
+                f"{change} since the run began, and without a cache the text is read again in every epoch; "
                 "leave it as it is while the run lasts, or train with a cache"
             )
         return Reading(source, options, vocab)

@@ -13,7 +13,7 @@ from wordvec_ca.errors import Option, OptionWarning
 from wordvec_ca.text import TOKENIZERS, nfc_word, tokenize, twins
 
 FEW = 0.1
-"""Share of words from which on a cause is likely."""
+"""Share of words above which a cause is likely."""
 
 USUAL = 0.9
 """Share of the tokens that are words of a vocabulary, usually, or more."""

@@ -15,7 +15,7 @@ from wordvec_ca.text import BLOCK_BYTES, check_encoding, check_tokenizer, field_
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(TextFields):
-    """How text is split into tokens, and which words are kept; passed whole to whatever reads text.
+    """How text is split into tokens, and which words are kept; passed whole to all readers of text.
 
     The options of ``TrainConfig`` of these names, and:
 
@@ -31,7 +31,7 @@ class TextOptions(TextFields):
     workers : int, optional
         Threads that tokenise; by default one per usable processor. What comes out is the same.
     block_bytes : int, default 2**20
-        About so much text is handed to a worker at a time. What comes out is the same.
+        About this much text is given to a worker at a time. The result does not depend on it.
 
     Raises
     ------

@@ -344,7 +344,7 @@ class Reading:
         return ids, found
 
     def _check_encoding(self) -> None:
-        """Refuse a text of which too much could not be decoded; warn if some could not."""
+        """Refuse a text if too much of it could not be decoded; warn if some could not."""
         bad = self._tally["repaired_utf8"]
         if not bad:
             return
@@ -382,7 +382,7 @@ class Reading:
         self._report()
 
     def _read_sentence(self, tokens: list[Any], number: int, ids: NDArray[np.int32]) -> None:
-        """Look up and count the words of a sentence; integers stand for their decimal form."""
+        """Look up and count the words of a sentence; integers count as their decimal form."""
         lexicon = self.lexicons[0]
         try:
             try:

@@ -78,7 +78,7 @@ class SentenceFile:
 
 
 class ReadyIds:
-    """Ids on their way from a SentenceFile to whoever takes them."""
+    """Ids between a SentenceFile and their reader."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[np.int32]] = []

@@ -1,4 +1,4 @@
-"""A corpus that is read anew in every epoch: the ids that a cache would hold, without the cache."""
+"""A corpus that is read again in every epoch: the ids that a cache would hold, without the cache."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ class TokenStream:
                 yield ids
         if length != self._length or reading.fingerprint != self.fingerprint:
             raise DataError(
-                "the corpus has changed since its words were counted, and without a cache it is read anew in "
+                "the corpus has changed since its words were counted, and without a cache it is read in "
                 "every epoch; leave it as it is while the run lasts, or train with a cache"
             )

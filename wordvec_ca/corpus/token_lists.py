@@ -1,4 +1,4 @@
-"""Corpora whose words stand in the order of their first occurrence, and sentences that are Python objects.
+"""Corpora whose words are in the order of their first occurrence, and sentences that are Python objects.
 
 Words of token lists may be any hashable objects (item ids, nodes of a graph), also empty strings.
 """
@@ -48,7 +48,7 @@ class ScannedCorpus:
     sentences, raw_tokens : int
         How many there are.
     ids : ndarray of shape (n_words,), int64, or None
-        What stands for each word in ``tokens``; None if that is its row.
+        The number of each word in ``tokens``; None if that is its row.
     raw_types : int, or None
         How many words there were, with those that were too rare; None if they are all there.
     """
@@ -266,9 +266,9 @@ def fingerprint(sentences: Iterable[Iterable[Hashable]]) -> int:
 
 
 class LiveTokens:
-    """Word ids of sentences that are looked up while threads train on them; each pass iterates anew.
+    """Word ids of sentences that are looked up while threads train on them; each pass iterates again.
 
-    A pass may bring other sentences than the one before, such as new random walks. There is no thread that
+    A pass may have other sentences than the one before, such as new random walks. There is no thread that
     produces: the thread that has nothing left to train on looks up the next sentences, and the others go on.
 
     Parameters

@@ -79,7 +79,7 @@ class Vocab:
 
     @classmethod
     def as_given(cls, words: Sequence[Any], counts: ArrayLike) -> Vocab:
-        """Return a vocabulary that keeps the order of its words, since rows of a model stand for them.
+        """Return a vocabulary that keeps the order of its words, since they are rows of a model.
 
         Its words may be any hashable objects. It cannot be saved as a file, which has a fixed order.
 

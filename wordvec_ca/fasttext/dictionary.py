@@ -1,7 +1,7 @@
 """The dictionary of a model: which rows of inputs and which labels the tokens of a line are.
 
 A word has a row of its own and, with ``maxn``, one for each of its n-grams of characters; with ``wordNgrams``
-two words and more in a row have one too (Joulin et al. 2016). N-grams are told apart by a hash modulo
+two words and more in a row have one too (Joulin et al. 2016). N-grams are distinguished by a hash modulo
 ``bucket``.
 """
 
@@ -51,7 +51,7 @@ class Dictionary:
     Raises
     ------
     DataError
-        A word stands there twice.
+        A word occurs twice.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Dictionary:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the tokens of a text: what stands between ASCII white space, and ``</s>`` for line ends."""
+    """Return the tokens of a text: the text between ASCII white space, and ``</s>`` for line ends."""
     types = TokenTypes()
     tokens = types.read(text.encode())
     words = [word.decode() for word in types.words()]

@@ -184,7 +184,7 @@ class Model:
         if found.version == 11 and options.model == SUPERVISED:
             options = options._replace(
                 maxn=0
-            )  # these were trained without n-grams, whatever is written there
+            )  # these were trained without n-grams, even if the header has a length for them
         n_labels = len(found.words) - found.n_words
         if options.loss not in LOSSES.values() or (options.model == SUPERVISED and not n_labels):
             raise DataError(

@@ -412,7 +412,7 @@ class TextModel:
         epoch, lr, thread, verbose : optional
             Of that training; by default those with which the model was trained.
         dsub : int
-            Numbers of a row that one code stands for.
+            Numbers of a row that share one code.
         qnorm : bool
             Whether lengths of rows have codes of their own.
 

@@ -31,7 +31,7 @@ OWN_OUTPUTS = 1 << 16
 """Numbers in a matrix of outputs, at most, for each thread to have a copy: every line changes all labels."""
 
 EXCHANGED_EVERY = 16
-"""Lines after which a thread hands on what its copy has learnt."""
+"""Lines after which a thread merges what its copy has learnt."""
 
 FEWEST_TOKENS, RUNS = 3_000, 100
 """Of a run of lines, and runs of an epoch: enough for threads to end together."""
@@ -220,7 +220,7 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
 
 
 def _with_places(dictionary: Dictionary, text: Text) -> tuple[Dictionary, TypeRows]:
-    """Give buckets that lines fall into rows, in the order in which they come: a line's lie together."""
+    """Give rows to the buckets that occur, in the order of the text: those of a line are stored together."""
     made, d = dictionary.type_rows(text.types), dictionary
     if d.options.bucket < 1:
         return d, made

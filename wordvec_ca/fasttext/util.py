@@ -34,7 +34,7 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
     Raises
     ------
     ValueError
-        There are not as many dimensions, or rows are codes.
+        There are fewer dimensions, or rows are codes.
     """
     dim = ft_model.get_dimension()
     if not 1 <= target_dim <= dim:

@@ -99,7 +99,7 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 
 def original_name(name: str) -> str:
-    """Return for which file of a folder a temporary one, or a folder, was made; any other name as it is."""
+    """Return the file of a folder for which a temporary file or folder was made; any other name as it is."""
     left = re.fullmatch(r"\.(.+)\.(?:[0-9a-f]{8}\.tmp|partial)", name, re.DOTALL)
     return left[1] if left else name
 
@@ -155,7 +155,7 @@ def withdraw(path: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Return whether a name stands for something that must not be replaced by a file."""
+    """Return whether a name is that of something that must not be replaced by a file."""
     if path.is_dir() or not path.exists():
         return False
     top = path.absolute().parts[1:3]

@@ -14,7 +14,7 @@ CHECKSUMS = "SHA256SUMS"
 
 
 def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Write the checksums of files that lie directly in a folder, or those of some of them anew.
+    """Write the checksums of files that are directly in a folder, or update those of some of them.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with xopen(path, "rb", format=kind, threads=0) as stream:
             yield stream
-    except DataError:  # of whoever reads: that a file ends early is an EOFError too
+    except DataError:  # of the reader: a file that ends early is an EOFError too
         raise
     except damage as error:
         raise DataError(

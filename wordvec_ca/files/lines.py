@@ -21,7 +21,7 @@ def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator
     pieces : iterable of bytes
         The text, cut anywhere.
     longest : int, optional
-        Of a line with more bytes, yield no more than shows that it is too long.
+        Of a longer line, yield only enough to show that it is too long.
     """
     waiting: list[bytes] = []
     length = 0

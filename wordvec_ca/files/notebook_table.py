@@ -62,7 +62,7 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     head : sequence of str
         Names of the columns; all empty: no line of names.
     rows : iterable of sequences
-        Cells; numbers stand at the right.
+        Cells; numbers are aligned on the right.
     """
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     names = "".join(f"<th style='text-align:left'>{html_text(name)}</th>" for name in head)

@@ -121,7 +121,7 @@ def in_memory(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
-    """Return what a function reads of several files of a folder, none of which is replaced meanwhile.
+    """Return what a function reads from several files of a folder, repeating it if one is replaced meanwhile.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def is_url(path: str) -> bool:
 
 
 def absolute_name(name: str) -> str:
-    """Return the absolute name of a file; URLs as they are, and ``-`` for whatever is read once."""
+    """Return the absolute name of a file; URLs as they are, and ``-`` for streams that are read once."""
     remote = is_url(name) and not os.path.exists(name)
     if is_read_once(name):
         return "-"
@@ -88,7 +88,7 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
     Parameters
     ----------
     action : callable
-        Begins anew each time.
+        Called again from its beginning each time.
     place : str
         What does not answer, for the warning.
     patience : float

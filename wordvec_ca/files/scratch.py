@@ -18,7 +18,7 @@ from wordvec_ca.errors import DataError
 
 
 def scratch_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-    """Return zeros that are memory-mapped from a new file, all of which is on the disk already.
+    """Return zeros that are memory-mapped from a new file whose blocks are all allocated.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import os
 
 
 def nearest_name(path: str) -> str:
-    """Return `` Did you mean this?`` with names beside a path that are spelled like it, or nothing.
+    """Return `` Did you mean this?`` with names in the same folder that are spelled like it, or nothing.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Storage:
     place : path or URL
         Of the folder, which is made when something is written.
     patience : float, default 0
-        Seconds for which what fails is tried again.
+        Seconds for which a failed call is tried again.
     """
 
     def __init__(self, place: str | os.PathLike[str], patience: float = 0.0) -> None:

@@ -26,7 +26,7 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     path : path
         See `Vocab.load`.
     foreign : bool, default True
-        Whether a line may have a space instead of the tab, and a backslash that stands for itself. If not, a
+        Whether a line may have a space instead of the tab, and a backslash that means itself. If not, a
         word may be empty, as in other formats of vectors.
 
     Returns

@@ -27,7 +27,7 @@ from wordvec_ca.vectors import Part, parse_parts, written_parts
 class TrainConfig(TrainFields):
     """The options of a run; names and defaults are gensim's where gensim has them.
 
-    ``None`` stands for a default that depends on the model or the machine; a `ResolvedConfig`, which is what
+    ``None`` means a default that depends on the model or the machine; a `ResolvedConfig`, which is what
     gets recorded, has none left.
 
     Raises
@@ -76,7 +76,7 @@ class TrainConfig(TrainFields):
         if self.spec.documents and self.resamples is not None:
             raise OptionError(
                 Option("resamples"),
-                f" draws lines anew, and the lines of {self.model} are documents: leave it out",
+                f" samples lines, and the lines of {self.model} are documents: leave it out",
             )
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)
@@ -149,7 +149,8 @@ class TrainConfig(TrainFields):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Make a configuration from ``as_dict``'s result.
 
-        More workers than this machine allows are as many as it allows: a model may come from a larger one.
+        More workers than this machine allows are reduced to what it allows: a model may come from a larger
+        one.
 
         Raises
         ------
@@ -218,7 +219,7 @@ class ResolvedConfig(TrainConfig):
         return self.reach + 1 if self.shrink_windows else 2 * self.reach
 
     def alpha_warning(self) -> OptionWarning | None:
-        """Return a warning for who brings a rate that is usual for the larger step of word2vec, else None."""
+        """Return a warning about a rate that is usual for the larger step of word2vec, else None."""
         exact = self.spec.averages and self.cbow_update == "exact"
         if not (exact and self.contexts() > 3 and 0 < self.alpha <= 0.05):
             return None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from wordvec_ca.errors import DataError
 
 MOST_POINTS = 400
-"""Records closer to each other than this part of the run become one point, so a file stays below 40 kB."""
+"""Records closer to each other than this share of the run become one point, so a file stays below 40 kB."""
 
 
 class Point(NamedTuple):

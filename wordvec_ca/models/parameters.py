@@ -1,4 +1,4 @@
-"""The parameters of a model: made, handed to the training loop, saved and loaded."""
+"""The parameters of a model: created, trained in place, saved and loaded."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class EmbeddingModel:
     documents : Documents or None
         The rows of documents, if the model has any.
     resamples : Resamples or None
-        Models of resampled text of which this is the mean.
+        Models of resampled text, whose mean this is.
     record : dict
         What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
     history : History
@@ -245,7 +245,7 @@ class EmbeddingModel:
         return found
 
     def compose(self) -> None:
-        """With n-grams, make the vectors of all words anew from the rows that they share."""
+        """With n-grams, compute the vectors of all words again from the rows that they share."""
         if self.subwords is not None:
             self.subwords.compose_all(self.inputs)
 
@@ -350,7 +350,7 @@ class EmbeddingModel:
         """The published vectors as our own light class.
 
         Input rows share memory with ``inputs``. Another form is read from the model directory or made
-        at the first use, and kept: `publish` makes it anew.
+        at the first use, and kept: `publish` makes it again.
         """
         words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
         ngrams = None
@@ -378,7 +378,7 @@ class EmbeddingModel:
         return map_of_inputs(self.inputs[:, : self.config.vector_size], made)
 
     def publish(self, form: str | None = None) -> KeyedVectors:
-        """Return the published vectors, made anew from the parameters as they are now.
+        """Return the published vectors, computed from the parameters as they are now.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ def tree_paths(tree: np.ndarray) -> Paths:
     ----------
     tree : ndarray of shape (3, n_words), int64
         For each word its count when it joined the tree, with which group of words, from 0 on, and its place
-        among all: a vocabulary is sorted anew when counts grow, a tree is not.
+        among all: a vocabulary is sorted again when counts grow, a tree is not.
     """
     from wordvec_ca.kernels import Paths
 

@@ -53,7 +53,7 @@ class Subwords:
         offsets, keys, places, lengths = ngrams_of(words, min_n, max_n, self.buckets)
         word_of = np.repeat(np.arange(n_words, dtype=np.int32), np.diff(offsets))
         order = np.argsort(keys, kind="stable")
-        keys, word_of = keys[order], word_of[order]  # the words of an n-gram now stand together, in order
+        keys, word_of = keys[order], word_of[order]  # the words of an n-gram are now together, in order
         begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
         ends = np.append(begins[1:], len(keys))[: len(begins)]
         sums = np.append(0, np.cumsum(vocab.counts[word_of]))
@@ -172,7 +172,7 @@ def _shared_rows(
     word_of, begins, ends : ndarray
         The words of n-gram k are ``word_of[begins[k] : ends[k]]``, in rising order.
     tokens : ndarray
-        How often each n-gram occurs in the text: rows that are used together shall lie together.
+        How often each n-gram occurs in the text: rows that are used together are stored together.
     n_words : int
     """
     if not len(begins):

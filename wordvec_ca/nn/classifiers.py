@@ -293,7 +293,7 @@ class CABagClassifier(TextClassifier):
     lr, batch_size, max_epochs : float, int, int
         Adagrad's learning rate, documents in a batch, passes over the data.
     patience : int, optional
-        Stop after so many epochs without a better development accuracy; None runs all.
+        Stop after this many epochs without a better development accuracy; None runs all.
     dev_fraction : float, default 0.1
         Part of the training documents that chooses the epoch (unless ``fit`` is given ``dev``); 0 takes the
         last epoch.

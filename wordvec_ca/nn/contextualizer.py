@@ -146,7 +146,7 @@ class SecondOrderSteps(nn.Module):
 
 
 def without_padding(tokens: Tensor, padding: Tensor | None) -> Tensor:
-    """Return the tokens with zeros at padding, so that what stands there (even NaN) has no effect."""
+    """Return the tokens with zeros at padding, so that the values there (even NaN) have no effect."""
     return tokens if padding is None else tokens.masked_fill(padding.unsqueeze(-1), 0.0)
 
 
@@ -171,7 +171,7 @@ class Contextualizer(SecondOrderSteps):
     Notes
     -----
     ``3 u m`` parameters (times K if not recurrent), plus m if the context is learned. A document of one
-    token is that token, whatever the weights; each component of the output lies between the smallest and
+    token is that token, with any weights; each component of the output is between the smallest and
     the largest of the tokens'; without positions, order has no effect.
 
     Examples
@@ -224,7 +224,7 @@ class Contextualizer(SecondOrderSteps):
         tokens : Tensor, shape (N, n, embed_dim)
             Token embeddings with their positions. For one document all shapes are without ``N``.
         key_padding_mask : bool Tensor, shape (N, n), optional
-            True at padding. What stands there, even NaN, has no effect.
+            True at padding. The values there, even NaN, have no effect.
         context : Tensor, shape (N, embed_dim) or (embed_dim,), optional
             First context, instead of the default.
 
@@ -232,7 +232,7 @@ class Contextualizer(SecondOrderSteps):
         -------
         Tensor, shape (N, embed_dim)
             The last context: zeros for a document without tokens, NaN in a component where one of the
-            document's own tokens brings NaN in.
+            document's own tokens makes the result NaN.
         """
         if tokens.dim() == 2:
             mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -320,7 +320,7 @@ class TokenwiseContextualizer(SecondOrderSteps):
         tokens : Tensor, shape (N, n, embed_dim) or (n, embed_dim)
             Token embeddings with their positions.
         key_padding_mask : bool Tensor, shape (N, n) or (n,), optional
-            True at padding. What stands there, even NaN, has no effect.
+            True at padding. The values there, even NaN, have no effect.
 
         Returns
         -------

@@ -23,7 +23,7 @@ class ContextAwareConvolution(nn.Module):
     Parameters
     ----------
     in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-        As for :class:`torch.nn.Conv2d`. The gate looks at all input channels whatever ``groups`` is.
+        As for :class:`torch.nn.Conv2d`. The gate sees all input channels with any ``groups``.
     activation : callable, optional
         Element-wise function of ``v``; None is the paper's linear case (eq. 40).
     gate_bias_init : float, optional

@@ -296,7 +296,7 @@ class CARNN(nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draw all cells anew."""
+        """Draw all cells again."""
         for cell in self.cells:
             cell.reset_parameters()  # type: ignore[operator]
 
@@ -351,7 +351,7 @@ class CARNN(nn.Module):
         ----------
         input : Tensor, shape (L, N, input_size), (N, L, input_size) if ``batch_first``, or (L, input_size)
             Sequences of one length, or a :class:`~torch.nn.utils.rnn.PackedSequence` of many lengths
-            (pack padded batches: what stands after a sequence's end is then never read).
+            (pack padded batches: values after a sequence's end are then never read).
         hx : pair of Tensors, shape (num_layers * directions, N, hidden_size), optional
             First ``(y, c)``; zeros by default. Without the middle dimension when ``input`` has no batch.
         need_gates : bool, default False

@@ -52,7 +52,7 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
     -------
     list of dict
         ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)); beside the cosine
-        stand its interval in one run and in how many resampled models the neighbour is, if there are some.
+        are its interval in one run and how many resampled models have the neighbour, if there are any.
     """
     tables = []
     for name, rows in chosen_words(vectors.index_to_key).items():

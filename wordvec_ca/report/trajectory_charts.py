@@ -10,7 +10,7 @@ from wordvec_ca.report.svg import HEIGHT, WIDTH, Series, chart
 from wordvec_ca.showable import showable_name
 
 ACROSS = 3
-"""Charts beside each other."""
+"""Charts side by side."""
 
 STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke:#4477aa;stroke-width:2}
 .mark1{stroke:#999;stroke-dasharray:4 3}.dot0{fill:#4477aa}.dot1{fill:#999}.grid{stroke:#ddd}

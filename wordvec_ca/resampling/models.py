@@ -47,13 +47,13 @@ from wordvec_ca.training import (
 from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_blas_thread
 
 FITTED = 5_000
-"""Rotations are fitted on so many words, the most frequent: those whose vectors have the least noise."""
+"""Number of words on which rotations are fitted, the most frequent: their vectors have the least noise."""
 
 BLOCK_ROWS = 2_048
 """Rows that are turned at a time."""
 
 THREADS = 8
-"""A model has as many threads, at most, before another is trained beside it."""
+"""Most threads of a model; more threads train another one at the same time."""
 
 MORE_MEMORY = 0.25
 """By this share of what one run takes, models that are trained side by side may take more."""
@@ -271,7 +271,7 @@ class ResampledModels:
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
-        """Read all models, one after the other, into this one; leave their mean in it, and them beside it."""
+        """Read all models, one after the other; leave their mean here and them in ``resamples``."""
         d, n_words = self.config.vector_size, len(model.vocab)
         rows = [part.columns for part in self.config.rings()]
         heads = scratch_array(place / "heads", np.float32, (len(finished), min(FITTED, n_words), d))

@@ -103,7 +103,7 @@ class Bar:
                 self._console.print(line, highlight=False, soft_wrap=True)
 
     def _move(self, share: float | None, text: str) -> None:
-        """Show how much is done; a share of None is of a stream whose length nobody knows."""
+        """Show how much is done; the share is None for a stream of unknown length."""
         with contextlib.suppress(OSError):  # a terminal that has gone must not end the run
             percent = "" if share is None else f"{100 * share:5.1f}%"
             total = None if share is None else 1.0
@@ -114,7 +114,7 @@ class Bar:
 
 
 class RenewedLine:
-    """One line that is written anew while a run goes on: of a notebook, only the last state is kept.
+    """One line that is rewritten while a run goes on; in a notebook only its last state stays.
 
     Parameters
     ----------

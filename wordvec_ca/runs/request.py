@@ -128,7 +128,7 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
     except DataError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run anew") from error
+        raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run again") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class RunRequest(Request):
     """What a run is to do; `train` documents the fields that are its parameters.
 
     A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
-    names, or None if they were not given as files, and ``vocab`` lies in the run's folder.
+    names, or None if they were not given as files, and ``vocab`` is in the run's folder.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def check_state(
 
 
 def _without_secrets(names: Any) -> list[str] | None:
-    """Return names to compare: a URL may be signed anew."""
+    """Return names to compare: a URL may have a new signature."""
     return None if names is None else list(map(showable_name, names))
 
 

@@ -100,7 +100,7 @@ def train(
     keep_cache : bool, default False
         Leave the encoded text there and use it again if nothing has changed.
     no_cache : bool, default False
-        Store no encoded text: read the text anew in every epoch (see ``stream_corpus``).
+        Store no encoded text: read the text again in every epoch (see ``stream_corpus``).
     encoding_progress : callable, optional
         See ``encode_corpus``.
     checkpoint_every : str, default "10m"
@@ -122,7 +122,7 @@ def train(
         Show how far the run is; by default on a terminal and in notebooks, unless there are ``callbacks`` or
         an ``encoding_progress``.
     **options
-        None: the options of training stand in ``config``, and the error for another one says so.
+        None: the options of training belong into ``config``, and the error for another one explains that.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def _check_call(corpus: object, options: Mapping[str, object]) -> None:
                 raise TypeError(f"train() and TrainConfig have no parameter {name!r}{hint}")
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
         raise TypeError(
-            "the options of training stand in a TrainConfig: from wordvec_ca import TrainConfig, then "
+            "give the options of training in a TrainConfig: from wordvec_ca import TrainConfig, then "
             f"train(corpus, TrainConfig({given}), …)"
         )
     if corpus is None:
@@ -384,7 +384,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         find_files([request.valid])  # a wrong name must not show only after the corpus was read
     if request.continue_from is not None:
         if isinstance(request.corpus, EncodedCorpus):
-            raise ValueError("continue_from chooses the words anew: give the corpus as text, not encoded")
+            raise ValueError("continue_from chooses the words again: give the corpus as text, not encoded")
         assert request.corpus is not None
         vocab = expanded_vocab(request.corpus, config, request.continue_from, progress=session.progress)
         request = dataclasses.replace(request, vocab=vocab)
@@ -508,7 +508,7 @@ def _save(
         except DataError:
             if checkpoint is not None and isinstance(trainer, Trainer):
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of a disk that is still full: the error says so
+                    warnings.simplefilter("ignore")  # of a disk that is still full: the error reports it
                     checkpoint.write(trainer)
             raise
     if run is not None and not trainer.cut_short:

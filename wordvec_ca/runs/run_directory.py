@@ -1,4 +1,4 @@
-"""A run that is under way or was cut short: the folder OUTPUT.run, from which ``resume`` goes on.
+"""An unfinished run: the folder OUTPUT.run, from which ``resume`` continues it.
 
 ::
 
@@ -266,7 +266,7 @@ def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
     if folder.is_dir():
         return (
             f"there is nothing to resume in {str(folder)!r}: the run ended before it wrote down what to "
-            "do. Start it again with the command that began it; what lies there is not in its way"
+            "do. Start it again with the command that began it; the files there do not disturb it"
         )
     return (
         f"there is no run to resume: {str(folder)!r} has no run.json. Give the output of the run, or its "
@@ -299,7 +299,7 @@ def check_no_unfinished_run(target: Path) -> None:
     raise OutputExistsError(
         f"{str(folder)!r} holds an unfinished run{done}: cawv train --resume {shown(target)} continues it; ",
         Option("overwrite", True),
-        " drops it and starts anew",
+        " drops it and starts again",
     )
 
 

@@ -158,10 +158,10 @@ class Texts:
         message = f"{state}the {NAMES[which]} cannot be read again, because it was not given as files"
         request = self._request
         if request.command is None:
-            return f"{message}; start the run anew, or give it once more: resume(..., corpus=...)"
+            return f"{message}; start the run again, or give the text again: resume(..., corpus=...)"
         start = request.command if request.overwrite else f"{request.command} --overwrite"
         return (
-            f"{message}; start the run anew, with the same text: {start} (or in Python give it once more: "
+            f"{message}; start the run again, with the same text: {start} (or in Python give the text again: "
             "resume(..., corpus=...))"
         )
 

@@ -44,7 +44,7 @@ def check_together(
     if continue_from is not None and not (vocab is None and init_vectors is None):
         raise OptionError(
             Option("continue_from"),
-            " brings its own words and vectors: leave out ",
+            " has its own words and vectors: leave out ",
             Option("init_vectors"),
             " and the vocabulary, ",
             Option("read_vocab"),
@@ -67,7 +67,7 @@ def check_together(
     if config.resamples is not None and (continue_from or init_vectors) is not None:
         raise OptionError(
             Option("resamples"),
-            " is for models that begin anew: with the same vectors to begin with they have too much in "
+            " is for models that start at random: with the same vectors to begin with they have too much in "
             "common for intervals; leave it out, or ",
             Option("continue_from"),
             " and ",
@@ -98,7 +98,7 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     directory : path
         A model directory.
     changes : mapping
-        Options of ``TrainConfig`` that are to be different.
+        Options of ``TrainConfig`` to change.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _check_same_shape(
                 Option(name),
                 f" is {getattr(former, name)!r} in {os.fspath(directory)!r}, but "
                 f"{getattr(config, name)!r} was given: a model is trained further with the same; "
-                "leave it out, or train anew",
+                "leave it out, or train a new model",
             )
 
 
@@ -165,8 +165,8 @@ def expanded_vocab(
 ) -> Vocab:
     """Return the words of a model and of a new corpus, with their counts added up.
 
-    All words of the model stay. New ones come in if the new corpus has them ``min_count`` times; with
-    ``max_final_vocab`` only as many as there is room for. If the corpus is the one that the model was
+    All words of the model stay. Words that occur ``min_count`` times in the new corpus are added; with
+    ``max_final_vocab`` only the most frequent, up to that size. If the corpus is the one that the model was
     trained on, the vocabulary stays as it is: it is counted once, however often it is read.
 
     Parameters

@@ -319,7 +319,7 @@ def reembed_counts(
     max_iter : int
         Iterations at most; 0 keeps the start.
     tol : float
-        Stop when an iteration lowers the energy by no more than this part of it. 0: when it does not fall.
+        Stop when an iteration lowers the energy by at most this share. 0: when it does not fall.
     start : {"unit", "rms"} or ndarray of shape (vector_size,)
         Length of the first principal component that the iteration starts from: 1 as in the paper, or the root
         mean square of ``|w'|``, with which the result does not depend on the scale of the vectors. An array
@@ -414,7 +414,7 @@ def _start(
         p, q2, _ = _split(block, u, 1.0)
         along += float(n[part] @ (p * p))
         across += float(n[part] @ q2)
-    # if all words lie along v0 (up to rounding), w' is zero: use the length of the words instead
+    # if all words are parallel to v0 (up to rounding), w' is zero: use the length of the words instead
     rms = float(np.sqrt((across if across > 1e-12 * along else along) / n.sum()))
     return (v0 * rms if isinstance(start, str) and start == "rms" else v0), rms
 

@@ -1,6 +1,6 @@
 """Find the sentences of a collection that are nearest to a query.
 
-The vectors of all sentences, of length one, lie in one memory-mapped file; a query is one exact product with
+The vectors of all sentences, of length one, are in one memory-mapped file; a query is one exact product with
 it, so that nothing is missed and the memory needed beyond the map is a score per sentence.
 
 An index is a directory::

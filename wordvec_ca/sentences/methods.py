@@ -58,7 +58,7 @@ def check_parameters(params: dict[str, Any]) -> None:
 def choose(
     method: Method, attention: bool | None, vectors: WordVectors
 ) -> tuple[Method, NDArray[np.float32] | None]:
-    """Return the method that "auto" stands for, and the attention weights of words, if they are used.
+    """Return the method that "auto" means, and the attention weights of words, if they are used.
 
     The default of attention models was chosen on training pairs (docs/measurements/attention-weights.md).
 
@@ -72,7 +72,7 @@ def choose(
     Warns
     -----
     UserWarning
-        Vectors of an attention model are averaged plainly, though nobody said ``attention=False``.
+        Vectors of an attention model are averaged plainly, without ``attention=False``.
     """
     if attention is False:
         if method == "attention":

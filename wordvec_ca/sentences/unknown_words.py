@@ -1,7 +1,7 @@
 """Unknown words of sentences: which of them get a vector from their n-grams.
 
 Rows of the vectors are numbered from 0. In a batch of text -1 is a token without any vector, and -2, -3, ...
-are those words, without a row, for which n-grams give one.
+are those words without a row for which n-grams give a vector.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def number_unknown(
     ids : ndarray of shape (n_tokens,), int32
         Changed at ``places``: word k of those returned becomes -2 - k.
     places : sequence of int
-        Where the unknown tokens stand, and ``words``, which they are.
+        Positions of the unknown tokens, and ``words``, which they are.
     words : sequence of str
     ngrams : NgramVectors
     """
@@ -56,7 +56,7 @@ def renumbered(ids: NDArray[np.int32], others: Sequence[str], places: dict[str, 
     others : sequence of str
         The words of -2, -3, ...
     places : dict of str to int
-        Place of each word in the table; new ones come in at its end.
+        Row of each word in the table; new words are added at its end.
     """
     if not others:
         return ids

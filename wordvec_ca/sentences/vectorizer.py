@@ -70,7 +70,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     vectors : KeyedVectors or path
         Word vectors, ours or gensim's, or where to load ours from. Shared, not copied, by ``sklearn.clone``.
-        With n-grams (``oov='ngrams'``), unknown words take part as words that occur nowhere else.
+        With n-grams (``oov='ngrams'``), unknown words count as words that occur nowhere else.
     method : {"auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"}
         See the table of this module. "auto" is usif if attention weights are used, else ca-sem-sif.
         "ca-sem" is the paper's algorithm, which has no word frequencies; "ca-sem-sif" multiplies its weights
@@ -113,7 +113,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_uncounted_ : int
         Words of the vocabulary without a count (0 if the method needs no counts).
     method_ : str
-        What "auto" stands for.
+        What "auto" means.
     attention_weights_ : ndarray of shape (n_words,), float32
         ``g``; of shape (0,) if it is 1.
     token_weights_, shift_weights_ : ndarray of shape (n_words,), float32

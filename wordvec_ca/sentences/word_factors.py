@@ -1,4 +1,4 @@
-"""What words bring to a sentence: their vectors, and the factors of the formula in ``vectorizer``."""
+"""What words contribute to a sentence: their vectors, and the factors of the formula in ``vectorizer``."""
 
 from __future__ import annotations
 

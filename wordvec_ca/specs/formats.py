@@ -1,4 +1,4 @@
-"""The formats of vectors, said once.
+"""The formats of vectors, in one table.
 
 From this table follow reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
 choices and help of ``cawv export`` and the suffixes. A new format is an entry here and a module in
@@ -51,7 +51,7 @@ class VectorFormat:
         Which words it can hold: any; those that UTF-8 can encode; those without white space; those that UTF-8
         can encode, as it escapes white space.
     no_words : tuple of str
-        Strings that no word may hold; the empty string stands for the empty word.
+        Strings that no word may hold; the empty string means the empty word.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a model is, said once.
+"""What a model is, in one table.
 
 From this table follow the options of the command line with their defaults and help, validation, the
 table in the documentation, the shapes of parameters and the record that the training loop reads. A new

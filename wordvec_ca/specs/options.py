@@ -1,4 +1,4 @@
-"""The options of training, said once.
+"""The options of training, in one table.
 
 From these fields follow the options of ``cawv train`` with their help, the limits and the documentation of
 ``TrainConfig`` and ``TextOptions``, the settings of a run, and what may change when a run is resumed, trained
@@ -77,7 +77,7 @@ class OptionSpec:
     more : str
         What the documentation of Python says besides.
     usual : str
-        What None stands for.
+        What None means.
     name, kind : str
         As the field says: the name in Python, and the type without ``| None``.
     flags : tuple of str
@@ -260,7 +260,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class TextFields(Options):
-    """How a text is read, whatever is made of it."""
+    """How a text is read."""
 
     min_count: int = _usual(5, "Drop rarer words.", "They go before windows are formed.", limits=(0, 2**53))
     tokenizer: str = _text("words",
@@ -278,9 +278,9 @@ class TextFields(Options):
         continued=None)
     encoding: str | None = _text(None, "Of the text: cp1252, gb18030, utf-16 ...", usual="UTF-8",
         metavar="NAME")
-    max_final_vocab: int | None = _text(None, "Keep at most so many words.", "This raises {min_count}.",
+    max_final_vocab: int | None = _text(None, "Keep at most this many words.", "This raises {min_count}.",
         usual="no limit", limits=(1, 2**31 - 1))
-    count_memory: int | None = _text(None, "Words and counts beyond this go to disk.",
+    count_memory: int | None = _text(None, "Words and counts that take more memory go to disk.",
         "What comes out is the same.", usual="1/4 of free memory, at most 1024", limits=(1, 1 << 24),
         metavar="MIB", resume="change alone", continued=None)
 
@@ -294,7 +294,7 @@ class TrainFields(TextFields):
     vector_size: int = _usual(100, "Dimensions of a vector.", flags=("--size", "--dim", "-d"),
         limits=(1, 100_000), shapes="always")
     window: int | Literal["all"] | None = _usual(None,
-        "Context words on each side; or all: the lines are baskets, of which each pair counts once.",
+        "Context words on each side; or all: lines are baskets, and each pair of a basket counts once.",
         f"Of longer baskets each item meets at most {2 * MET_EACH_SIDE} others, drawn at random.",
         flags=("-w",), usual=defaults_by_model(lambda spec: spec.window), limits=(1, 10_000),
         shapes="places", metavar="N|all")
@@ -305,7 +305,7 @@ class TrainFields(TextFields):
     seed: int = _usual(1, "Of everything random.", "Of initialisation, windows, sub-sampling and negatives.",
         limits=(0, 2**63 - 1))
     resamples: int | None = _usual(None,
-        "Train so many models, each on other lines drawn from the corpus, and publish their mean: nn, "
+        "Train this many models, each on lines sampled from the corpus, and publish their mean: nn, "
         "analogy, attention, eval and compare then say how sure they are; 10 do well.",
         "Each has a seed of its own (docs/how-to/how-sure-is-a-neighbour.md).", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
@@ -330,7 +330,7 @@ class TrainFields(TextFields):
         "Sub-sample words that make up more than this share of the text; 0: none.", limits=(0, 1))
     negative: int = _learning(5, "Negatives per prediction; 0, none, with {hs}.", limits=(0, 1_000))
     hs: bool = _learning(False,
-        "Hierarchical softmax, beside negative sampling unless {negative} is 0; not for ssg.",
+        "Hierarchical softmax, in addition to negative sampling unless {negative} is 0; not for ssg.",
         trait="has_tree")
     negatives: Literal["exact", "shared"] | None = _learning(None,
         "Own negatives for each prediction, or some shared by predictions from far apart.",
@@ -424,18 +424,18 @@ class RunOptions(Options):
         metavar="FILE", kept=False, resume="change")
     valid: str | None = _text(None, "Held-out text: print its loss after each epoch.", metavar="FILE")
     checkpoint_every: str = _long("10m",
-        "Write a checkpoint after so much time (30s, 10m, 2h) or text (5M), or never.", metavar="TIME|TOKENS",
+        "Write a checkpoint after this time (30s, 10m, 2h) or text (5M), or never.", metavar="TIME|TOKENS",
         resume="change alone")
     resume: str | None = _long(None,
-        "Continue the run whose {output} was DIR, with its options; only those of progress and "
-        "{checkpoint_every} may be others, and on a cluster those of place.", usual="begin a run",
+        "Continue the run whose {output} was DIR, with its options; only progress options and "
+        "{checkpoint_every} may change, and on a cluster also where it runs.", usual="begin a run",
         metavar="DIR", kept=False, resume="change")
     accept_changes: bool = _long(False,
         "{resume} although the corpus's files or the instruction set have changed.", usual="off",
         goes_with="resume", kept=False, resume="change alone")
     continue_from: str | None = _long(None,
         "Train this model, or fastText .bin, further: its options, words and parameters, and the new words "
-        "of CORPUS.", usual="begin anew", metavar="MODEL", resume="no", on_cluster=False)
+        "of CORPUS.", usual="begin with random vectors", metavar="MODEL", resume="no", on_cluster=False)
     init_vectors: str | None = _long(None,
         "Begin with these vectors (any format that cawv reads) for the words that FILE has.", usual="random",
         metavar="FILE", resume="no", on_cluster=False)
@@ -443,7 +443,7 @@ class RunOptions(Options):
         usual="OUTPUT.run; if kept, OUTPUT.cache", metavar="DIR", resume="no")
     keep_cache: bool = _long(False, "Keep the encoded text and use it again if nothing changed.", resume="no",
         on_cluster=False)
-    no_cache: bool = _long(False, "Store no encoded text: read the text anew in every epoch.", usual="off",
+    no_cache: bool = _long(False, "Store no encoded text: read the text again in every epoch.", usual="off",
         resume="no", on_cluster=False)
     cluster: str | None = _cluster(None,
         "Train on the nodes of a Ray cluster: some on this machine, the cluster that it belongs to, or that "

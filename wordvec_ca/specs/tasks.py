@@ -1,4 +1,4 @@
-"""What the tasks of evaluation are, said once, for messages and the options of the command line.
+"""The tasks of evaluation, in one table, for messages and the options of the command line.
 
 How a task finds its data and judges by them is in ``eval/task_table.py``. This module imports nothing that
 takes time, so that ``cawv eval --help`` is quick.
@@ -21,7 +21,7 @@ class TaskSpec:
     needs : str
         The files in words, relative to the data folder.
     source : str
-        Where the public set is to be had.
+        Where to get the public set.
     flag : str
         The option that takes the files, if it is not the name.
     """

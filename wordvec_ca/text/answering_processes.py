@@ -142,7 +142,9 @@ def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
         Gets the settings as its arguments, and returns the function that answers a request. Either may raise
         NoAnswerError or another DataError: its message is sent instead of an answer.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C goes to all processes of the terminal; the parent ends this one
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints is not an answer
     serve(prepare, sys.stdin.buffer, answers)

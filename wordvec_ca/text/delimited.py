@@ -1,4 +1,4 @@
-"""Tables in text files, CSV and TSV: columns with names, of which some are the text."""
+"""Tables in text files, CSV and TSV: columns with names, some of which are the text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table_suffix(path: str) -> str | None:
 
 
 def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
-    """Return what separates the cells of a file that begins so, or None if it is no such table.
+    """Return what separates the cells of a file with this beginning, or None if it is not such a table.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def docstrings(
     Parameters
     ----------
     max_words : int, optional
-        Stop after about so many words.
+        Stop after about this many words.
     packages : sequence of str
         Whose documentation is read, of those that are installed; ``"python"`` is Python's own library.
 
@@ -67,7 +67,7 @@ def articles(*, max_words: int | None = None) -> Iterator[str]:
     Parameters
     ----------
     max_words : int, optional
-        Stop after about so many words.
+        Stop after about this many words.
 
     Yields
     ------

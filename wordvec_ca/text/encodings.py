@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: decoded as it streams by, and named when nobody said what it is."""
+"""Text that is not UTF-8: decoded as it is read; its encoding is guessed for the error if none was given."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def is_utf8(encoding: str) -> bool:
 def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
     """Yield text of another encoding as UTF-8, piece by piece.
 
-    A sequence that cannot be decoded becomes one byte that is not UTF-8. Hence whatever reads the
+    A sequence that cannot be decoded becomes one byte that is not UTF-8. Hence a reader of the
     result counts and places it as it does in UTF-8 text.
 
     Parameters

@@ -51,7 +51,7 @@ def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str])
 
 
 def column_values(corpus: Any) -> Iterator[Any] | None:
-    """Return the values of an Arrow array as Python objects; None for what is no such array."""
+    """Return the values of an Arrow array as Python objects; None for other objects."""
     if type(corpus).__module__.split(".")[0] != "pyarrow" or not hasattr(corpus, "to_pylist"):
         return None
     return _values(corpus)

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, of which some fields are the text."""
+"""JSON lines: one object a line, some of whose fields are the text."""
 
 from __future__ import annotations
 

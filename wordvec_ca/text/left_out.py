@@ -1,4 +1,4 @@
-"""What a folder holds beside text, and what is therefore left out when the folder is read.
+"""What a folder has besides text, and what is therefore left out when the folder is read.
 
 A file that the user names is read, and refused with the reason if it is not text. In a folder, one document
 or an earlier model beside the texts must not end the run: they are left out, and a warning counts them.

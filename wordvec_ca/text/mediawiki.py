@@ -115,7 +115,7 @@ class Pages:
     Attributes
     ----------
     hidden : set of str
-        Names of the namespaces of which links do not show, in lower case, as far as the dump has said.
+        Names of the namespaces whose links do not show, in lower case, as far as the dump lists them.
     """
 
     def __init__(self, name: str, records: Counter[str]) -> None:

@@ -1,4 +1,4 @@
-"""Work that several threads share and whose results come in order."""
+"""Work shared among threads, with results in order."""
 
 from __future__ import annotations
 

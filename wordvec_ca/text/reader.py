@@ -131,7 +131,7 @@ class TextFiles:
     encoding : str, optional
         Of plain text, JSON lines, CSV and TSV; by default UTF-8.
     records : Counter, optional
-        What is met in files that are not plain text is counted here.
+        Counts what occurs in files that are not plain text.
     normalize : {"none", "nfc"}
         Bring the text into this normal form.
 

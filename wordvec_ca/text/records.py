@@ -1,4 +1,4 @@
-"""Records, of which some fields are the text: which texts they give, and how many give none."""
+"""Records, some of whose fields are the text: which texts they give, and how many give none."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ _MARKS = (
     "modified",
 )
 _OF_CONTENT = _MARKS[:5]
-"""Those that tell two contents apart, whatever the query of a URL."""
+"""Those that distinguish two contents, with any query of a URL."""
 
 T = TypeVar("T")
 
 
 def expand_url(url: str) -> list[str]:
-    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory stands for.
+    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory means.
 
     Raises
     ------

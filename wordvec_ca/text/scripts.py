@@ -20,13 +20,13 @@ LATER_PAGES = 1 << 16
 BETWEEN_SAMPLES = 1 << 22
 
 MOST = 0.5
-"""Share of the letters from which a corpus counts as one in such a script."""
+"""A corpus with at least this share of letters in such a script counts as one in it."""
 
 SOME = 0.1
-"""Share of the letters from which it is worth a warning."""
+"""At least this share of the letters is worth a warning."""
 
 _LEAST = 200
-"""Characters below which nothing is said."""
+"""A shorter text gets no warning."""
 
 _KANA = "\u3041-\u309f\u30a0-\u30ff"
 _IDEOGRAPHS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -39,7 +39,7 @@ _SCRIPTS = {
 }
 """Characters of a script, marks included, and the length of its runs from which they cannot be words.
 
-The length is that of the run in which an average character stands. Measured on the sentences of
+The length is that of the run of an average character. Measured on the sentences of
 tests/text/scripts, as they are and segmented by ICU: see tests/text/test_scripts.py.
 """
 
@@ -51,7 +51,7 @@ _LETTERS = re.compile(r"[^\W\d_]")
 class Unspaced(NamedTuple):
     """Text in a script without spaces: which, its share of all letters, and the length of its runs.
 
-    The length is that of the run in which an average character stands.
+    The length is that of the run of an average character.
     """
 
     script: str
@@ -155,7 +155,7 @@ def _tell(sample: bytes, tokenizer: str, *, first: bool) -> bool:
             *advice,
             "; ",
             Option("tokenizer", "whitespace"),
-            " trains on what stands between spaces",
+            " trains on the text between spaces",
         )
     warnings.warn(OptionWarning(f"{what}; there a whole clause becomes one word: ", *advice), stacklevel=3)
     return True

@@ -51,7 +51,7 @@ def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
     model : str
         What the model says.
     given : str or None
-        What the user said.
+        The name that the user gave.
     where : str
         The model, for messages.
 
@@ -100,7 +100,7 @@ def segmenter_version(name: str) -> str:
     if name == "jieba":
         try:
             return f"jieba {version('jieba')}"
-        except PackageNotFoundError:  # it is not installed, or lies on the path without its metadata
+        except PackageNotFoundError:  # it is not installed, or is on the path without its metadata
             return f"jieba {getattr(load_segmenter(name), '__version__', 'unknown')}"
     if name == "icu":
         for package in ("icu4py", "PyICU"):

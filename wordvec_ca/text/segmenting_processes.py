@@ -67,5 +67,5 @@ class SegmentingProcesses:
             return Segmented(self._processes.ask(text), repaired, first)
         except EndedError as error:
             raise DataError(
-                f"{error}; it segmented text with the tokenizer {self._name!r}; what it wrote stands above"
+                f"{error}; it segmented text with the tokenizer {self._name!r}; its own output is above"
             ) from error

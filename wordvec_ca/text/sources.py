@@ -20,7 +20,7 @@ from wordvec_ca.text.remote import expand_url
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that paths, globs and directories stand for.
+    """Return the files that paths, globs and directories mean.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files of records or lists that are read although nobody named a field: read, warned of or refused.
+"""Files of records or lists without a named field: read, read with a warning, or refused.
 
 Names, brackets and quotation marks must not become words. Lists of words are read as they are. Of objects and
 tables somebody must say which field is the text.
@@ -179,7 +179,7 @@ def _skipped(text: str, at: int) -> int:
 
 
 def check_plain(head: bytes, name: str) -> None:
-    """Refuse records whose text nobody has named, or warn of them, before they are read as plain text.
+    """Refuse records without a named field, or warn of them, before they are read as plain text.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def check_plain(head: bytes, name: str) -> None:
 
 
 def refused(what: str, record: dict[str, Any]) -> DataError:
-    """Return the error for records whose text nobody has named."""
+    """Return the error for records without a named field."""
     lengths = fields_with_text(record)
     if not lengths:
         return DataError(

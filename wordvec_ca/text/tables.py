@@ -176,7 +176,7 @@ def _parquet(
 
 
 def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
-    """Return the columns of bytes, of some by their first name, of which a chunk has a dictionary."""
+    """Return the columns of bytes, of some by their first name, that have a dictionary in a chunk."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
     return {
@@ -267,12 +267,12 @@ def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
 
 
 def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
-    """Return the names of the columns to read, all of which hold text or lists of words, and that of tags.
+    """Return the names of the columns to read, which hold text or lists of words, and that of tags.
 
     Raises
     ------
     DataError
-        There is no such column, it holds something else, or nobody has said which.
+        There is no such column, it holds something else, or none was named.
     """
     texts = [field.name for field in schema if _is_text(field.type)]
     of_tags = with_tag_field([], records)

@@ -1,6 +1,6 @@
 """Wikitext to plain text, one paragraph a line; and the process that does it within limits.
 
-mwparserfromhell's tokeniser finds the markup; what is to be read is picked from its tokens, since the tree
+mwparserfromhell's tokeniser finds the markup; the text is picked from its tokens, since the tree
 that the library can build of them takes longer than finding them. Some pages of a few kilobytes keep it busy
 for minutes, and nothing but ending its process can stop it: hence
 ``python -m wordvec_ca.text.wikitext``, which answers pages on its standard input, one after another, and dies
@@ -54,7 +54,7 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
     wikitext : str
         The source of a page.
     hidden : collection of str
-        Namespaces, in lower case, of which links do not show.
+        Namespaces, in lower case, whose links do not show.
 
     Returns
     -------

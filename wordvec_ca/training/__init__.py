@@ -1,6 +1,6 @@
 """The training loop: chunks of text, threads, replicas, learning rates, losses, checkpoints.
 
-Comes in: a model and an encoded text. Goes out: the trained model, and checkpoints from which a run can
+Input: a model and an encoded text. Output: the trained model, and checkpoints from which a run can
 continue. `Trainer` is the loop of one machine; a node of a cluster drives a `Replica` itself.
 """
 

@@ -2,7 +2,7 @@
 
 A checkpoint is an uncompressed zip archive, as NumPy's .npz, of a run on one machine and on a cluster alike::
 
-    state.json   where the run stands, its options, and what it must be continued with
+    state.json   how far the run is, its options, and what it must be continued with
     vocab.tsv    word TAB count, as in a model directory
     *.npy        the parameters, padded as in memory
 
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class State:
-    """Where a run on one machine stands between two chunks.
+    """How far a run on one machine is, between two chunks.
 
     Learning rate and generators are not here: they are functions of the chunk (docs/decisions/).
 
@@ -207,7 +207,7 @@ class Checkpoints:
     def write(self, state: State, model: EmbeddingModel, position: int) -> bool:
         """Write a checkpoint and then drop all but the last two; return whether it was written.
 
-        If the disk refuses, a warning says so, the older ones stay and the run can go on.
+        If the disk refuses, there is a warning, the older ones stay and the run can go on.
         """
         started = time.monotonic()
         journal, name = self._journal_of(model), self.next_name()
@@ -234,7 +234,7 @@ class Checkpoints:
     def newest(self, use: Callable[[str], T], *, quiet: bool = False) -> T | None:
         """Return what is made of the newest checkpoint that is whole; None if there is no file at all.
 
-        A damaged newer one is said and passed over.
+        Damaged newer checkpoints are skipped with a warning.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ def write_checkpoint(
     name : str
         Of the file.
     state : mapping
-        Where the run stands; what JSON can hold.
+        How far the run is; values that JSON can hold.
     parameters : mapping of str to ndarray
         What learns.
     vocab : Vocab
@@ -390,7 +390,7 @@ class Counted(io.RawIOBase):
         return self._file.tell()
 
     def flush(self) -> None:
-        """Do nothing: whoever opened the file closes it."""
+        """Do nothing: the caller that opened the file closes it."""
 
 
 def read_checkpoint(
@@ -399,7 +399,7 @@ def read_checkpoint(
     state: Callable[[dict[str, Any]], T],
     parameters: Mapping[str, np.ndarray] | None = None,
 ) -> T:
-    """Read where a run stood, and its parameters.
+    """Read how far a run was, and its parameters.
 
     Parameters
     ----------

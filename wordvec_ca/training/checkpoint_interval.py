@@ -1,4 +1,4 @@
-"""How often a checkpoint is written: every so many seconds, or tokens of text."""
+"""How often a checkpoint is written: after some seconds, or some tokens of text."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Chunks:
 class StreamedChunks:
     """The same chunks of a text that is read while they are handed out.
 
-    Parameters and attributes are those of ``Chunks``; what comes before ``start`` is read and passed over.
+    Parameters and attributes are those of ``Chunks``; the text before ``start`` is read and skipped.
     """
 
     def __init__(self, tokens: TokenStream | LiveTokens, size: int, index: int = 0, start: int = 0) -> None:

@@ -12,7 +12,7 @@ from wordvec_ca.training.held_out import mean
 from wordvec_ca.training.trainer import Trainer
 
 CONCENTRATED = 0.9
-"""Mean sum of squared attention weights from which attention is said to have collapsed."""
+"""Attention whose mean sum of squared weights is at least this counts as collapsed."""
 
 NEGLECTED = 0.2
 """Attention to the word before or after the target, in equal shares, below which it is said to have

@@ -8,7 +8,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel
 
 LARGEST = 1_000.0
-"""Component of a vector from which training is said to have diverged. Where it converges none reaches 100:
+"""Training whose vectors have a component above this has diverged. Where it converges none reaches 100:
 the sigmoid is flat long before that."""
 
 SAMPLE_ROWS = 2_048

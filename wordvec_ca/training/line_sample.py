@@ -51,7 +51,7 @@ class LineSample:
         return np.searchsorted(self._limits, z, side="right")
 
     def of(self, chunk: Chunk) -> np.ndarray:
-        """Return the tokens of a chunk as they are to be read, int32.
+        """Return the tokens of a chunk as training reads them, int32.
 
         First come all lines that count, then, in the same order, those that count twice, and so on: the same
         line is never read twice in a row.

@@ -139,8 +139,8 @@ def usual_merges(config: ResolvedConfig, replicas: int) -> int:
 def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
     """Return how often the nodes of a cluster merge in a run: less often on a short text.
 
-    A merge of nodes takes as long whatever they have trained since the last one, and much longer than in a
-    process. On a long text they merge as often as there: what a node has trained since is lost if it dies.
+    A merge of nodes takes the same time however much they have trained since the last one, and longer than in
+    a process. On a long text they merge as often as there: what a node has trained since is lost if it dies.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ GAIN = 0.85
 """Several replicas must take less than this share of the time of one, before a run has them."""
 
 MOST_MEMORY = 0.5
-"""Share of the memory that replicas may take, unless told otherwise."""
+"""Share of the memory that replicas may take, by default."""
 
 
 def most_replicas(config: ResolvedConfig) -> int:
@@ -238,7 +238,7 @@ WIDE = 300
 
 
 def quality(config: ResolvedConfig, replicas: int) -> str:
-    """Return what is known of the quality of so many replicas, for a forecast."""
+    """Return the known effect of this number of replicas on quality, for a forecast."""
     if replicas == 1:
         return "as of one worker"
     known = "as of one worker: where it was measured, the loss on held-out text was at most .01 higher"
@@ -250,7 +250,7 @@ def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
 
     More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
     workers are several in any case, if the memory has room. They are never more than `most_replicas`, unless
-    the configuration says so: then there is a warning.
+    the configuration asks for more: then there is a warning.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
     Returns
     -------
     ndarray of shape (n_rows,), float32
-        Between 1 / n and 1; 1 / n where x is infinite, whatever the rule.
+        Between 1 / n and 1; 1 / n where x is infinite, with every rule.
     """
     if rule == "saturating":
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,8 +1,8 @@
-"""The pool of negatives at each place of a run: it grows with the vocabulary, and is drawn anew.
+"""The pool of negatives at each point of a run: it grows with the vocabulary, and is replaced.
 
-In a pool a word stands a whole number of times. Of a large vocabulary most words should stand there less than
+In a pool a word occurs a whole number of times. Of a large vocabulary most words should occur there less than
 once; only over several pools can each come as often as it should. Which pool a chunk reads follows from where
-the chunk stands in the run, so that a resumed run reads the same ones.
+the chunk is in the run, so that a resumed run reads the same ones.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ DRAWS_PER_WORD = 2
 PASSES = 6
 """How often a pool is read before the next is drawn, on average.
 
-A word that should be drawn 20 times in a run then stands in three or four pools. Read more often, a pool
+A word that should be drawn 20 times in a run is then in three or four pools. Read more often, a pool
 would cost less time, which is about 1 % of that of training.
 """
 
 ROUNDED = 2.0
-"""A word that should stand less often in a pool than this is rounded too far for one pool to serve a run."""
+"""A word with fewer expected draws in a pool is rounded too far for one pool to serve a run."""
 
 
 class Negatives:
@@ -121,7 +121,7 @@ def pool_draws(n_words: int, n_tokens: int) -> int:
 
 
 def pool_bytes(n_words: int, n_tokens: int) -> int:
-    """Return the bytes of the pools of a large vocabulary beyond those of one small pool."""
+    """Return how many bytes more the pools of a large vocabulary take than one small pool."""
     if n_words < POOL_DRAWS / 4:
         return 0
     held = 5  # the order; the draws by words while a pool is made; the pools read before, now and next

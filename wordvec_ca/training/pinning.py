@@ -16,7 +16,7 @@ SYSTEM = Path("/sys/devices/system/cpu")
 
 
 def cpu_groups(threads: Sequence[int], system: Path = SYSTEM) -> list[set[int] | None]:
-    """Return the processors of each replica, or None for each where the system shall choose.
+    """Return the processors of each replica, or None for each where the system chooses.
 
     Parameters
     ----------

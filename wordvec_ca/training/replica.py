@@ -1,7 +1,8 @@
 """A replica: one copy of the parameters and the threads that train it, on the tokens it is given.
 
 It knows nothing of other replicas. Its learning rate and its random numbers follow from where in the run a
-range of tokens stands and from the seeds of that range: which replica trains it does not matter, nor when.
+range of tokens is and from the seeds of that range: neither which replica trains it nor when makes a
+difference.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ class TokenRange:
     Attributes
     ----------
     start, stop : int
-        Where they stand in its text; whole lines.
+        Where they are in its text; whole lines.
     position : int
-        Where the first of them stands in the whole run, counted through all replicas and epochs: what the
+        Where the first of them is in the whole run, counted through all replicas and epochs: what the
         learning rate follows from.
     seeds : tuple of int
         What its random numbers follow from, with the seed of the run: epoch, shard and number of the range.

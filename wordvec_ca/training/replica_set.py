@@ -142,14 +142,14 @@ class Replicas:
         """Return the chunk that a thread trains next, or None at the limit or the end of the text.
 
         If each replica has one thread, the i-th chunk is for replica i modulo N, so that a run can be
-        repeated bit for bit; else the next chunk is for whoever asks.
+        repeated bit for bit; else any replica gets the next chunk.
 
         Parameters
         ----------
         chunks : Chunks or StreamedChunks
         worker : Worker
         new : bool, default True
-            Whether a chunk may still be begun that nobody waits for.
+            Whether a thread may begin a chunk for which no other thread waits.
         """
         if not self._reproducible or len(self) == 1:
             return chunks.next() if new else None

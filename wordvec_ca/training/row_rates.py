@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALL_CHUNK = 500
-"""Tokens of a chunk if some rows move less: after each chunk they are put back on their way."""
+"""Tokens of a chunk if some rows move less: after each chunk their step is shortened."""
 
 Held = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -14,8 +14,8 @@ Held = tuple[NDArray[np.int64], NDArray[np.float32]]
 class RowRates:
     """Takes back part of what a chunk did to the rows of W of some words.
 
-    The loop trains all rows alike. After a chunk, a row with the rate r stands at
-    before + r (after - before), at r = 0 exactly where it stood when training began.
+    The loop trains all rows alike. After a chunk, a row with the rate r is
+    before + r (after - before); at r = 0 exactly what it was when training began.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Schedule:
         self._ratio = config.attention_alpha / config.alpha if config.alpha else 0.0
 
     def fraction(self, position: int) -> float:
-        """Return the share of the run that lies before a token, counted through all epochs.
+        """Return the share of the run before a token, counted through all epochs.
 
         An epoch may turn out longer than expected; the run then stays at its end.
         """

@@ -48,7 +48,7 @@ class Trainer:
     model : EmbeddingModel
         Its parameters are updated in place.
     tokens : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
-        Word ids, -1 after each line; may be memory-mapped, or read anew in each epoch.
+        Word ids, -1 after each line; may be memory-mapped, or read again in each epoch.
     valid : ndarray of the same kind, optional
         Held-out text.
     rates : ndarray of shape (n_words,), float32, optional
@@ -83,7 +83,7 @@ class Trainer:
         self.history = History()
         self.seconds = 0.0
         self.interrupted = False
-        self.epoch, self.index, self.start = 1, 0, 0  # where the run stands between two chunks
+        self.epoch, self.index, self.start = 1, 0, 0  # how far the run is, between two chunks
         self.before_epoch = np.zeros(len(STATS))
         self.reached = 0
 
@@ -209,7 +209,7 @@ class Trainer:
         n = len(self.tokens)
         places = 1 <= state.epoch <= self.config.epochs + 1 and 0 <= state.start <= n and state.index >= 0
         if not places or state.chunk_tokens < 1 or min(len(state.losses), state.epoch - 1) < state.epoch - 1:
-            raise DataError("the checkpoint stands at a place that its text does not have")
+            raise DataError("the checkpoint points beyond the end of the text")
         self.replica.workers[0].stats[:] = tallies(state.tallies, len(STATS))
         self.before_epoch = tallies(state.tallies_before_epoch, len(STATS))
         self.epoch, self.index, self.start = state.epoch, state.index, state.start
@@ -328,7 +328,7 @@ class Trainer:
 
 
 def _join(threads: Iterable[threading.Thread], seconds: float | None) -> None:
-    """Wait for the threads to end, but no longer than so many seconds in all."""
+    """Wait for the threads to end, at most this many seconds in all."""
     deadline = None if seconds is None else time.monotonic() + seconds
     for thread in threads:
         thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))

@@ -21,7 +21,7 @@ ROUNDS = 10
 """Rotations that are fitted one after the other at most; they settle in three or four."""
 
 LEFT_OUT = 0.2
-"""Share of the common words, those that move most, that do not take part in the fit."""
+"""Share of the common words, those that move most, that the fit leaves out."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def directions(vectors: np.ndarray, *, centred: bool = True) -> np.ndarray:
     vectors : ndarray of shape (n_words, vector_size)
         Zero rows stay zero before centring.
     centred : bool, default True
-        Cosines of all pairs share what lies in the mean; without it they tell words apart better
+        The mean adds the same to all cosines; without it they distinguish words better
         (Mu & Viswanath 2018).
 
     Returns
@@ -139,7 +139,7 @@ def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[n
     models : sequence of ndarray of shape (n_words, vector_size)
         Rows of the same words in the same order; `directions` of them, or vectors.
     rounds : int
-        The mean is fitted anew so often at most.
+        Most iterations in which the mean is fitted again.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def align(
     moved : KeyedVectors or path
         The model to put elsewhere.
     fixed : KeyedVectors or path
-        The model in whose space it is to be.
+        The model whose space the result has.
     left_out : float, default 0.2
         Share of the common words, those that move most, on which the rotation is not fitted.
 

@@ -226,7 +226,7 @@ class ApproximateNeighbours:
             raise DataError(f"{place} is not an index of neighbours: make one with cawv index")
         if record.get("format") != FORMAT:
             raise DataError(
-                f"{place} is an index of format {record.get('format')!r:.20}, of which nobody can tell "
+                f"{place} is an index of format {record.get('format')!r:.20}, and this version cannot tell "
                 f"whether it is damaged; format {FORMAT} is read: make it again with cawv index"
             )
         found = [record.get(name) for name in ("n_rows", "vector_size", "digest")]

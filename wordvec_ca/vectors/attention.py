@@ -1,4 +1,4 @@
-"""How much attention a word draws wherever it stands: one weight for each word of an attention model."""
+"""How much attention a word gets at any place: one weight for each word of an attention model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mean_attention(
     slot_logits : ndarray of shape (2 * window,), float32
         s; all zero if places have none.
     counts : ndarray of shape (n_words,)
-        How often each word stands in the corpus.
+        Occurrences of each word in the corpus.
     clip : float
         ``K + s`` is limited to plus or minus this, as in training.
 
@@ -50,7 +50,7 @@ def mean_attention(
 
     Notes
     -----
-    The maximum of each place is subtracted before ``exp``, so that nothing overflows whatever the clip is.
+    The maximum of each place is subtracted before ``exp``, so that ``exp`` cannot overflow.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """How sure is a neighbour? Intervals and agreement, from models of resampled text.
 
 An interval is to hold what one run on other text of the same kind and size gives. The spread of the resampled
-models is that of a run from text to text, and stands in it twice: for the text that they are samples of,
+models is that of a run from text to text, and counts twice: for the text that they are samples of,
 and for the other one. Cosines of the published vectors are mostly above the interval: a mean of models has
 less noise, and noise makes cosines smaller; and neighbours are those words that this text makes near.
 """
@@ -17,7 +17,7 @@ from wordvec_ca.files import data_frame, html_table
 from wordvec_ca.vectors.resamples import Resamples
 
 LEVEL = 0.9
-"""Of intervals, unless said otherwise."""
+"""Probability of an interval, by default."""
 
 WIDENING = 2**0.5
 """Standard deviation of the difference between two runs on texts of their own, in that of one; what it covers
@@ -112,7 +112,7 @@ def interval(
     Raises
     ------
     ValueError
-        ``level`` is no such probability, or there are fewer than two models.
+        ``level`` is not between 0 and 1, or there are fewer than two models.
     """
     from scipy.special import stdtrit
 
@@ -132,7 +132,7 @@ def interval(
 def interval_of_difference(
     first: Sequence[float], second: Sequence[float], *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Return where the difference of one run of each of two models lies, second minus first.
+    """Return the interval of the difference between one run of each of two models, second minus first.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def judged(
         Does the same search with a resampled model, and returns the scores of the first words, all of them or
         some.
     among : int
-        A word is found again if it is among so many.
+        A word is found again if it is among this many nearest.
     left_out : set of int
         Rows that are never found.
     level : float

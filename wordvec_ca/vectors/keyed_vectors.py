@@ -48,7 +48,7 @@ class KeyedVectors(Lookup):
     vectors : array_like of shape (n_words, vector_size)
         Kept as it is if float32 (also a read-only memory map), else converted to float32.
     counts : array_like of shape (n_words,), optional
-        How often each word stood in the corpus.
+        Occurrences of each word in the corpus.
     metadata : mapping, optional
         The record of the training run (``config.json`` of a model directory).
     ngrams : NgramVectors, optional
@@ -71,7 +71,7 @@ class KeyedVectors(Lookup):
     counts : ndarray of shape (n_words,), int64, or None
     metadata : dict
     attention : ndarray of shape (n_words,), float32, or None
-        Weights for whoever averages vectors of an attention model.
+        Weights for averages of the vectors of an attention model.
     resamples : Resamples or None
         What `neighbours` makes intervals of; ``resampled(number)`` gives one of the models as vectors.
 
@@ -463,7 +463,7 @@ class KeyedVectors(Lookup):
         path, format, errors, unwritable, dtype, max_words, evaluation, overwrite
             As there.
         fold_attention : bool, optional
-            Write the vectors `with_attention_folded`; by default where `folds_attention` says so.
+            Write the vectors `with_attention_folded`; by default for the formats of `folds_attention`.
 
         Returns
         -------

@@ -288,7 +288,7 @@ def with_boundary_marks(words: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]
 
 
 def encoded(word: str) -> bytes:
-    """Return a word in UTF-8; lone surrogates become the bytes that they stand for."""
+    """Return a word in UTF-8; lone surrogates become the bytes that they encode."""
     try:
         return word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -104,7 +104,7 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
         if not 1 <= first <= last <= window:
             raise OptionError(
                 Option("parts"),
-                f" has {piece!r}, places {first} to {last}: they must rise, and lie between 1 and the "
+                f" has {piece!r}, places {first} to {last}: they must rise, and be between 1 and the "
                 f"window, which is {window}",
             )
         rings.append((found["name"], first, last))

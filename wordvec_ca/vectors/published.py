@@ -29,7 +29,7 @@ from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.vectors.blas import one_blas_thread
 
 FITTED = 20_000
-"""Means and components are those of so many of the most frequent words."""
+"""Number of the most frequent words from which means and components are computed."""
 
 OUTPUT_WEIGHT = 2.0
 """Output rows beside input rows, both at unit length: chosen in docs/measurements/both-halves.md."""

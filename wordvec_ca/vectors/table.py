@@ -34,7 +34,7 @@ class VectorTable(NamedTuple):
     vectors : ndarray of shape (n_words, vector_size), float32
         Possibly a read-only memory map.
     counts : ndarray of shape (n_words,), int64, or None
-        How often each word stood in the corpus, if the format keeps that.
+        Occurrences of each word in the corpus, if the format keeps them.
     metadata : dict
         The record of the training run, if the format keeps that.
     ngrams : NgramVectors, optional

@@ -326,7 +326,7 @@ class Doc2Vec(Word2Vec):
             del self._adding
 
     def init_weights(self) -> None:
-        """Draw the vectors of words and documents anew; the other parameters are 0."""
+        """Draw the vectors of words and documents again; the other parameters are 0."""
         super().init_weights()
         self.dv.vectors = self.dv.vectors[:0]
         self.dv.resize_vectors(seed=self.seed + 7919)  # as gensim: not the numbers of the words
@@ -337,7 +337,7 @@ class Doc2Vec(Word2Vec):
         self.dv.resize_vectors(seed=self.seed + 7919)
 
     def reset_from(self, other_model: Any) -> None:
-        """Take the words and tags of another model, which share memory with it, and draw vectors anew."""
+        """Take the words and tags of another model, which share memory with it, and draw vectors again."""
         self.dv = KeyedVectors(self.vector_size)
         self.dv.index_to_key = other_model.dv.index_to_key
         self.dv.key_to_index = other_model.dv.key_to_index

@@ -40,7 +40,7 @@ class FastTextKeyedVectors(KeyedVectors):
     Attributes
     ----------
     vectors : ndarray of shape (n_keys, vector_size)
-        Made of the two others; after a change of these, ``adjust_vectors`` makes it anew.
+        Made of the two others; after a change of these, ``adjust_vectors`` makes it again.
     vectors_vocab : ndarray of shape (n_keys, vector_size)
     vectors_ngrams : ndarray of shape (bucket, vector_size), or what gives a row for its number
     vectors_vocab_lockf, vectors_ngrams_lockf : ndarray of shape (1,) or (n_keys,), (bucket,)
@@ -132,7 +132,7 @@ class FastTextKeyedVectors(KeyedVectors):
         seed : int
             Of the random numbers.
         """
-        if not len(self.vectors):  # all begins anew
+        if not len(self.vectors):  # all begins again
             self.vectors_vocab, self.vectors_ngrams = self.vectors_vocab[:0], self.vectors_ngrams[:0]
         for name, n_rows, own_seed in (
             ("vectors_vocab", len(self.index_to_key), seed),
@@ -145,7 +145,7 @@ class FastTextKeyedVectors(KeyedVectors):
         self.adjust_vectors()
 
     def adjust_vectors(self) -> None:
-        """Make ``vectors`` anew from the rows of words and n-grams."""
+        """Make ``vectors`` again from the rows of words and n-grams."""
         if self.bucket:
             self.vectors = self._ngrams.vectors_of(self.spelled(), self.vectors_vocab)
         else:

@@ -65,7 +65,7 @@ def corpus_of(
     """Return the sentences as rows of the model.
 
     Files and lists are looked up once. Anything else, and lists too if ``live``, since callbacks may change
-    them, is iterated anew in each epoch.
+    them, is iterated again in each epoch.
 
     Parameters
     ----------

@@ -260,7 +260,7 @@ class KeyTable(Lifecycle, LightVectors):
     # ---- lengths ------------------------------------------------------------------------------------------
 
     @property
-    def _directions(self) -> Directions:  # type: ignore[override]  # made anew for another matrix
+    def _directions(self) -> Directions:  # type: ignore[override]  # made again for another matrix
         kept: Directions | None = self.__dict__.get("_kept")
         if kept is None or not kept.of(self.vectors):
             kept = self.__dict__["_kept"] = Directions(self.index_to_key, self.vectors)
@@ -268,7 +268,7 @@ class KeyTable(Lifecycle, LightVectors):
 
     @property
     def norms(self) -> np.ndarray:
-        """Length of each vector, shape (n_keys,); set to None, they are computed anew."""
+        """Length of each vector, shape (n_keys,); set to None, they are computed again."""
         return self._directions.norms
 
     @norms.setter
@@ -278,7 +278,7 @@ class KeyTable(Lifecycle, LightVectors):
             self._directions.norms = np.asarray(norms)
 
     def forget_norms(self) -> None:
-        """Compute lengths anew when they are needed: vectors have changed in place."""
+        """Compute lengths again when they are needed: vectors have changed in place."""
         self.__dict__.pop("_kept", None)
 
     def fill_norms(self, force: bool = False) -> None:

@@ -199,7 +199,7 @@ class _PhrasesTransformation:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"{os.fspath(fname)!r} holds no phrases that this version wrote ({error}); phrases of gensim "
-                "are pickles, which are not run: find them anew"
+                "are pickles, which are not run: find them again"
             ) from error
         kind: Any = cls if issubclass(cls, named) else named  # frozen phrases lack what others need
         phrases = kind.__new__(kind)

@@ -42,7 +42,7 @@ LEFT_OUT = {
     "raw_vocab",
     "load",
 }
-"""Attributes that are stored otherwise, or made anew."""
+"""Attributes that are stored otherwise, or made again."""
 
 OF_THE_TREE = {"code", "point"}
 """Attributes of keys that follow from their counts."""

@@ -334,7 +334,7 @@ class Vocabulary(Lifecycle):
             self.init_weights()
 
     def init_weights(self) -> None:
-        """Draw the vectors anew, uniform within plus or minus 1 / vector_size; the other parameters are 0."""
+        """Draw new vectors, uniform within plus or minus 1 / vector_size; the other parameters are 0."""
         self.wv.vectors = self.wv.vectors[:0]
         self.wv.resize_vectors(seed=self.seed)
         shape = (len(self.wv), self.layer1_size)
@@ -364,7 +364,7 @@ class Vocabulary(Lifecycle):
             self.syn1neg = np.vstack([self.syn1neg, new])
 
     def reset_from(self, other_model: Any) -> None:
-        """Take the words of another model, which share memory with it, and draw vectors anew."""
+        """Take the words of another model, which share memory with it, and draw vectors again."""
         self.wv = self.wv.like_this()
         self.wv.index_to_key = other_model.wv.index_to_key
         self.wv.key_to_index = other_model.wv.key_to_index

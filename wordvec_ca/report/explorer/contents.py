@@ -238,7 +238,7 @@ def _made(folder: Path) -> dict[str, Any] | None:
     try:
         record, config = read_record(folder), read_config(folder)
     except DataError:
-        return None  # another program's, beside its vectors
+        return None  # a map that another program wrote, next to its vectors
     made: dict[str, Any] = {"kind": config.model, "seed": config.seed}
     settings = record.get("settings")
     corpus = settings.get("corpus") if isinstance(settings, dict) else None

@@ -74,7 +74,7 @@ def chosen_method(method: Method, n_words: int) -> str:
 
 
 def check_faithful(made: WordMap, method: Method) -> None:
-    """Refuse a map that shows next to nothing of the neighbours, if nobody asked for it by name.
+    """Refuse a map that shows next to nothing of the neighbours, unless its method was chosen by name.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def _tsne(
 
 
 def _turned_like(places: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Turn and mirror places so that they lie near those of a model (orthogonal Procrustes)."""
+    """Turn and mirror the coordinates so that they are near those of a model (orthogonal Procrustes)."""
     centred, goal = places - places.mean(axis=0), model - model.mean(axis=0)
     left, _, right = np.linalg.svd(centred.T @ goal)
     return np.asarray(centred @ (left @ right), dtype=np.float32)
@@ -248,7 +248,7 @@ def _cached(file: Path, n_words: int, method: str) -> WordMap | None:
         with np.load(file, allow_pickle=False) as arrays:
             places, rows, cosines = (arrays[name] for name in ("places", "rows", "cosines"))
             kept = float(arrays["kept"])
-    except Exception:  # whatever a damaged archive makes its reader raise: the map is made again
+    except Exception:  # a damaged archive raises errors of many kinds: the map is made again
         return None
     shapes = [array.shape for array in (places, rows, cosines)]
     if shapes != [(n_words, 2), (n_words, topn), (n_words, topn)]:

@@ -2,8 +2,8 @@
 //
 // No WebGL: without a graphics card browsers refuse it or draw it in software, slower than this loop.
 
-const MOST_PIXELS = 4e6; // of a canvas: beyond, it is drawn coarser
-const SLOW = 24; // ms of a frame: beyond, rare words wait until the map rests
+const MOST_PIXELS = 4e6; // of a canvas: a larger one is drawn coarser
+const SLOW = 24; // ms of a frame: if frames take longer, rare words are drawn when the map rests
 
 class PointMap {
   constructor(points, labels, hover, data) {

@@ -45,7 +45,7 @@ def neighbour_graph(
     tell : callable, optional
         Receives lines of progress.
     first : int, optional
-        Only of so many words from the front, among all; else of all.
+        Only of this many of the most frequent words, among all; else of all.
 
     Returns
     -------

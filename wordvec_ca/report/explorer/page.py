@@ -33,7 +33,7 @@ SCRIPTS = (
 )
 
 WORDS = 100_000
-"""Words of a page, if there are as many."""
+"""Most words of a page, by default."""
 
 
 class Explorer:
@@ -128,10 +128,10 @@ def explore(
     other : KeyedVectors or path, optional
         Is compared with it, on the words of both.
     words : int
-        At most so many, from the front, where the most frequent are.
+        At most this many, the most frequent.
     documents : int, optional
         Of a model of documents: so many of them, at equal distances from each other, by default 2,000. They
-        stand beside the words, by their tags behind ``*dt_``; alone, if no vectors of words were trained.
+        are shown with the words, by their tags after ``*dt_``; alone, if no vectors of words were trained.
     max_megabytes : float, optional
         Fewer words, if the page would become larger.
     method : {'auto', 'tsne', 'pca'}
@@ -141,7 +141,7 @@ def explore(
     classes : mapping of str to str, optional
         A class for some of the words, by which they can be coloured.
     cache : bool
-        Keep the map beside ``model``, if that is a path, in ``MODEL.cawv-maps``.
+        Keep the map next to ``model``, if that is a path, in ``MODEL.cawv-maps``.
     vectors : str, optional
         Of model directories: the form of the vectors, see ``KeyedVectors.load``.
     tell : callable, optional

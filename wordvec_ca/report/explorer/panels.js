@@ -112,7 +112,7 @@ class Panels {
     const head = [el("h2", {}, el("bdi", {}, shown(words[row], 120))), this.facts(row)];
     if (models.length === 1) {
       const n = found[0][0]?.resamples;
-      const what = n ? [el("p", { class: "soft" }, `“One run”: where the cosine lies, 9 times in 10, in one run on other text. “Found in”: how many of ${n} models of resampled text have the word among the nearest ${NEAREST}.`)] : [];
+      const what = n ? [el("p", { class: "soft" }, `“One run”: the range of the cosine, 9 times in 10, in one run on other text. “Found in”: how many of ${n} models of resampled text have the word among the nearest ${NEAREST}.`)] : [];
       return [...head, this.table("Nearest words", found[0]), ...what];
     }
     const rows = found.map((one) => new Set(one.map(({ row }) => row)));
@@ -272,7 +272,7 @@ class Panels {
     if (!named.length) return [];
     const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
       el("bdi", {}, region[3].map((row) => shown(explorer.words[row], 18)).join(" · "))));
-    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words lie densely on the map, named by the frequent words that are nearer to them than to all words."),
+    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words are dense on the map, named by the frequent words that are nearer to them than to all words."),
       el("ul", { class: "words regions" }, ...named.map(one))];
   }
 
@@ -303,7 +303,7 @@ class Panels {
       el("p", { id: "chance" }, "Two trainings of one text differ, too; this page cannot tell change from chance."),
       el("dl", { id: "made" }, ...about.models.flatMap((model) => [el("dt", {}, el("bdi", {}, model.name)), el("dd", {}, madeOf(model))])),
       el("p", { class: "soft" }, "Of the 5,000 most frequent words: the nearest word in either model with its cosine, and how many of the 20 nearest are the same. ",
-        "Of words with as many the same, those come first whose cosines with these neighbours differ more."),
+        "Among words with equally many neighbours in common, those whose cosines differ more come first."),
       table("Words that differ most", [...frequent.slice(0, 40)]),
       table("Words that differ least, the least first", [...frequent.slice(-20).reverse()]),
     ];

@@ -18,7 +18,7 @@ STEPS = 511
 
 
 def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors as whole numbers of ten bits, and the number that each row is to be multiplied by.
+    """Return vectors as whole numbers of ten bits, and the factor of each row.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Regions of a map, where words lie densely, on three scales, and the words that name them."""
+"""Regions of a map, where words are dense, on three scales, and the words that name them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRID = 256
 """Cells of the map on each side, in which words are counted."""
 
 THINNEST = 0.1
-"""Words belong to no region where they lie less densely than this share of its densest place."""
+"""Words belong to no region where the density is below this share of its highest."""
 
 WIDTHS = GRID * 0.06 * 0.85 ** np.arange(18)
 """Standard deviations by which the counts are smoothed, in cells, the widest first."""
@@ -54,7 +54,7 @@ class Region(NamedTuple):
 
 
 def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tuple[list[Region], np.ndarray]:
-    """Find where words lie densely on a map, and name these regions.
+    """Find where words are dense on a map, and name these regions.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tup
 
 
 def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
-    """Return the hill of density that each word lies on, of about so many: the largest is 0."""
+    """Return the region of each word, among about this many hills of density: the largest is 0."""
     from scipy.ndimage import gaussian_filter
 
     cells = np.minimum((places * GRID).astype(np.int64), GRID - 1) @ np.array([1, GRID])
@@ -129,7 +129,7 @@ def _uphill(density: np.ndarray) -> np.ndarray:
 def typical(
     members: np.ndarray, directions: np.ndarray, everywhere: np.ndarray, words: list[str], n: int
 ) -> list[int]:
-    """Return the rows of the words that stand for a set: frequent, and nearer to it than to all words.
+    """Return the rows of words that characterise a set: frequent, and nearer to it than to all words.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-// The search box: words that begin so are offered, and what no word begins with is said at once.
+// The search box: suggests words that begin like the input, and reports at once if there are none.
 
 /** The last word of what is typed, if no word of the page begins with it. */
 function strange(text, vocabulary) {

@@ -56,7 +56,7 @@ class Explorer {
     document.documentElement.dataset.ready = "yes";
   }
 
-  /** Rows by how many neighbours differ, and of as many, by how differently the models place the word among them. */
+  /** Rows by how many neighbours differ; among equals, by how differently the models place the word among them. */
   byDifference(distance) {
     const much = Float32Array.from(this.change, (share, row) => share + Math.min(0.999, distance[row] / 2));
     return Uint32Array.from(much.keys()).sort((a, b) => much[b] - much[a]);

@@ -10,7 +10,7 @@ from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph
 from wordvec_ca.report.explorer.regions import Region
 
 FREQUENT = 3_000
-"""Words of which sums are made, the most frequent ones."""
+"""Number of words, the most frequent, among which sums are searched."""
 
 PARTNERS = 4
 """Nearest words of each with which it makes a pair."""
@@ -25,7 +25,7 @@ MARGIN = 0.1
 """By how much the cosine of the answer must be above that of the second word."""
 
 SUMS = 3
-"""At most so many are suggested."""
+"""Most suggestions."""
 
 SENTENCES = (
     "return the number of items in the list",
@@ -50,7 +50,7 @@ class Suggestions(NamedTuple):
     sums : list of tuple of int
         Rows a, b, c and d: the word nearest to a - b + c is d, by a margin, and it is not that nearest to c.
     poles : tuple of int or None
-        Rows of two words that lie far from each other, each typical of its region.
+        Rows of two words that are far from each other, each typical of its region.
     sentence : str
         May be empty.
     """

@@ -11,7 +11,7 @@ from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph, cosines_w
 from wordvec_ca.vectors import Resamples, interval
 
 FIRST = 20_000
-"""Words, the most frequent, of which a page says it: of 100,000 it would take minutes, and 14 MB."""
+"""Number of words with this column, the most frequent: for 100,000 it would take minutes and 14 MB."""
 
 
 class Sureness(NamedTuple):
@@ -24,7 +24,7 @@ class Sureness(NamedTuple):
     low, high : ndarray of shape (n_first, topn), int8
         Interval of the cosine in one run on other text, in hundredths.
     again : ndarray of shape (n_first, topn), uint8
-        In how many models it is among as many neighbours.
+        Number of models in which it is among the same number of neighbours.
     """
 
     rows: np.ndarray

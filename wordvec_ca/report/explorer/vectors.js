@@ -114,7 +114,7 @@ function highest(scores, topn, leftOut = new Set()) {
   return best;
 }
 
-/** The words that stand for a set: by how much nearer they are to its mean direction than to that of all words. */
+/** The words that characterise a set: by how much nearer they are to its mean direction than to that of all words. */
 function typicalOf(vectors, rows, topn) {
   const [mean, all] = [vectors.zero(), vectors.zero()];
   for (const row of rows) vectors.add(mean, row, 1, true);

@@ -11,7 +11,7 @@ function escaped(character) {
   return code < 65536 ? "\\u" + hex.padStart(4, "0") : "\\U" + hex.padStart(8, "0");
 }
 
-/** A word as people may see it, at most so many characters of it. */
+/** A word that is safe to show, cut after this many characters. */
 function shown(word, most = 60) {
   let visible = word.slice(0, 4 * most).replace(ACTING, escaped).replace(/(\p{M}{3})\p{M}+/gu, "$1");
   const characters = [...visible];

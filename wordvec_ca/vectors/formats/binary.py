@@ -132,7 +132,7 @@ def write_binary(
     Raises
     ------
     DataError
-        A word cannot stand in this format (nothing is written then).
+        A word cannot be written in this format (nothing is written then).
     """
     words = encode_words(table.words, errors, "word2vec binary")
     n_words, vector_size = table.vectors.shape

@@ -217,7 +217,7 @@ def read_model(
     Raises
     ------
     DataError
-        The file is not a fastText model, damaged or cut off, or is quantised and shall not be.
+        The file is not a fastText model, damaged or cut off, or is quantised although that is excluded.
     """
     name = source or str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
@@ -239,7 +239,7 @@ def read_model(
             raise DataError(f"{name}: {_QUANTISED}")
         if size is not None and n * (_ENTRY.size + 1) > size:
             raise DataError(
-                f"{name}: the header promises {n} words, which cannot stand in {size} bytes; it is damaged"
+                f"{name}: the header promises {n} words, which cannot fit into {size} bytes; it is damaged"
             )
         words, counts, types = _read_entries(data, n)
         if (types != (np.arange(n) >= n_words)).any():
@@ -291,7 +291,7 @@ def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
     """Return the rows of the buckets that a pruned model has kept."""
     if n > bucket or bucket > MOST_PLACES:
         raise DataError(
-            f"{name}: {n} of {bucket} buckets are said to be left; there can be {MOST_PLACES} in all, and "
+            f"{name}: {n} of {bucket} buckets are recorded as used; there can be {MOST_PLACES} in all, and "
             "no more left than there are"
         )
     pairs = np.frombuffer(data.take(n * _PAIR.itemsize, "the list of its buckets"), _PAIR)
@@ -396,7 +396,7 @@ def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite
     Raises
     ------
     DataError
-        A word cannot stand in this format, or the path cannot be written.
+        A word cannot be written in this format, or the path cannot be written.
     """
     for word in model.words:
         if b"\0" in word:

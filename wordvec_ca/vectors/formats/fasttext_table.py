@@ -80,9 +80,9 @@ def write_fasttext(
 ) -> None:
     """Write a ``.bin`` model that gives the words the same vectors in fastText and gensim.
 
-    Unknown words get the same vectors too if the model has buckets. Where n-grams were told apart, those of
-    one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket that is
-    in use. What was read from a ``.bin`` is written as it was, byte for byte.
+    Unknown words get the same vectors too if the model has buckets. Where n-grams have rows of their own,
+    those of one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket
+    that is in use. What was read from a ``.bin`` is written as it was, byte for byte.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def write_fasttext(
     overwrite : bool
         Whether an existing file may be replaced.
     buckets : int
-        For n-grams that were told apart.
+        For n-grams that have rows of their own.
 
     Raises
     ------
     DataError
-        A word cannot stand in this format, or the path cannot be written.
+        A word cannot be written in this format, or the path cannot be written.
     """
     ngrams = table.ngrams
     if ngrams is not None:

@@ -1,6 +1,6 @@
 """``README.md`` for the Hugging Face Hub: what the vectors of a folder are, how made, and how good.
 
-At its head stands YAML for the Hub, written as JSON, which YAML contains.
+It begins with YAML for the Hub, written as JSON, which YAML contains.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def model_card(
         "",
         f"{n_words:,} word vectors of size {vector_size}, stored as {dtype}, made with "
         f"wordvec_ca {record.get('version', __version__)}. They are static: a word has the same vector "
-        "wherever it stands, and the vector of a text is the mean of those of its words.",
+        "at any place, and the vector of a text is the mean of those of its words.",
         "",
         "```python",
         usage,

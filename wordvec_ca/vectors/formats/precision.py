@@ -39,7 +39,7 @@ def check_dtype(table: VectorTable, dtype: str) -> None:
     ValueError
         The type is not known.
     DataError
-        A number is too large for float16, or NaN or infinite, for which int8 has no place.
+        A number is too large for float16, or NaN or infinite, which int8 cannot hold.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype is {dtype!r}; known are {', '.join(map(repr, DTYPES))}")
@@ -53,7 +53,7 @@ def check_dtype(table: VectorTable, dtype: str) -> None:
             row = rows.start + int(np.flatnonzero(bad.any(axis=1))[0])
             why = "NaN or infinity" if dtype == "int8" else f"a number beyond {largest:g}"
             raise DataError(
-                f"the vector of {show_word(table.words[row])} holds {why}, for which {dtype} has no place; "
+                f"the vector of {show_word(table.words[row])} holds {why}, which {dtype} cannot hold; "
                 "take float32"
             )
 

@@ -250,7 +250,7 @@ def format_of_suffix(path: str | os.PathLike[str]) -> str:
 
 
 def _writable(word: str, one: VectorFormat, errors: str) -> bool:
-    """Return whether a word can stand in a format."""
+    """Return whether a word can be written in a format."""
     from wordvec_ca.vectors.formats.text import encode_words
 
     if one.words == "any":
@@ -317,7 +317,7 @@ def write_vectors(
     Raises
     ------
     DataError
-        A word cannot stand in the format, or the path cannot be written.
+        A word cannot be written in the format, or the path cannot be written.
     ImportError
         The format is gensim's or spaCy's, which is not installed.
     ValueError

@@ -134,7 +134,7 @@ def _read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
 
 
 def _map_tensor(path: str | os.PathLike[str], start: int, name: str, entry: Any) -> np.ndarray:
-    """Memory-map one tensor after checking that it lies within the file."""
+    """Memory-map one tensor after checking that it is inside the file."""
     try:
         kind, shape = entry["dtype"], tuple(entry["shape"])
         begin, end = entry["data_offsets"]
@@ -155,7 +155,7 @@ def _map_tensor(path: str | os.PathLike[str], start: int, name: str, entry: Any)
     if n_items == 0:  # nothing to map
         try:
             return np.zeros(shape, dtype=dtype)
-        except ValueError as error:  # sides beyond all arrays
+        except ValueError as error:  # a shape larger than any array
             raise DataError(f"{path}: tensor {name!r} has the impossible shape {shape}") from error
     return np.memmap(path, dtype=dtype, mode="r", offset=start + begin, shape=shape)
 

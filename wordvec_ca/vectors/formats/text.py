@@ -158,13 +158,13 @@ def read_text(
         Whether the first line holds the number of words and the vector size.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
         What to do with words that are not UTF-8: refuse the file, keep the bytes as lone surrogates (which
-        the writers turn back into the same bytes if told the same), or spoil the word.
+        the writers turn back into the same bytes with the same option), or spoil the word.
     source : str, optional
         What to call the file in messages; its path by default.
     encoding : str
         Of the words.
     max_words : int, optional
-        Read so many first words at most, and do not look at what follows.
+        Read at most this many words, and nothing after them.
 
     Returns
     -------
@@ -188,7 +188,9 @@ def read_text(
             promised, vector_size = sizes_of(first, name, "word2vec text")
             n_words = promised if max_words is None else min(promised, max_words)
             second = stream.readline(_LONGEST_LINE) if n_words else b""
-            if second.endswith(b"\n"):  # a wrong kind of line shall not be taken for a file that is cut off
+            if second.endswith(
+                b"\n"
+            ):  # a complete line of a wrong kind is malformed, not the end of a file that was cut off
                 _split(second[:-1], vector_size, f"{name}, line 2")
             # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
             if plain and n_words * (2 * vector_size + 1) > size + 1:
@@ -453,7 +455,7 @@ def write_text(
     Raises
     ------
     DataError
-        A word cannot stand in this format (nothing is written then).
+        A word cannot be written in this format (nothing is written then).
     """
     words = encode_words(table.words, errors, "word2vec text" if header else "GloVe text")
     marked = None if header else next((word for word in table.words if "\ufeff" in word), None)

@@ -24,7 +24,7 @@ class Splitting(NamedTuple):
     tokenizer : {'words', 'whitespace'}
     lowercase : bool
     recorded : bool
-        Whether the record of a run says so.
+        Whether this comes from the record of a run; else it is assumed.
     """
 
     tokenizer: str
@@ -86,6 +86,6 @@ def characters(*names: str) -> str:
 
 
 def _literal(code: int) -> str:
-    """Return a character as it stands in a bracket expression."""
+    """Return a character as it is written in a bracket expression."""
     character = chr(code)
     return "\\" + character if character in "\\]-^[&~|'\"#" else character

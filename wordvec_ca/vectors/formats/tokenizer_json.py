@@ -73,7 +73,7 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
 
 
 def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
-    """Return the words of a ``tokenizer.json`` by their ids, and which of them stands for unknown words.
+    """Return the words of a ``tokenizer.json`` by their ids, and which of them means an unknown word.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | No
 
 
 def unknown_word(words: list[str]) -> str:
-    """Return what stands for unknown words and is itself no word."""
+    """Return the token for unknown words, if it is not a word itself."""
     unknown, taken = UNKNOWN, set(words)
     while unknown in taken:
         unknown = f"[{unknown}]"

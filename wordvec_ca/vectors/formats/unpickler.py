@@ -311,7 +311,7 @@ _STOP, _PUT, _LONG_BINPUT, _FRAME = b".pr\x95"
 
 
 def check_sizes(path: Path) -> None:
-    """Search a pickle for lengths and memo indexes beyond its size.
+    """Search a pickle for lengths and memo indexes larger than the file.
 
     Takes about a second for a million words. A pickle that is cut off or has unknown opcodes is left to the
     unpickler, which stops there too.
