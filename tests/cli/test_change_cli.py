@@ -72,7 +72,7 @@ def test_wrong_usage_is_said_at_once(command, texts, arguments, message) -> None
 def test_texts_that_cannot_be_compared_are_refused(command, texts) -> None:
     Path("other.txt").write_text(texts[0].read_text().upper())
     outcome = command("change", texts[0], "other.txt", "--no-lowercase", *SMALL)
-    assert (outcome.code, "only 0 words stand often enough" in outcome.err) == (1, True)
+    assert (outcome.code, "only 0 words occur often enough" in outcome.err) == (1, True)
     assert command("train", texts[0], "-d", "12", "--epochs", "1", "-o", "m.model", "-q").code == 0
     outcome = command("change", "m.model", texts[1])
     assert outcome.code == 1
