@@ -89,6 +89,20 @@ def of_gensim(sessions: Sessions) -> KeyedVectors:
     return KeyedVectors(model.wv.index_to_key, model.wv.vectors)
 
 
+def of_itembed(sessions: Sessions, epochs: int = 30) -> KeyedVectors | None:
+    """Return the vectors of itembed with the step of its README, or None if it is not installed."""
+    try:
+        import itembed
+    except ImportError:
+        return None
+    np.random.seed(1)  # noqa: NPY002 - itembed draws from this generator
+    labels, indices, offsets = itembed.pack_itemsets(sessions, min_count=2, min_length=2)
+    inputs, outputs = (itembed.initialize_syn(len(labels), 100) for _ in range(2))
+    task = itembed.UnsupervisedTask(indices, offsets, inputs, outputs, num_negative=5)
+    itembed.train(task, num_epoch=epochs)
+    return KeyedVectors(labels, np.array(inputs, np.float32))
+
+
 def grid() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the settings that are tried, by their names."""
     for alpha, exponent in itertools.product((0.05, 0.1, 0.2), (-0.5, 0.0, 0.75)):
@@ -164,6 +178,10 @@ def main() -> None:
         rows = [("oracle, which knows the chances", f"{oracle(last, chances):.3f}")]
         rows += [(name, figure(ours, name)) for name in ("followers", "co-occurrence", "popularity")]
         rows += [("`cawv train --for items`", figure(ours)), ("gensim, the same options", figure(peer))]
+        for epochs in (30, 300):  # it takes one pair of each item in an epoch
+            say(f"itembed, {epochs} epochs")
+            if (vectors := of_itembed(sessions, epochs)) is not None:
+                rows.append((f"itembed 0.5.1, {epochs} epochs", figure(judged(vectors, held_out))))
         page.table(("proposes", "hit rate at 10"), rows)
         best = max(report.value for report in reports.values())
         page.text(

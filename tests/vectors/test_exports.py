@@ -278,6 +278,9 @@ def test_tokens_that_are_parts_of_words_are_refused(vectors: KeyedVectors, tmp_p
     content = json.loads(path.read_text())
     content["model"]["type"] = "WordPiece"
     path.write_text(json.dumps(content))
+    assert KeyedVectors.load(tmp_path / "m").index_to_key == WORDS  # pieces as they are
+    content["model"]["type"] = "BPE"
+    path.write_text(json.dumps(content))
     with pytest.raises(DataError, match="parts of words"):
         KeyedVectors.load(tmp_path / "m")
     content["model"] |= {"type": "WordLevel", "vocab": {"a": 0, "b": 0}}

@@ -24,7 +24,9 @@ from wordvec_ca.vectors.formats.registry import CARDS, READABLE, WRITABLE, detec
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 UTF8 = ("word2vec", "word2vec-binary", "glove", "fasttext")
-READ_BACK = tuple(name for name in WRITABLE if name in READABLE)  # others: test_exports.py, test_floret.py
+READ_BACK = tuple(name for name in WRITABLE if name in READABLE and name != "spacy")
+"""Others: test_exports.py, test_floret.py, test_others_files.py (spaCy takes long)."""
+
 PLAIN = tuple(name for name in READ_BACK if name != "gensim")
 
 

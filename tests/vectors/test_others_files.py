@@ -87,3 +87,34 @@ def test_tables_without_vectors_are_refused(tmp_path: Path) -> None:
     pandas.DataFrame({"word": ["x"], "text": ["y"]}).to_parquet(tmp_path / "v")
     with pytest.raises(DataError, match="has the columns word, text"):
         KeyedVectors.load(tmp_path / "v")
+
+
+def test_vectors_of_spacys_folders(tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    words = ["the", "1", "a,b", "nan", "é"]
+    KeyedVectors(words, VECTORS).save(tmp_path / "pipeline", format="spacy")
+    for folder in ("pipeline", "pipeline/vocab"):
+        same(tmp_path / folder)
+    (tmp_path / "pipeline" / "vocab" / "key2row").write_bytes(b"")
+    with pytest.raises(DataError, match="not a whole folder"):
+        KeyedVectors.load(tmp_path / "pipeline")
+
+
+def test_gensims_fasttext_with_words_never_seen(tmp_path: Path) -> None:
+    models = pytest.importorskip("gensim.models")
+    text = [[f"word{i % 17}", f"thing{i % 13}", "é"] for i in range(300)]
+    model = models.FastText(text, vector_size=8, min_count=1, epochs=1, bucket=500, workers=1)
+    model.save(str(tmp_path / "m"))
+    model.wv.save(str(tmp_path / "kv"))
+    for name in ("m", "kv"):
+        loaded = KeyedVectors.load(tmp_path / name)
+        assert loaded.index_to_key == model.wv.index_to_key
+        assert loaded.counts is not None
+        for word in ("word3", "é", "word33x", "unheard"):
+            np.testing.assert_allclose(loaded[word], model.wv[word], atol=1e-6, err_msg=word)
+
+
+def test_floret_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("2 3 2 3 1 2166136261 < >\n0 1 2 3\n1 2 3 4\n")
+    with pytest.raises(DataError, match=r"table of floret.*no list of words"):
+        KeyedVectors.load(tmp_path / "v")

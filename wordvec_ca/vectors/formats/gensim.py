@@ -12,11 +12,12 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
 from wordvec_ca.vectors.formats.model_directory import map_array
 from wordvec_ca.vectors.formats.unpickler import PickledArray, unpickle
+from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors
 from wordvec_ca.vectors.table import VectorTable
 
 
 def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
-    """Read the vectors of a gensim ``KeyedVectors`` or ``Word2Vec`` file.
+    """Read the vectors of a gensim ``KeyedVectors``, ``Word2Vec`` or ``FastText`` file.
 
     Arrays in files of their own are memory-mapped.
 
@@ -29,8 +30,7 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
     Raises
     ------
     DataError
-        The pickle names anything but vectors, is damaged, or does not hold vectors (gensim's FastText files
-        hold those of subwords and compute the words' when they are loaded).
+        The pickle names anything but vectors, is damaged, or does not hold vectors.
     """
     file = Path(path)
     loaded = unpickle(file)
@@ -41,11 +41,8 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
         prefix += ".wv"
     vectors = _array(state, ("vectors", "syn0"), prefix)
     words, counts = _words(state)
-    if vectors is None and ("vectors_vocab" in state or "vectors_ngrams" in state):
-        raise DataError(
-            f"{file}: a FastText file of gensim keeps vectors of subwords, not of words; open it with gensim "
-            "and write the words' vectors with wv.save_word2vec_format"
-        )
+    if words is not None and vectors is None and "bucket" in state:
+        return _fasttext(state, words, counts, prefix, file)
     if vectors is None or words is None:
         raise DataError(f"{file}: this pickle holds no word vectors (no 'vectors' or no 'index_to_key')")
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
@@ -56,6 +53,24 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
     if vectors.dtype != np.dtype(np.float32):
         vectors = vectors.astype(np.float32)
     return VectorTable(words, vectors, counts, {})
+
+
+def _fasttext(
+    state: dict[str, Any], words: list[str], counts: np.ndarray | None, prefix: str, file: Path
+) -> VectorTable:
+    """Return vectors that are made of rows of words and of n-grams, as gensim makes them when it loads."""
+    own, rows = (_array(state, (name,), prefix) for name in ("vectors_vocab", "vectors_ngrams"))
+    least, most, buckets = (state.get(name) for name in ("min_n", "max_n", "bucket"))
+    fits = own is not None and rows is not None and own.shape == (len(words), rows.shape[-1])
+    numbers = all(type(number) is int for number in (least, most, buckets))
+    if not fits or not numbers or len(rows) != buckets or state.get("compatible_hash") is not True:
+        raise DataError(
+            f"{file}: the rows of words and n-grams do not fit together, or were made by gensim before 4"
+        )
+    if not buckets or most < max(least, 1):
+        return VectorTable(words, np.asarray(own, np.float32), counts, {})
+    ngrams = NgramVectors(NgramIndex(max(least, 1), most, buckets, None, 0), np.asarray(rows, np.float32))
+    return VectorTable(words, ngrams.vectors_of(words, own), counts, {}, ngrams)
 
 
 def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.ndarray | None:

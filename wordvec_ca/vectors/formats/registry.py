@@ -81,6 +81,11 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         if sizes[0] == 0 or _is_text_line(line, sizes[1], whole) or text_format.is_printable(rest[:4096]):
             return "word2vec"
         return "word2vec-binary"
+    if re.fullmatch(rb"(\d+ ){6}\S+ \S+\s*", first):
+        raise DataError(
+            f"{place} is a table of floret, with rows for any string and no list of words; spaCy reads it: "
+            "spacy init vectors --mode floret"
+        )
     first = first.removeprefix(text_format.BOM)
     if b"," in first and is_csv_table(head):
         return "csv"
@@ -105,6 +110,7 @@ def _folder_format(place: Path) -> str:
     """Return which of ``READABLE`` a folder is."""
     from wordvec_ca.vectors.formats.model_directory import ModelFile
     from wordvec_ca.vectors.formats.projector import is_projector_folder
+    from wordvec_ca.vectors.formats.spacy_pipeline import is_spacy_folder
     from wordvec_ca.vectors.formats.static_embedding import is_static_folder, static_folder_library
 
     if is_projector_folder(place):
@@ -113,8 +119,8 @@ def _folder_format(place: Path) -> str:
         return "model"
     if is_static_folder(place):
         return static_folder_library(place) or "huggingface"
-    if (place / "meta.json").exists() and (place / "vocab").is_dir():
-        raise DataError(f"{place} is a spaCy pipeline, which is not read here; give what it was made from")
+    if is_spacy_folder(place):
+        return "spacy"
     raise DataError(
         f"{place} is a folder but not a model directory: it has neither {ModelFile.VECTORS} nor "
         f"{ModelFile.VOCAB}"

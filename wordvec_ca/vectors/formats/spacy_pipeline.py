@@ -85,6 +85,42 @@ def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True)
         settings.write_text(json.dumps(content), "utf-8")
 
 
+def is_spacy_folder(path: Path) -> bool:
+    """Return whether a folder is a pipeline, or the folder of its vocabulary."""
+    return (path / "vocab" / "vectors").is_file() or (
+        (path / "vectors").is_file() and (path / "key2row").is_file()
+    )
+
+
+def read_spacy(path: str | Path) -> VectorTable:
+    """Read the vectors of a pipeline, or of the folder of a vocabulary; no code of the pipeline is run.
+
+    Raises
+    ------
+    DataError
+        spaCy is not installed, the folder is damaged, or its vectors are floret's, which have no words.
+    """
+    folder = Path(path) / "vocab" if (Path(path) / "vocab").is_dir() else Path(path)
+    try:
+        from spacy.strings import StringStore
+        from spacy.vectors import Vectors
+    except ImportError as error:
+        raise DataError(f"{path}: spaCy reads its folders: pip install 'wordvec-ca[spacy]'") from error
+    try:
+        strings = StringStore().from_disk(folder / "strings.json")
+        stored = Vectors(strings=strings).from_disk(folder)
+        if str(stored.mode) != "default":
+            raise DataError(f"{path} has vectors of floret, for any string: there is no list of words")
+        rows = sorted(stored.key2row.items(), key=lambda item: item[1])
+        words = [strings[key] for key, _ in rows]
+        vectors = np.asarray(stored.data, np.float32)[[row for _, row in rows]]
+    except (OSError, ValueError, KeyError, IndexError, EOFError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not a whole folder of spaCy's: {error}") from error
+    return VectorTable(words, vectors, None, {})
+
+
 def _package_name(name: str) -> str:
     """Return a name that spaCy takes for a pipeline."""
     return re.sub(r"\W+", "_", name) or "vectors"

@@ -73,7 +73,7 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
 
 
 def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
-    """Return the words of a ``tokenizer.json`` by their ids, and which of them means an unknown word.
+    """Return the words (or pieces of words) of a ``tokenizer.json`` by their ids, and the unknown one.
 
     Raises
     ------
@@ -85,10 +85,10 @@ def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | No
         vocab, unknown = model["vocab"], model.get("unk_token")
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{source} is not a tokenizer of the tokenizers library: {error!r}") from error
-    if model.get("type") != "WordLevel" or not isinstance(vocab, dict):
+    if model.get("type") not in ("WordLevel", "WordPiece") or not isinstance(vocab, dict):
         raise DataError(
             f"{source} has tokens of the type {model.get('type')!r:.40}, which are parts of words; only "
-            "WordLevel, whole words, can be read"
+            "WordLevel, and WordPiece as it is, with ## before what goes on a word, can be read"
         )
     words = sorted(vocab, key=lambda word: vocab[word] if type(vocab[word]) is int else -1)
     if [vocab[word] for word in words] != list(range(len(words))):
