@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Decimal text to float32 and back: the inner loops of vectors as text.
 
-Both directions are exact. A decimal of at most 2**53 without its point, times or divided by a power of ten up
-to 10**22, is one correctly rounded double operation (Clinger 1990, section 4: the fast path); anything else is
-left to Python. The digits written are the fewest that give the same float32 back.
+Reading rounds twice. A decimal of at most 2**53 without its point, times or divided by a power of ten up to
+10**22, is one correctly rounded double operation (Clinger 1990, section 4: the fast path); anything else is left
+to Python. The double is then rounded to float32, so a decimal that is nearly in the middle between two float32
+may become the farther of them. The digits written are the fewest that this reader turns into the same float32.
 """
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size

@@ -261,7 +261,7 @@ cdef class Lexicon:
                 w += 1
                 i = end
         if failed:
-            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+            raise MemoryError(f"no memory for more than {self.types.size:,} words (a table holds 32 GiB at most)")
         return w
 
     @property
@@ -276,7 +276,7 @@ cdef class Lexicon:
             raise ValueError(f"a token has 1 to 2^30 bytes; got {length}")
         cdef int32_t i = lexicon_id(&self.types, text, <uint32_t>length, hash_text(text, length), times)
         if i == NO_MEMORY:
-            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+            raise MemoryError(f"no memory for more than {self.types.size:,} words (a table holds 32 GiB at most)")
         return i
 
     def read_text(self, bytes text, bint words, bint lowercase, bint every_line=False):
@@ -289,7 +289,7 @@ cdef class Lexicon:
         with nogil:
             n = read_text(&self.types, data, size, words, lowercase, every_line, &ids[0], &stats)
         if n < 0:
-            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+            raise MemoryError(f"no memory for more than {self.types.size:,} words (a table holds 32 GiB at most)")
         return np.asarray(ids)[:n], stats
 
     def read_tokens(self, list tokens, int32_t[::1] ids):
@@ -373,7 +373,7 @@ cdef class Lexicon:
                 n += 1
                 p += record_bytes(record.length)
         if i == NO_MEMORY:
-            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+            raise MemoryError(f"no memory for more than {self.types.size:,} words (a table holds 32 GiB at most)")
         if p != end:
             raise OSError("a temporary file of counts was changed by somebody else")
         return np.asarray(theirs)[:n], np.asarray(ours)[:n]
@@ -424,7 +424,7 @@ cdef class Lexicon:
                 ids[record.id] = i
                 record = next_record(&other.types, record)
         if i == NO_MEMORY:
-            raise MemoryError(f"no memory for more than {self.types.size:,} words")
+            raise MemoryError(f"no memory for more than {self.types.size:,} words (a table holds 32 GiB at most)")
         return np.asarray(ids)
 
     def rank(self, int64_t min_count):

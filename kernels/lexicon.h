@@ -1,6 +1,6 @@
 /* A lexicon: the types (distinct strings) of a text, numbered 0, 1, 2 ... as they first occur, with counts.
  *
- * Open addressing with linear probing. A slot holds 32 bits of the hash and the place of a record; records lie
+ * Open addressing with linear probing. A slot holds 32 bits of the hash and the place of a record; records are
  * one after another in one arena, each with its text behind it, so that looking up a known word touches two
  * cache lines: its slot and its record. prefetch_* let a caller that has many words in hand fetch both early.
  */
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define ABSENT (-2)     /* the id of a word that a closed lexicon does not have */
-#define NO_MEMORY (-3)
+#define NO_MEMORY (-3)  /* also where the arena has 32 GiB, the most that Slot.place reaches, or 2^31 - 1 types */
 
 typedef struct {
     int64_t count;
