@@ -20,7 +20,7 @@ from setuptools.errors import CompileError
 # -g0 against the -g of many Pythons: debug information takes a quarter of the time of compilation.
 FLAGS = ["-O3", "-g0", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 LINK_FLAGS = []
-# make sanitize. Four checks are left out, as they take minutes to compile. AddressSanitizer finds null pointers
+# make sanitize. Four checks are left out: they take minutes to compile. AddressSanitizer finds null pointers
 # and accesses out of bounds itself; nothing checks for misaligned accesses and overflowing pointers.
 if os.environ.get("CAWV_SANITIZE") == "1":
     SANITIZERS = "-fsanitize=address,undefined"
