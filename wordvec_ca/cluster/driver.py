@@ -202,6 +202,7 @@ class Driver:
         words, text = shared.words, memoryview(ray.get(shared.text))
         record = {"raw": [words.raw_tokens, words.raw_types]}
 
+        # the note last: a resumed run trusts the words only if it finds it, and counts again otherwise
         def keep() -> None:
             storage.write("vocab.tsv", text)
             storage.write("counted.json", json.dumps(record).encode())
@@ -253,6 +254,7 @@ class Driver:
                 break
             before = dict(state.totals.tallies)
             self.checkpointing.step(state.ledger.position, state.version)
+            # before each round: a driver that has lost the run must not train on beside the one that has it
             self.lease.check()
             self.rounds.round(ready, self._stopping)
             if state.ledger.epoch_ended:
@@ -347,9 +349,8 @@ class Driver:
             BackgroundCall(lambda: self.lease.check(now=True)).wait(self._on_status)
         except LeaseLost:
             raise
-        except (
-            DataError
-        ) as error:  # the model is written to this machine's disk, even if no other can be reached
+        except DataError as error:
+            # storage is not needed to save: the model goes to this machine's disk
             self.notice(f"{error}; the model is saved all the same")
         began = time.monotonic()
         with replacing(

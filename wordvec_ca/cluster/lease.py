@@ -66,6 +66,7 @@ class Lease:
         other = self._other()
         if other is not None and not is_stale(other):
             self._watch(other)
+        # two drivers may both have found no lease and written theirs: after a pause both read the same one
         self._write()
         time.sleep(SETTLING)
         self.check(now=True)
@@ -97,6 +98,7 @@ class Lease:
         self._ended.set()
         self._thread.join()
         _held.discard(self.token)
+        # the lease of a driver that has taken over must stay
         if self._lost is None and self._read() is not None and self._other() is None:
             self.storage.remove(LEASE_FILE)
             self.storage.remove_folder()
@@ -117,6 +119,7 @@ class Lease:
     def _renew(self) -> None:
         while not self._ended.wait(RENEW_EVERY):
             try:
+                # read before writing: a renewal must not overwrite the lease of a driver that has taken over
                 other = self._other()
                 if other is not None:
                     self._lost = holder(other)
@@ -154,8 +157,8 @@ def is_stale(record: dict[str, Any]) -> bool:
     if not isinstance(pid, int):
         return True
     if record.get("host") != socket.gethostname():
-        return False
-    if pid == os.getpid():
+        return False  # its processes cannot be seen from here: the lease is watched instead
+    if pid == os.getpid():  # an earlier run in this process, or a dead process whose number this one got
         return record.get("token") not in _held
     if os.name == "nt":  # where os.kill ends what it is to look for
         return False

@@ -77,6 +77,8 @@ class Ledger:
 
     def plan(self, shards: Sequence[int], wanted: int) -> list[Segment]:
         """Return segments of about so many tokens in all, the next ones of these shards."""
+        # `done` moves only at a commit, so a segment whose node died is planned again: its work is lost, but
+        # none of its tokens counts twice
         segments = []
         for i in shards:
             if wanted <= 0:

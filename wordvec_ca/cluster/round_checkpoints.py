@@ -140,6 +140,7 @@ class Checkpointing:
         if self._interval is None or self._writing is not None:
             return
         if self._named is None:
+            # naming asks shared storage, which may hang: training goes on, and a later step writes
             if self._is_due(position):
                 self._named = BackgroundCall(self._name)
             return
@@ -165,6 +166,8 @@ class Checkpointing:
 
     def _write(self, name: str, version: int) -> None:
         self._named = None
+        # the state is that of this version, so only a node with its parameters may write them; a node whose
+        # attempt failed may have lost its own way to storage, so another one is tried first
         able = [m for m in self._members.living if m.version == version]
         member = next((m for m in able if m not in self._failed_at), next(iter(able), None))
         if member is not None:
@@ -204,9 +207,8 @@ class Checkpointing:
             self._members.notice(f"a checkpoint is written again, after {duration(self.away())}")
         self._away_since, self._pause = None, FIRST_PAUSE
         self._failed_at.clear()
-        self._cleaning = BackgroundCall(
-            self._checkpoints.drop_old
-        )  # what cannot be removed now is so the next time
+        # in the background, as storage may hang; a file that cannot be removed now is removed the next time
+        self._cleaning = BackgroundCall(self._checkpoints.drop_old)
 
     def _fail(self, error: DataError) -> None:
         if isinstance(error, LeaseLost):

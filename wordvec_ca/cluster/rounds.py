@@ -141,6 +141,7 @@ class Rounds:
     def ready(self) -> list[Member]:
         """Return the nodes that can train now, having admitted those that came since the last merge."""
         while True:
+            # deaths first: shards of dead nodes must be placed again before anyone is asked to train them
             self.members.look()
             self.placement.repair(lambda shard: self._to_do(shard))
             self.placement.collect()
@@ -233,10 +234,11 @@ class Rounds:
             call = member.actor.read_checkpoint.remote(self.checkpoints.storage, name)
             read = self.members.results({member: call})
         except DataError as error:  # its parameters are damaged, which only who reads them sees
-            self.checkpoints.rejected[name] = str(error)
+            self.checkpoints.rejected[name] = str(error)  # the next search takes the checkpoint before it
             return None
         if not read:
             return None
+        # the ledger goes back with the parameters: what was merged after this checkpoint is trained again
         self.state.go_back(record)
         member.version, ledger = self.state.version, self.state.ledger
         self.entered = [
@@ -252,6 +254,7 @@ class Rounds:
         if not self._shapes:
             self._shapes = self.members.results({peer: peer.actor.shapes.remote()}).get(peer, {})
         for name, (n_rows, width) in self._shapes.items():
+            # in pieces: neither side can be expected to have memory for a second copy of the parameters
             step = max(1, COPY_BYTES // (4 * width))
             for begin in range(0, n_rows, step):
                 rows = peer.actor.base_rows.remote(name, begin, min(begin + step, n_rows))
@@ -264,6 +267,7 @@ class Rounds:
         version = self.state.version
         if not self._shapes or not self.members.results({member: member.actor.taken.remote(version)}):
             return False
+        # only now: a node that got half of the rows keeps its old version, and so neither trains nor merges
         member.version = version
         return True
 
@@ -347,6 +351,7 @@ class Rounds:
     def _merge(self, trained: dict[Member, Trained]) -> None:
         """Merge until a version is committed, or no node is left that has trained."""
         while True:
+            # by number: sums of floats depend on their order, and a run without deaths is to be repeatable
             group = [member for member in sorted(trained, key=lambda m: m.number) if member.alive]
             if not group:
                 return
@@ -358,6 +363,7 @@ class Rounds:
                 break
             self.members.notice("a merge failed and is made again by those who are left")
             time.sleep(0.2)
+        # only once a node has the new version: the segments of a failed merge are planned again
         for member in group:
             self.state.ledger.commit(trained[member].segments)
             self.state.totals.add(trained[member].tallies)
@@ -375,12 +381,14 @@ class Rounds:
             alpha = plan.rate * self.schedule.alpha(self.state.ledger.position)
             answers = merged_by(self.members, group, plan, tokens / n, alpha, version)
         if len(answers) < n:
+            # an answer is missing, but the merge may be committed on some nodes: the living ones know
             versions = self.members.versions()
             answers = {m: v for m, v in versions.items() if v == version}
         for member in answers:
             member.version = version
         if answers and n > 1:
             self.state.totals.bytes_moved += self._bytes_of_merge(n)
+        # one node with the new version is enough: the others copy it (`_admit`)
         return bool(answers)
 
     def _bytes_of_merge(self, n: int) -> int:

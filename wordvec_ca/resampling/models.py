@@ -225,6 +225,7 @@ class ResampledModels:
         if former is not None:
             trainer.restore(former)
         self._at_work[number] = trainer
+        # `_stop` may have gone through `_at_work` just before this trainer was entered there
         if self._stopping:
             trainer.interrupt()
         writing = Checkpointing(checkpoints, self._mark, self._encoded, self._held_out, former)
@@ -236,6 +237,7 @@ class ResampledModels:
 
         trainer.run([tell, CollapseWatch(trainer)], writing)
         if trainer.finished:
+            # the last checkpoint is the finished model, which `publish` reads; K models take enough space
             writing.write(trainer)
             checkpoints.drop_old(kept=1)
         self._states[number] = checkpoints.newest_state()

@@ -213,6 +213,8 @@ class Checkpoints:
         journal, name = self._journal_of(model), self.next_name()
         n_bytes = model.n_bytes if journal is None else model.n_bytes - journal.untouched_bytes
         try:
+            # old and new are on the disk together until the new one is whole; where that does not fit, a
+            # recent checkpoint is worth more than a second old one
             if self.storage.free_bytes() < 1.1 * n_bytes + (1 << 20):
                 self.drop_old(kept=1)
             further = _nothing if journal is None else journal.write
