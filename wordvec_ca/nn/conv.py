@@ -11,45 +11,7 @@ from torch import Tensor, nn
 
 
 class ContextAwareConvolution(nn.Module):
-    r"""A convolution whose irrelevant patches give a learned constant instead.
-
-    :class:`~wordvec_ca.nn.CALinear` applied to every patch ``c``:
-
-    .. math:: w = \chi(c)\, v(c) + (1 - \chi(c))\, w_0
-
-    with ``v`` a convolution of ``out_channels`` maps and ``chi`` the sigmoid of a convolution of one map
-    with the same geometry, the sigma-map (Zeng 2019, section 3.5.1 and fig. 18).
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-        As for :class:`torch.nn.Conv2d`. The gate sees all input channels with any ``groups``.
-    activation : callable, optional
-        Element-wise function of ``v``; None is the paper's linear case (eq. 40).
-    gate_bias_init : float, optional
-        First value of the bias of ``chi``; drawn like the other parameters by default.
-    device, dtype
-        As for every module of :mod:`torch.nn`.
-
-    Attributes
-    ----------
-    conv : torch.nn.Conv1d, torch.nn.Conv2d or torch.nn.Conv3d
-        The convolution ``v``.
-    gate : torch.nn.Conv1d, torch.nn.Conv2d or torch.nn.Conv3d
-        One map; its sigmoid is the sigma-map.
-    default : Tensor, shape (out_channels,)
-        ``w_0``.
-    weight, bias : Tensor
-        Those of ``conv``.
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode
-        As in :class:`torch.nn.Conv2d`.
-
-    Notes
-    -----
-    ``in_channels`` times the size of the kernel, ``+ 1 + out_channels`` parameters more than the
-    convolution it replaces. With the gate saturated at 1 it is the convolution exactly, at 0 the constant
-    map ``w_0``.
-    """
+    """A convolution of one to three dimensions, with the arguments of :class:`CAConv2d`."""
 
     convolution: ClassVar[type[nn.Conv1d | nn.Conv2d | nn.Conv3d]]
 
@@ -130,7 +92,7 @@ class ContextAwareConvolution(nn.Module):
 
 
 class CAConv1d(ContextAwareConvolution):
-    """A context-aware :class:`torch.nn.Conv1d`, with the arguments of :class:`ContextAwareConvolution`.
+    """A context-aware :class:`torch.nn.Conv1d`, with the arguments and attributes of :class:`CAConv2d`.
 
     Examples
     --------
@@ -142,7 +104,44 @@ class CAConv1d(ContextAwareConvolution):
 
 
 class CAConv2d(ContextAwareConvolution):
-    """A context-aware :class:`torch.nn.Conv2d`, with the arguments of :class:`ContextAwareConvolution`.
+    r"""A 2-d convolution whose irrelevant patches give a learned constant instead.
+
+    :class:`~wordvec_ca.nn.CALinear` applied to every patch ``c``:
+
+    .. math:: w = \chi(c)\, v(c) + (1 - \chi(c))\, w_0
+
+    with ``v`` a convolution of ``out_channels`` maps and ``chi`` the sigmoid of a convolution of one map
+    with the same geometry, the sigma-map (Zeng 2019, section 3.5.1 and fig. 18).
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
+        As for :class:`torch.nn.Conv2d`. The gate sees all input channels with any ``groups``.
+    activation : callable, optional
+        Element-wise function of ``v``; None is the paper's linear case (eq. 40).
+    gate_bias_init : float, optional
+        First value of the bias of ``chi``; drawn like the other parameters by default.
+    device, dtype
+        As for every module of :mod:`torch.nn`.
+
+    Attributes
+    ----------
+    conv : torch.nn.Conv2d
+        The convolution ``v``.
+    gate : torch.nn.Conv2d
+        One map; its sigmoid is the sigma-map.
+    default : Tensor, shape (out_channels,)
+        ``w_0``.
+    weight, bias : Tensor
+        Those of ``conv``.
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode
+        As in :class:`torch.nn.Conv2d`.
+
+    Notes
+    -----
+    ``in_channels`` times the size of the kernel, ``+ 1 + out_channels`` parameters more than the
+    convolution it replaces. With the gate saturated at 1 it is the convolution exactly, at 0 the constant
+    map ``w_0``.
 
     Examples
     --------
@@ -155,7 +154,7 @@ class CAConv2d(ContextAwareConvolution):
 
 
 class CAConv3d(ContextAwareConvolution):
-    """A context-aware :class:`torch.nn.Conv3d`, with the arguments of :class:`ContextAwareConvolution`.
+    """A context-aware :class:`torch.nn.Conv3d`, with the arguments and attributes of :class:`CAConv2d`.
 
     Examples
     --------
