@@ -128,6 +128,7 @@ def main() -> None:
     rates = [float(rate) for rate in arguments.rates.split(",")]
     counts = [int(count) for count in arguments.layers.split(",")]
     kinds = [kind for kind in KINDS if re.search(arguments.kinds, kind)]
+    report = Page(arguments.page, "CA-CNN and CA-RES: depth", arguments.section)
     trials = Runs(arguments.log, arguments.minutes)
     fixed = {"size": arguments.size, "images": images, "epochs": arguments.epochs}
     cells: dict[tuple[str, int], tuple[float, list[float]]] = {}
@@ -145,7 +146,6 @@ def main() -> None:
             )
             if outcome is not None:
                 cells[kind, count] = outcome[0], [one["test"] for one in outcome[1]]
-    report = Page(arguments.page, "CA-CNN and CA-RES: depth", arguments.section)
     report.text(
         f"MNIST at {arguments.size}x{arguments.size} instead of CIFAR-10, which is not at hand: test "
         f"accuracy in % after {arguments.epochs} epochs of {images:,} images in batches of {BATCH}, by the "
