@@ -48,9 +48,7 @@ def main() -> None:
     """Make all pictures."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     with tempfile.TemporaryDirectory() as folder:
-        shown = [
-            (command, printed_by(command, Path(folder)).replace(folder, "/home/me")) for command in COMMANDS
-        ]
+        shown = [(command, printed_by(command, Path(folder)).replace(folder, "~")) for command in COMMANDS]
         (ASSETS / "terminal.svg").write_text(as_svg(shown), encoding="utf-8")
         photograph_report(Path(folder))
         photograph_maps(Path(folder))

@@ -61,9 +61,14 @@ def _fasttext(
     """Return vectors that are made of rows of words and of n-grams, as gensim makes them when it loads."""
     own, rows = (_array(state, (name,), prefix) for name in ("vectors_vocab", "vectors_ngrams"))
     least, most, buckets = (state.get(name) for name in ("min_n", "max_n", "bucket"))
-    fits = own is not None and rows is not None and own.shape == (len(words), rows.shape[-1])
-    numbers = all(type(number) is int for number in (least, most, buckets))
-    if not fits or not numbers or len(rows) != buckets or state.get("compatible_hash") is not True:
+    if (
+        own is None
+        or rows is None
+        or not (isinstance(least, int) and isinstance(most, int) and isinstance(buckets, int))
+        or own.shape != (len(words), rows.shape[-1])
+        or len(rows) != buckets
+        or state.get("compatible_hash") is not True
+    ):
         raise DataError(
             f"{file}: the rows of words and n-grams do not fit together, or were made by gensim before 4"
         )
