@@ -28,7 +28,7 @@ from wordvec_ca.cluster import node as node_module
 from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.cluster.fitness import Requirements, UnfitNode, UnreadableText, unfit_reason
 from wordvec_ca.cluster.lease import Lease
-from wordvec_ca.cluster.ledger import Ledger, Segment, end_of_line
+from wordvec_ca.cluster.ledger import Ledger, Segment
 from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.cluster.node import Node
 from wordvec_ca.cluster.request import ClusterRequest, is_cluster_run
@@ -41,7 +41,7 @@ from wordvec_ca.errors import DataError, OutputExistsError
 from wordvec_ca.files import Storage
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.runs import resume
-from wordvec_ca.training import MergePlan, Replica
+from wordvec_ca.training import MergePlan, Replica, end_of_line
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
 from wordvec_ca.training.merge_plan import quality, quality_warning
 

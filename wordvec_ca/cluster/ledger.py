@@ -10,9 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wordvec_ca.errors import DataError
 
 
@@ -132,13 +129,3 @@ class Ledger:
         if not fits or ledger.epoch < 1:
             raise DataError("the ledger of the checkpoint points beyond the end of the text")
         return ledger
-
-
-def end_of_line(tokens: NDArray[np.int32], stop: int) -> int:
-    """Return the end of the line that holds the token before ``stop``."""
-    while 0 < stop < len(tokens):
-        ends = np.flatnonzero(tokens[stop - 1 : stop + 1_000] < 0)
-        if len(ends):
-            return stop + int(ends[0])
-        stop = min(stop + 1_000, len(tokens))
-    return stop

@@ -26,7 +26,7 @@ from wordvec_ca.cluster.fitness import (
     cannot_open,
     cannot_write,
 )
-from wordvec_ca.cluster.ledger import Segment, end_of_line
+from wordvec_ca.cluster.ledger import Segment
 from wordvec_ca.cluster.shards import Encoded, Shard
 from wordvec_ca.cluster.words import Text, Words, text_of
 from wordvec_ca.corpus import (
@@ -53,6 +53,7 @@ from wordvec_ca.training import (
     TokenRange,
     TrainingDiverged,
     collapse_warning,
+    end_of_line,
     expected_touches,
     held_out_loss,
     isa_in_use,

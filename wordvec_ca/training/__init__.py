@@ -7,7 +7,7 @@ continue. `Trainer` is the loop of one machine; a node of a cluster drives a `Re
 from wordvec_ca.training.checkpoint import Checkpoints, State, read_checkpoint, write_checkpoint
 from wordvec_ca.training.checkpoint_interval import DEFAULT_INTERVAL, Interval, parse_interval
 from wordvec_ca.training.checkpoint_schedule import Checkpointing, isa_in_use
-from wordvec_ca.training.chunks import parts
+from wordvec_ca.training.chunks import end_of_line, parts
 from wordvec_ca.training.collapse import CollapseWatch, collapse_warning
 from wordvec_ca.training.divergence import LARGEST, TrainingDiverged, sign_of_divergence
 from wordvec_ca.training.document_journal import BASE
@@ -49,6 +49,7 @@ __all__ = [
     "Trainer",
     "TrainingDiverged",
     "collapse_warning",
+    "end_of_line",
     "expected_touches",
     "held_out_loss",
     "isa_in_use",

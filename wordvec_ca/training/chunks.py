@@ -71,13 +71,7 @@ class Chunks:
             start, end = self.start, len(self._tokens)
             if start >= min(end, self.limit):
                 return None
-            stop = min(start + self._size, end)
-            while stop < end:  # on to the end of the line
-                ends = np.flatnonzero(self._tokens[stop - 1 : stop + 1_000] < 0)
-                if len(ends):
-                    stop += int(ends[0])
-                    break
-                stop = min(stop + 1_000, end)
+            stop = end_of_line(self._tokens, min(start + self._size, end))
             chunk = Chunk(self.index, start, stop, self._tokens[start:stop])
             self.index, self.start = self.index + 1, stop
             return chunk
@@ -141,6 +135,17 @@ class StreamedChunks:
             return begin + int(ends[0]) + 1
         self._searched = len(self._waiting)
         return None
+
+
+def end_of_line(tokens: np.ndarray, stop: int) -> int:
+    """Return the end of the line that holds the token before ``stop``."""
+    while 0 < stop < len(tokens):
+        # a stretch at a time: the text may be memory-mapped, and its next line end is near
+        ends = np.flatnonzero(tokens[stop - 1 : stop + 1_000] < 0)
+        if len(ends):
+            return stop + int(ends[0])
+        stop = min(stop + 1_000, len(tokens))
+    return stop
 
 
 def chunks_of(
