@@ -17,7 +17,7 @@ FREQUENT = frozenset(
     ("the", "of", "and", "to", "in", "a", "is", "was", "for", "on", "that", "with", "as", "by", "at", "from")
     + ("it", "be", "this", "are", "he", "his", "not", "or", "an")
 )
-"""Words of English function that stand among the first hundred of any English text."""
+"""English function words that are among the first hundred of any English text."""
 
 AMONG = 1000
 """First words of the vectors that are looked through: vocabularies have the most frequent ones first."""

@@ -101,7 +101,7 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     """Return the row of each word, -1 where it has none.
 
     A word is looked up as it is written and, if it has no vector so, in lower case; one of ``ESCAPES`` then
-    as the sign that it stands for. Words that a model makes of n-grams get a row (see ``WithNgrams``), unless
+    as the sign that it means. Words that a model makes of n-grams get a row (see ``WithNgrams``), unless
     only the first rows count.
 
     Parameters

@@ -227,7 +227,7 @@ def _sequences(groups: Mapping[str, Parts]) -> list[DataSet]:
 
 
 def _task(name: str, **judging: Any) -> Task:
-    """Return a task: what is said of it stands in the table of specifications."""
+    """Return a task; its texts are in the table of specifications."""
     return Task(**vars(TASK_SPECS[name]), **judging)
 
 

@@ -246,7 +246,7 @@ def compose(
 ) -> None:
     """Compose the vectors of some words; see ``ngrams_numpy.compose`` for the arguments.
 
-    That ``columns`` are rows, and that no word stands there twice, is taken on trust.
+    ``columns`` must be rows, without repetition; that is not checked.
     """
     over_words(rows, offsets, columns, weights, words, vectors, before, isa, False)
 

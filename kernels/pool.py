@@ -32,14 +32,14 @@ PIECE = 1 << 18
 class NoisePools:
     """The pools of a run, one after another, each drawn from the smoothed unigram distribution.
 
-    The number of times that a word stands in a pool is its expectation, rounded up or down, and they lie
+    The number of times that a word occurs in a pool is its expectation, rounded up or down, and they lie
     evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
-    wanted (docs/decisions/012). A word may stand twice in a tuple; it then counts twice.
+    wanted (docs/decisions/012). A word may occur twice in a tuple; it then counts twice.
 
     All pools have the same order: a pool is one draw for each unit of mass, all at the same offset into
     their units, and only that offset differs (systematic sampling). The offsets are multiples of the golden
     section, which part [0, 1) evenly however many there are (Knuth, The Art of Computer Programming 3,
-    section 6.4): a word that should stand in every tenth pool stands in about every tenth.
+    section 6.4): a word that should occur in every tenth pool occurs in about every tenth.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def noise_pool(counts: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
 
 
 def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the order in which draws stand in a pool, of which there are so many of each word, int32.
+    """Return the order of the draws in a pool, with so many of each word, int32.
 
     The draws are numbered by words. Bursts lie within ``spread``.
     """

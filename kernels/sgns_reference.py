@@ -275,7 +275,7 @@ def follow(p: Any, b: int, batch: Batch) -> None:
     """Move x as the steps of the targets before it in its part of the text have moved the rows of its words.
 
     So neighbours learn one after the other, though x was made of rows that none of them had moved. A word
-    that stands at two places is met as if it were two.
+    that occurs at two places counts as two.
     """
     for r in range(number_of_rings(p)):
         ring = ring_of(p, r)
@@ -425,7 +425,7 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
 
 @njit(nogil=True, cache=True)
 def tags_beside(p: Any, b: int, batch: Batch) -> int:
-    """Return how many tags of a document stand beside the words of cwindow: no more than there are places."""
+    """Return how many tags of a document join the words of cwindow: at most as many as there are places."""
     return min(batch.n_tags[b], p.out_width // p.width - 2 * p.window)
 
 

@@ -29,7 +29,7 @@ PHASES = ("counting", "encoding", "training", "merging", "saving")
 
 
 def cut(corpus: Path, folder: Path, files: int, words: int | None) -> list[str]:
-    """Deal the lines of a text out to files; return their names."""
+    """Distribute the lines of a text among files; return their names."""
     names = [folder / f"part-{i:02}.txt" for i in range(files)]
     if all(name.exists() for name in names):
         return [str(name) for name in names]

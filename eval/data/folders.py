@@ -23,7 +23,7 @@ def found(folder: Path, *patterns: str) -> list[Path]:
 
 
 def splits(paths: Sequence[Path]) -> dict[str, Parts]:
-    """Group ``NAME.train.tsv``, ``NAME.dev.tsv``, ``NAME.test.tsv`` by NAME; other files stand under ''."""
+    """Group ``NAME.train.tsv``, ``NAME.dev.tsv``, ``NAME.test.tsv`` by NAME; other files are under ''."""
     groups: dict[str, Parts] = {}
     for path in paths:
         name = name_of(path)

@@ -64,9 +64,9 @@ def malformed(path: str | os.PathLike[str], number: int, found: str, expected: s
     number : int
         Line, from 1.
     found : str
-        What stands there.
+        What is there.
     expected : str
-        What should stand there, or what to do.
+        What should be there, or what to do.
     """
     return DataError(f"{path}, line {number}: {found}; {expected}")
 

@@ -77,9 +77,10 @@ _TOKEN = re.compile(
 def tokenised(text: str) -> list[str]:
     r"""Split a text into words and signs.
 
-    Contractions are split as in the Penn Treebank (``do n't``, ``it 's``), signs stand alone, hyphens inside
-    words and points inside numbers and abbreviations stay. The case is kept. ``\/`` becomes ``/``. Text that
-    is tokenised already stays as it is, except for things that no tokeniser would leave joined.
+    Contractions are split as in the Penn Treebank (``do n't``, ``it 's``), signs are tokens of their own,
+    hyphens inside words and points inside numbers and abbreviations stay. The case is kept. ``\/`` becomes
+    ``/``. Text that is tokenised already stays as it is, except for things that no tokeniser would leave
+    joined.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Readers of tagged corpora: CoNLL-U, CoNLL-X and other columns, word_TAG, Penn Treebank .mrg and .pos.
 
-All words and tags stand as in the file; only traces (``-NONE-``) are left out.
+All words and tags are as in the file; only traces (``-NONE-``) are left out.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def read_tagged(
 
 
 def read_tagged_part(path: str | os.PathLike[str]) -> TaggedCorpus:
-    """Read a tagged corpus whose name may say in which column the tags stand.
+    """Read a tagged corpus whose name may tell the column of the tags.
 
-    Penn Treebank tags stand third in the three-column files of Universal Dependencies, ``ud_*.tsv``.
+    Penn Treebank tags are the third column in the three-column files of Universal Dependencies, ``ud_*.tsv``.
     """
     of_ud = name_of(path).startswith("ud_") and os.fspath(path).removesuffix(".xz").endswith(".tsv")
     return read_tagged(path, tag_column=3 if of_ud else None)
@@ -182,7 +182,7 @@ def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: b
                 path,
                 number,
                 f"the word has the number {excerpt(columns[0])}",
-                f"expected {len(words) + 1} (a blank line must stand between sentences)",
+                f"expected {len(words) + 1} (sentences must be separated by a blank line)",
             )
         if tag_column is not None:
             tag = columns[tag_column - 1] if len(columns) >= tag_column else ""
@@ -313,14 +313,14 @@ def _trees(path: str | os.PathLike[str]) -> Iterator[Sentence]:
                     yield words, tags, ""
                     words, tags = [], []
             elif depth == 0:
-                raise malformed(path, number, f"{excerpt(token)} stands outside of brackets", "expected (")
+                raise malformed(path, number, f"{excerpt(token)} is outside of brackets", "expected (")
             elif not label:
                 label = token
             elif not leaf:
                 leaf = token
             else:
                 raise malformed(
-                    path, number, f"{excerpt(token)} stands after the word {excerpt(leaf)}", "expected )"
+                    path, number, f"{excerpt(token)} follows the word {excerpt(leaf)}", "expected )"
                 )
     if depth:
         raise malformed(

@@ -153,8 +153,8 @@ def read_analogies(path: str | os.PathLike[str]) -> Analogies:
     Raises
     ------
     DataError
-        A question stands before the first section or has not four words; a section has no name; there are no
-        questions.
+        A question comes before the first section or does not have four words; a section has no name; there
+        are no questions.
     """
     sections: list[str] = []
     questions: list[tuple[int, str, str, str, str]] = []
@@ -169,7 +169,7 @@ def read_analogies(path: str | os.PathLike[str]) -> Analogies:
             continue
         if not sections:
             raise malformed(
-                path, number, f"{excerpt(line)} stands before the first section", "start with a line ': name'"
+                path, number, f"{excerpt(line)} comes before the first section", "start with a line ': name'"
             )
         words = line.split()
         if len(words) != 4:

@@ -36,7 +36,7 @@ def expectations(
 ) -> float:
     """Add the expected counts of some sentences, given the model, and return their log-likelihood.
 
-    The sentences advance together, the longest first: their first tokens stand first, then their second
+    The sentences advance together, the longest first: their first tokens come first, then their second
     tokens, and so on, so that a step of all of them is one matrix product over neighbouring rows.
 
     Parameters

@@ -31,7 +31,7 @@ def standard_error_of_mean(values: np.ndarray, units: np.ndarray) -> tuple[float
     ----------
     values : ndarray of shape (n_items,)
     units : ndarray of shape (n_items, 2), integers
-        The two units of each item; which of them stands first does not matter.
+        The two units of each item, in any order.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def standard_error_of_mean(values: np.ndarray, units: np.ndarray) -> tuple[float
     of_unit = np.bincount(unit[:, 0], residuals, n_units)
     crossed = unit[:, 0] != unit[:, 1]
     of_unit += np.bincount(unit[crossed, 1], residuals[crossed], n_units)
-    # Two questions on the same two pairs stand in the sums of both pairs: once too often.
+    # Two questions on the same two pairs are in the sums of both pairs: once too often.
     couple = np.unique(unit[crossed, 0] * n_units + unit[crossed, 1], return_inverse=True)[1]
     of_couple = np.bincount(couple, residuals[crossed])
     shared = (of_unit**2).sum() - (of_couple**2).sum()

@@ -229,7 +229,7 @@ def _cross_validated(
 
 
 def _folds(data: _Examples, folds: int, seed: int) -> np.ndarray:
-    """Deal texts to folds so that classes are even and equal texts stay together."""
+    """Assign texts to folds so that classes are even and equal texts stay together."""
     rng = np.random.default_rng([seed, 0xF01D])
     fold_of_group = np.full(int(data.group.max()) + 1, -1)
     start = 0

@@ -2,7 +2,7 @@
 
 Stratified 5-fold cross-validation; 10 % of each training fold choose the epoch. The folds are the same for
 all models, among them a logistic regression on bags of words, the baseline that the paper lacks. Frozen
-vectors of our own skip-gram, trained here, stand beside random ones of the same size.
+vectors of our own skip-gram, trained here, are compared with random ones of the same size.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "ssg w20": (STRUCTURED,),
     "skipgram w5": ({**STRUCTURED, "model": "skipgram", "window": 5},),
 }
-"""Recipes by name, the most important ones first; of two models, the vectors stand side by side."""
+"""Recipes by name, the most important ones first; of two models, the vectors are side by side."""
 
 BASELINES = ("cbow w1", "cbow w2", "cbow w5", "cbow w20", "cbow w20, reduced", "cbow-attn w20")
 COMPARISON = "## The chosen recipe against the others"
@@ -124,7 +124,7 @@ LINES_OF_10M = 156_003
 
 
 def slug(name: str) -> str:
-    """Return a name as it can stand in a file name."""
+    """Return a name as it can be written in a file name."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 

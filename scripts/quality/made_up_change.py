@@ -29,7 +29,7 @@ LINES_PER_MILLION = 15_608
 SHARES = (0.1, 0.25, 0.5, 1.0)
 PAIRS = 100
 COMMON = 20
-"""Words that are exchanged stand so often in each text."""
+"""Words that are exchanged occur so often in each text."""
 
 METHODS = ("cawv change", "plain Procrustes", "overlap alone")
 

@@ -126,7 +126,7 @@ def test_a_vector_with_nan_is_named():
         (read_categories, "a\tx\nb\n", r"line 2: 'b' is not two columns"),
         (read_categories, "a\tx\nb\ty\na\ty\n", r"1 class\(es\) without the 1 word\(s\) of several classes"),
         (read_categories, "a\tx\nb\tx\n", r"1 class\(es\)"),
-        (read_analogies, "a b c d\n", r"line 1: 'a b c d' stands before the first section"),
+        (read_analogies, "a b c d\n", r"line 1: 'a b c d' comes before the first section"),
         (read_analogies, ": s\na b c\n", r"line 2: 3 word\(s\)"),
         (read_analogies, ":\na b c d\n", r"line 1: a section without a name"),
         (read_analogies, ": s\n", "no questions"),

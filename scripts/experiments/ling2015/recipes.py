@@ -69,7 +69,7 @@ MAIN = "attention w20"
 PAPER = "attention w20, no warm-up"
 
 REFERENCES = (MAIN, PAPER, "CBOW w20", "CBOW w20, exact, reduced")
-"""Recipes of the main table that stand in the other tables too."""
+"""Recipes of the main table that are in the other tables too."""
 
 TUNED = "attention w20, tuned"
 
@@ -104,7 +104,7 @@ class Recipe:
 
     @property
     def slug(self) -> str:
-        """Return the name as it can stand in a file name."""
+        """Return the name as it can be written in a file name."""
         return re.sub(r"[^a-z0-9.]+", "-", self.name.lower()).strip("-")
 
 
