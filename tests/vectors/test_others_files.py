@@ -118,3 +118,31 @@ def test_floret_is_named_as_such(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("2 3 2 3 1 2166136261 < >\n0 1 2 3\n1 2 3 4\n")
     with pytest.raises(DataError, match=r"table of floret.*no list of words"):
         KeyedVectors.load(tmp_path / "v")
+
+
+@pytest.mark.parametrize("library", ["faiss", "hnswlib"])
+def test_recipes_of_the_page_give_the_nearest_words(
+    tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "other-programs.md"
+    recipe = page.read_text("utf-8").split(f"```py\nimport {library}\n")[1].split("```")[0]
+    vectors = np.random.default_rng(1).standard_normal((200, 8)).astype(np.float32)
+    kv = KeyedVectors([f"wörd{i}" for i in range(200)], vectors)
+    kv.save("vectors.npy")
+    found: dict[str, list[str]] = {}
+    exec(f"import {library}\n{recipe}", found)
+    assert found["neighbours"] == [word for word, _ in kv.most_similar("wörd0", topn=10)]
+
+
+def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
+    kv = KeyedVectors(WORDS, VECTORS)
+    kv.save(tmp_path / "v.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy"), VECTORS)
+    assert (tmp_path / "v.words.txt").read_text("utf-8").split("\n") == [*WORDS, ""]
+    with pytest.raises(DataError, match=r"v.words.txt exists|v.npy exists"):
+        kv.save(tmp_path / "v.npy", overwrite=False)
+    with pytest.raises(DataError, match="cannot hold"):
+        KeyedVectors(["a b"], [[1.0]]).save(tmp_path / "v.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy"), VECTORS)

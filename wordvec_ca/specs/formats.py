@@ -143,6 +143,14 @@ FORMATS = (
         words="UTF-8",
     ),
     VectorFormat(
+        name="numpy",
+        content="array; words in OUT's .words.txt",
+        suffixes=(".npy",),
+        read=None,
+        write="numpy_array.write_numpy",
+        write_takes=("errors", "overwrite"),
+    ),
+    VectorFormat(
         name="csv",
         content="table of word and numbers, or word and list",
         read="csv_table.read_csv",

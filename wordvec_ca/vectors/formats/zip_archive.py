@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.specs.formats import FORMATS
 
 
 def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
@@ -22,7 +23,9 @@ def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
     if not os.path.isfile(name):
         return None
     with open(name, "rb") as file:
-        return (Path(name), "") if file.read(4) == b"PK\x03\x04" else None
+        begins = file.read(4)
+    a_format = any(one.magic and begins.startswith(one.magic) for one in FORMATS)  # that is an archive itself
+    return (Path(name), "") if begins == b"PK\x03\x04" and not a_format else None
 
 
 @contextmanager
