@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from wordvec_ca.vectors import COVERAGE
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 Command = Callable[..., Any]
@@ -33,7 +35,8 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     for one in record["neighbours"]:
         assert one["low"] <= one["high"]
         assert 0 <= one["agreement"] <= one["models"] == 3
-    assert "one run" in command("nn", model, "w7").out
+    for held in (command("nn", model, "w7").out, KeyedVectors.load(model).neighbours("w7")._repr_html_()):
+        assert "82% to 92%" in held
     answers = command("analogy", model, "w1", "w2", "w3", "--json").json["answers"]
     assert sum(one["agreement"] for one in answers) <= 3  # only one is the first of each model
     context = command("attention", model, "w1 w4 w7 w10 w13", "--target", "w7", "--json").json["context"]
@@ -45,6 +48,15 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
     assert "runs" not in alone
     assert command("report", model).code == 0
+    assert "(82% to 92% of such ranges held it" in (model / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_coverage_that_is_shown_is_the_measured_one() -> None:
+    page = Path(__file__).parents[2] / "docs" / "measurements" / "resamples.md"
+    rows = re.findall(
+        r"^\| [\d,]+ (?:to [\d,]+|or more) \| \d+ \| (\d+)% ", page.read_text(encoding="utf-8"), re.M
+    )
+    assert (min(map(int, rows)) / 100, max(map(int, rows)) / 100) == COVERAGE
 
 
 def test_each_model_can_be_exported(command: Command, model: Path) -> None:

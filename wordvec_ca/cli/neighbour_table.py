@@ -9,11 +9,12 @@ from typing import Any
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
 from wordvec_ca.files import whole_lines
-from wordvec_ca.vectors import KeyedVectors, Neighbours, shown_interval
+from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, shown_interval
 
-MEANING = """\
+MEANING = f"""\
 one run: the range of the score, 9 times in 10, in one run on other text; it is mostly
-lower, as the published vectors are the mean of several runs. again: in how many of them"""
+lower, as the published vectors are the mean of several runs. again: in how many of them
+({COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of such ranges held it; fewest for frequent words in short texts)"""
 """Of the columns that resampled models give."""
 
 

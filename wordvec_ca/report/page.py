@@ -24,7 +24,7 @@ from wordvec_ca.report.neighbours import document_table, neighbour_tables
 from wordvec_ca.report.run import summary, training_figures
 from wordvec_ca.report.vocabulary import vocabulary
 from wordvec_ca.report.wording import visible
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import COVERAGE, KeyedVectors
 
 
 def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] | None = None) -> str:
@@ -74,6 +74,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
         training=training_figures(History.load(folder / "history.tsv")),
         vocabulary=vocabulary(vectors, record, config),
         attention=attention(folder, vectors, config) if config.spec.attends else None,
+        coverage="" if vectors.resamples is None else f"{COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}",
         neighbours=[*tables_of_documents, *(neighbour_tables(vectors) if config.learns_words else [])],
         reproduction=reproduction(record, config),
         details=details(record, config),

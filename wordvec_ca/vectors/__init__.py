@@ -35,6 +35,7 @@ from wordvec_ca.vectors.formats.registry import detect_format, format_of_suffix,
 from wordvec_ca.vectors.formats.safetensors import map_tensors, write_arrays
 from wordvec_ca.vectors.formats.text import read_text
 from wordvec_ca.vectors.intervals import (
+    COVERAGE,
     LEVEL,
     WIDENING,
     Neighbour,
@@ -54,6 +55,7 @@ from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
 
 __all__ = [
+    "COVERAGE",
     "LEVEL",
     "LONGEST_NGRAM",
     "MANY_VECTORS",
