@@ -7,7 +7,7 @@ and p-values, and a page that shows it.
 from wordvec_ca.change.documents import Documents
 from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
-from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models, nearest_words
+from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models
 from wordvec_ca.change.statistics import (
     Moved,
     false_discovery_rate,
@@ -32,7 +32,6 @@ __all__ = [
     "false_discovery_rate",
     "harmonic_mean_count",
     "moved",
-    "nearest_words",
     "p_values",
     "ranks",
 ]

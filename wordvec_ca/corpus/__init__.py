@@ -5,7 +5,7 @@ Input: a corpus of any kind (`Corpus`) and how to read it. Output: a `Vocab` and
 """
 
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
-from wordvec_ca.corpus.documents import DocumentLines, DocumentTags, Tag, with_marks
+from wordvec_ca.corpus.documents import DocumentLines, DocumentTags, Tag
 from wordvec_ca.corpus.encode import (
     EncodedCorpus,
     count_corpus,
@@ -14,7 +14,7 @@ from wordvec_ca.corpus.encode import (
     stream_corpus,
     write_vocabulary,
 )
-from wordvec_ca.corpus.options import EVERY_WORD, TextOptions
+from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import NoWords, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source
@@ -40,7 +40,6 @@ from wordvec_ca.corpus.type_parts import (
 from wordvec_ca.corpus.vocab import NothingLeft, Vocab
 
 __all__ = [
-    "EVERY_WORD",
     "Corpus",
     "CorpusStats",
     "DocumentLines",
@@ -74,6 +73,5 @@ __all__ = [
     "scan_token_lists",
     "stream_corpus",
     "types_by_count",
-    "with_marks",
     "write_vocabulary",
 ]

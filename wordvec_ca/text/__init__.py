@@ -16,7 +16,7 @@ from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
 from wordvec_ca.text.markup_library import markup_version
-from wordvec_ca.text.normal_forms import in_nfc, nfc_word, other_forms, twins
+from wordvec_ca.text.normal_forms import in_nfc, nfc_word, twins
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
 from wordvec_ca.text.records import Records, field_names, fields_with_text, object_texts
@@ -56,7 +56,6 @@ __all__ = [
     "markup_version",
     "nfc_word",
     "object_texts",
-    "other_forms",
     "prompt_exit",
     "segmenter_version",
     "set_retry_timeout",

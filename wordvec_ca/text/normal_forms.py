@@ -55,14 +55,6 @@ def nfc_word(word: str) -> str:
     return word if word.isascii() else unicodedata.normalize("NFC", word)
 
 
-def other_forms(word: str) -> list[str]:
-    """Return a word in the normal forms that it does not have; none for most words."""
-    if word.isascii():
-        return []
-    forms = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
-    return [form for form in dict.fromkeys(forms) if form != word]
-
-
 def twins(words: Iterable[str]) -> list[tuple[str, str]]:
     """Return the words that are there in NFC and otherwise too, each in both spellings."""
     odd = [word for word in words if not word.isascii() and not unicodedata.is_normalized("NFC", word)]
