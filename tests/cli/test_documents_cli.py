@@ -81,6 +81,11 @@ def test_search_infers_the_query(command: Command, subj: Path) -> None:
     again = command("search", subj / "dbow", "c.txt", lines[42])
     assert "indexing again" in again.err
     assert again.out.split("\t")[1] == "43"
+    records = [{"text": f"{lines[2 * i]}\n\n{lines[2 * i + 1]}"} for i in range(50)]
+    Path("r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    query = f"{lines[60]} {lines[61]}"
+    found = command("search", subj / "dbow", "r.jsonl", "--field", "text", query, "-n", 1)
+    assert found.out.split("\t")[1] == "31"  # a record is a document, whatever line ends it has
 
 
 def test_neighbours_tables_and_pages(command: Command, subj: Path) -> None:

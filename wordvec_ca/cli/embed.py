@@ -70,7 +70,7 @@ def command(
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)
     inputs.check_some(files)
-    lines = TextLines(files, **text)
+    lines = TextLines(files, **text, documents=infers(vectors, model, **options))
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:

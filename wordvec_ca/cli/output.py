@@ -46,7 +46,7 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def next_commands(model: str, word: str = "WORD") -> str:
-    """Return lines with what one can do with a model that has just been made."""
+    """Return lines with what one can do with a model that has just been made; ``word`` is an argument."""
     name = shlex.quote(model)
     return f"next: cawv explore {name}\n      cawv nn {name} {word}\n      cawv eval {name}"
 

@@ -305,7 +305,8 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
         say(f"Interrupted after {done}; what was trained is saved.")
         raise click.exceptions.Exit(130)
     if not run.quiet:
-        say(next_commands(output))
+        of_documents = model.documents is not None
+        say(next_commands(output, "--document TAG") if of_documents else next_commands(output))
 
 
 def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], Any]:

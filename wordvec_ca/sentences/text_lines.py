@@ -18,6 +18,8 @@ class TextLines:
         The files are JSON lines or tables: read these fields of each record (``a.b``: of its object a).
     encoding : str, optional
         Of the files; by default UTF-8.
+    documents : bool, default False
+        Whether the text of each record is one line, as models of documents read it.
 
     Attributes
     ----------
@@ -31,21 +33,25 @@ class TextLines:
         *,
         field: str | Sequence[str] | None = None,
         encoding: str | None = None,
+        documents: bool = False,
     ) -> None:
         from wordvec_ca.text import find_files
 
         self.files = find_files(paths)
         self.field = field
         self.encoding = encoding
+        self.documents = documents
         self.repaired = 0
 
     def __iter__(self) -> Iterator[str | list[str]]:
         """Yield each line without its end, empty ones too; of lists of words the words."""
         from wordvec_ca.files import whole_lines
-        from wordvec_ca.text import TextFiles, TokenLines
+        from wordvec_ca.text import Records, TextFiles, TokenLines
 
         self.repaired = 0
-        pieces = TextFiles(self.files, self.field, encoding=self.encoding).pieces()
+        pieces = TextFiles(
+            self.files, self.field, encoding=self.encoding, records=Records(documents=self.documents)
+        ).pieces()
         for kind, text in groupby(pieces, type):
             for line in whole_lines(text):
                 try:

@@ -1,0 +1,68 @@
+"""Models of documents with two threads, in replicas and with n-grams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.runs import train
+from wordvec_ca.specs.models import MODELS, spec_of
+from wordvec_ca.training import Inference, known_rows
+
+TOPICS = [[f"{letter}{number}" for number in range(12)] for letter in "ab"]
+OF_DOCUMENTS = [name for name in MODELS if spec_of(name).documents]
+
+
+def lines(n: int = 120) -> list[str]:
+    """Return documents of two topics in turn, which have no word in common."""
+    rng = np.random.default_rng(5)
+    return [" ".join(rng.choice(TOPICS[i % 2], 40)) for i in range(n)]
+
+
+def trained(model: str, **options: Any) -> EmbeddingModel:
+    """Train on these documents."""
+    given = {"vector_size": 16, "window": 3, "min_count": 1, "epochs": 5, "sample": 0, "alpha": 0.1}
+    return train(
+        [text.split() for text in lines()], TrainConfig(model=model, **{**given, "workers": 1, **options})
+    )
+
+
+WAYS: list[dict[str, Any]] = [{"workers": 2}, {"workers": 2, "replicas": 2}, {"subwords": True, "min_n": 2}]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["two workers", "replicas", "subwords"])
+@pytest.mark.parametrize("model", OF_DOCUMENTS)
+def test_every_document_learns(model: str, way: dict[str, Any]) -> None:
+    made, alone = trained(model, **way), trained(model)
+    assert made.documents is not None
+    rows = made.documents.rows[:, :16]
+    assert np.isfinite(rows).all()
+    # whichever thread or replica has trained it, every row has left where it began
+    fresh = EmbeddingModel(made.config, made.vocab, made.documents.tags)
+    fresh.initialise()
+    assert fresh.documents is not None
+    assert (rows != fresh.documents.rows[:, :16]).any(axis=1).all()
+    losses = [one.record["loss_by_epoch"][-1] for one in (made, alone)]
+    assert losses[0] == pytest.approx(losses[1], rel=0.15)
+    words = known_rows(made.vocab.index, [text.split() for text in lines(3)])
+    assert Inference(made).infer(words).any(axis=1).all()
+
+
+def test_one_thread_each_makes_replicas_repeatable() -> None:
+    found = [trained("pv-dm", workers=2, replicas=2, epochs=2) for _ in range(2)]
+    rows = [model.documents.rows for model in found if model.documents is not None]
+    assert np.array_equal(rows[0], rows[1])
+    assert np.array_equal(found[0].inputs, found[1].inputs)
+
+
+def test_words_of_new_documents_are_made_of_ngrams(tmp_path: Path) -> None:
+    made = trained("pv-dm", subwords=True, min_n=2)
+    made.save(tmp_path / "m")
+    loaded = EmbeddingModel.load(tmp_path / "m")
+    words = known_rows(made.vocab.index, [lines(1)[0].split()])
+    assert np.array_equal(Inference(made).infer(words), Inference(loaded).infer(words))
+    assert loaded.wv["a99"].any()  # of its n-grams, as with other models
