@@ -155,7 +155,7 @@ def main() -> None:
         ],
     )
     page.text(
-        "Seconds are by the clock; other programs may have had most of the machine: compare with the processor "
+        "Seconds are by the clock; other programs may have had most of the machine: see the processor "
         "seconds."
     )
     page.write()
