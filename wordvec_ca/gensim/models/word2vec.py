@@ -294,8 +294,8 @@ class Word2Vec(WithForms, Vocabulary):
         """
         self.alpha, self.min_alpha = start_alpha or self.alpha, end_alpha or self.min_alpha
         self.epochs = epochs  # type: ignore[assignment]
+        self._check_corpus_sanity(corpus_iterable, corpus_file, passes=epochs or 1)
         self._check_training_sanity(epochs, total_examples, total_words)
-        self._check_corpus_sanity(corpus_iterable, corpus_file, passes=self.epochs)
         if corpus_file is not None and not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         self.compute_loss, self.running_training_loss = bool(compute_loss), 0.0
