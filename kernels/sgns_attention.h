@@ -2,7 +2,7 @@
 #ifndef SGNS_ATTENTION_H
 #define SGNS_ATTENTION_H
 
-#include "sgns_state.h"
+#include "sgns_documents.h"
 
 /* s, as it is now, in a ring: one slot after the other from s->slot_logits[GROUP] on, with a gap for the hole. */
 INLINE void copy_slot_logits(State *s, int r)
@@ -42,26 +42,6 @@ INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *n
             *(adds ? logit : numbers + b) = adds ? *logit + numbers[b] : *logit;
         }
     }
-}
-
-/* The logit of a tag of a document, by its row and its place, clipped as the others are. */
-INLINE vec tag_logit(const State *s, const Run *run, int t)
-{
-    const Hyper *p = s->p;
-    const float e = (p->word_stride ? *s->logit_rows[run->document + t] : 0.0f) +
-                    (p->use_slots ? slot_logits(s)[2 * p->window] : 0.0f);
-    return broadcast(e > p->attention_clip ? p->attention_clip : e < -p->attention_clip ? -p->attention_clip : e);
-}
-
-/* weights[t] = exp(e_t - top) of the tags of a document, for each target of a run; returns their sums. */
-INLINE vec attend_to_tags(const State *s, const Run *run, vec top, vec *weights)
-{
-    vec sum = {0};
-    for (int t = 0; t < run->n_tags; t++) {
-        weights[t] = choose((s->lanes & (GROUP - 1)) < run->n, exp_negative(tag_logit(s, run, t) - top), (vec){0});
-        sum += weights[t];
-    }
-    return sum;
 }
 
 /* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i] and weights[i] holds K[w_i, i] before;
@@ -144,30 +124,7 @@ INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, fl
                 slopes += from_before(here, d) * AT(moves[d], 0);
         AT(s->slopes, k) = slopes;
     }
-    for (int t = 0; t < run->n_tags; t++) {
-        const vec here = s->tag_weights[run - s->runs][t];
-        vec slopes;
-        dots_shared(grads, s->rows + run->document + t, 1, first, nv, products);
-        for (int k = 0; k < LANES; k++)
-            slopes[k] = products[k % GROUP];
-        EACH (d, GROUP)
-            if (d)
-                slopes += from_before(here, d) * AT(moves[d], 0);
-        s->tag_slopes[t] = slopes;
-    }
-}
-
-/* The logits of the tags of a document, and of its place, learn. */
-INLINE void learn_tags(State *s, const Run *run, const vec *weights, vec rate, vec along)
-{
-    for (int t = 0; t < run->n_tags; t++) {
-        const vec change = rate * weights[t] * (s->tag_slopes[t] - along);
-        const float all = (change[0] + change[1]) + (change[2] + change[3]);
-        if (s->p->word_stride)
-            *s->logit_rows[run->document + t] += all;
-        if (s->p->use_slots)
-            slot_logits(s)[2 * s->p->window] += all;
-    }
+    slopes_of_tags(s, run, grads, moves, first, nv);
 }
 
 /* s learns: a slot is at a place of each target, one after the other. */

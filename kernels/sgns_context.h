@@ -20,17 +20,6 @@
 /* The compositions that this header knows: pair, mean, attention, side by side. */
 #define COMPOSITIONS "pmas"
 
-/* Scales the weights of the tags of a run, and adds to the overlaps of its targets, which have the document in common. */
-INLINE void scale_tags(State *s, const Run *run, vec scale, vec *overlaps)
-{
-    vec *const weights = s->tag_weights[run - s->runs];
-    for (int t = 0; t < run->n_tags; t++) {
-        const vec here = weights[t] *= scale;
-        EACH (d, GROUP)
-            overlaps[d] += here * from_before(here, d);
-    }
-}
-
 /* Sets the weights of the context rows of a run in a part of x, 1 / n each for cbow, attention weights for cbow-attn,
  * and the gains with which the rows take the gradient of x. A part that no word is in reach of has weights of 0. */
 INLINE void set_context_weights(State *s, Run *run, int r)

@@ -70,23 +70,6 @@ INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
     return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1, .document = -1};
 }
 
-/* Finds the end of the line of a place, at which the rows of its tags begin; returns their number. */
-INLINE int find_document(const State *s, Reader *r, int64_t place)
-{
-    if (r->document > place)
-        return r->n_tags;
-    int64_t at = place;
-    while (at < s->n_tokens && s->tokens[at] >= 0)
-        at++;
-    r->document = at;
-    r->n_tags = 0;
-    while (at < s->n_tokens && s->rows[at] && s->tokens[at] == (r->n_tags ? -2 : -1)) {
-        r->n_tags++;
-        at++;
-    }
-    return r->n_tags;
-}
-
 /* Goes on to the next target of a part that has context words; returns 0 at the end of the part. */
 INLINE int next_target(State *s, int which, int column, const int nv, const int out_nv)
 {
