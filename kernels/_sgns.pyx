@@ -301,7 +301,8 @@ def train_chunk(
         take_documents(&task, tokens, documents)
     task.n_words = n_words
     task.keep = &keep[0] if keep.size else NULL
-    task.pool = &pool[0, 0] if pool.size else NULL
+    # without negatives nothing is read from the pool, but the loop computes addresses in it: C forbids NULL there
+    task.pool = &pool[0, 0] if pool.size else &tokens[0]
     task.n_tuples = pool.shape[0]
     task.rng = &rng[0]
     task.stats = &stats[0]

@@ -330,6 +330,16 @@ static float learn_negatives(Learner *s, int32_t target, float alpha)
     return learn_sigmoids(s, s->met, n, alpha);
 }
 
+/* Drops rows that are not there, as -1 of an n-gram that quantising has pruned: learn_line writes to all of them. */
+static void drop_missing_rows(Bag *bag)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < bag->n; i++)
+        if (bag->rows[i] >= 0)
+            bag->rows[n++] = bag->rows[i];
+    bag->n = n;
+}
+
 static float learn_line(Learner *s, const Bag *bag, const Bag *next, float alpha)
 {
     const Lesson *t = s->t;
@@ -379,12 +389,14 @@ static int learn_lines(Learner *s)
     const int64_t begin = t->first ? t->lines->ends[t->first - 1] : 0;
     if (t->first < t->last)
         gather(t->lines, t->first, &bags[0]);
+    drop_missing_rows(&bags[0]);
     for (int64_t line = t->first; line < t->last && !bags[0].failed && !bags[1].failed; line++) {
         const Bag *bag = &bags[(line - t->first) & 1];
         Bag *next = &bags[(line - t->first + 1) & 1];
         next->n = 0;
         if (line + 1 < t->last)
             gather(t->lines, line + 1, next);
+        drop_missing_rows(next);
         if (!bag->n || !bag->n_labels)
             continue;
         const double reached = t->tokens_before + (double)((line ? t->lines->ends[line - 1] : 0) - begin);
