@@ -301,8 +301,6 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
     if run.save_vocab:
         model.vocab.save(run.save_vocab)
     if model.record["interrupted"]:
-        done = f"{model.record['trained_fraction']:.1%} of the run"
-        say(f"Interrupted after {done}; what was trained is saved.")
         raise click.exceptions.Exit(130)
     if not run.quiet:
         of_documents = model.documents is not None

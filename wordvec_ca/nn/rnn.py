@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 Activation = str | Callable[[Tensor], Tensor]
 States = tuple[Tensor, Tensor]
-Sequences = Tensor | PackedSequence
+Sequences: TypeAlias = Tensor | PackedSequence
 
 NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu}
 PEEPHOLES = ("vector", "matrix")

@@ -132,7 +132,7 @@ class UnfinishedRun:
             if error is not None and not self.begun_before and not _checkpoints_in(self.folder):
                 self.remove()
             elif not self.finished and self._lock is not None and self.at_work:
-                self.say_how_to_go_on(diverged=isinstance(error, TrainingDiverged))
+                self.say_how_to_go_on(saved=error is None, diverged=isinstance(error, TrainingDiverged))
         finally:
             _release(self._lock)
             self._lock = None
@@ -141,14 +141,14 @@ class UnfinishedRun:
         """Change how often a checkpoint is written (see ``parse_interval``)."""
         self.checkpoints.interval = parse_interval(interval) or Interval()
 
-    def say_how_to_go_on(self, *, diverged: bool = False) -> None:
-        """Warn that the run is not finished, and say what continues it."""
+    def say_how_to_go_on(self, *, saved: bool = False, diverged: bool = False) -> None:
+        """Warn that the run is not finished, and say what continues it; `saved` if it was interrupted."""
         with contextlib.suppress(DataError):
             if states := self.newest_states():
                 lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
                 done = sum(state.fraction for state in states) / (self.request.config.resamples or 1)
                 warnings.warn(
-                    f"the run is kept, up to its checkpoint at {done:.1%}: "
+                    f"{'what was trained is saved, and ' * saved}the run is kept, up to its checkpoint at {done:.1%}: "
                     f"cawv train --resume {shown(self.output)}{lower} continues it",
                     stacklevel=3,
                 )
