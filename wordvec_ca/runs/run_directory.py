@@ -148,7 +148,8 @@ class UnfinishedRun:
                 lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
                 done = sum(state.fraction for state in states) / (self.request.config.resamples or 1)
                 warnings.warn(
-                    f"{'what was trained is saved, and ' * saved}the run is kept, up to its checkpoint at {done:.1%}: "
+                    f"{'what was trained is saved, and ' * saved}the run is kept, "
+                    f"up to its checkpoint at {done:.1%}: "
                     f"cawv train --resume {shown(self.output)}{lower} continues it",
                     stacklevel=3,
                 )
