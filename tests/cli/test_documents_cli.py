@@ -102,21 +102,23 @@ def test_neighbours_tables_and_pages(command: Command, subj: Path) -> None:
     assert np.array_equal(both[words.index_to_key[5]], words.vectors[5])
     assert command("export", subj / "attn", "--table", "both", "--vectors", "output", "-o", "x.txt").code == 2
     assert command("export", "d.txt", "--table", "documents", "-o", "x.txt").code == 1
+    report = command("report", subj / "attn", "-o", "r.html")
+    assert report.code == 0
+    assert "1,500 documents, some of them by their tags" in Path("r.html").read_text()
+
+
+def test_documents_stand_on_the_map_beside_words(command: Command, subj: Path) -> None:
+    read_table = pytest.importorskip("pyarrow.parquet").read_table
     map_of = ("-q", "--no-cache", "--method", "pca", "-o")
     assert (
         command("explore", subj / "attn", "--words", 200, "--documents", 50, *map_of, "m.parquet").code == 0
     )
-    from pyarrow.parquet import read_table
-
     shown = read_table("m.parquet")["word"].to_pylist()
     assert len(shown) == 250
     assert shown[200] == "*dt_s0"
     assert command("explore", subj / "dbow", "--documents", 100, *map_of, "a.parquet").code == 0
     shown = read_table("a.parquet")["word"].to_pylist()
     assert shown == [f"*dt_{i}" for i in range(0, 1500, 15)]  # the words of pv-dbow have not learnt
-    report = command("report", subj / "attn", "-o", "r.html")
-    assert report.code == 0
-    assert "1,500 documents, some of them by their tags" in Path("r.html").read_text()
 
 
 def test_attention_shows_the_document(command: Command, subj: Path) -> None:

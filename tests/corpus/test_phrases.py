@@ -195,7 +195,7 @@ def test_the_cache_knows_its_phrases(tmp_path: Path) -> None:
     [
         (b"", "has no phrase"),
         (b"a b\none\n", "line 2: 'one' is not a phrase"),
-        (b"a " * 33, "is no phrase; a line has 2 to 32 words"),
+        (b"a " * 33, "is not a phrase; a line has 2 to 32 words"),
         (b"caf\xe9 au lait\n", "not UTF-8"),
     ],
 )

@@ -178,7 +178,7 @@ def test_json_keeps_everything_that_a_comparison_needs(tmp_path):
     path.write_text("{}")
     assert reports_in(path) == []
     path.write_text("no json")
-    with pytest.raises(DataError, match="these are no reports"):
+    with pytest.raises(DataError, match="these are not reports"):
         reports_in(path)
 
 

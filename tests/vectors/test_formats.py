@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import importlib.util
 import json
 import lzma
 import os
@@ -24,7 +25,8 @@ from wordvec_ca.vectors.formats.registry import CARDS, READABLE, WRITABLE, detec
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 UTF8 = ("word2vec", "word2vec-binary", "glove", "fasttext")
-READ_BACK = tuple(name for name in WRITABLE if name in READABLE and name != "spacy")
+WITHOUT = {"spacy"} if importlib.util.find_spec("pyarrow") else {"spacy", "parquet"}
+READ_BACK = tuple(name for name in WRITABLE if name in READABLE and name not in WITHOUT)
 """Others: test_exports.py, test_floret.py, test_others_files.py (spaCy takes long)."""
 
 PLAIN = tuple(name for name in READ_BACK if name != "gensim")
