@@ -46,6 +46,8 @@ def test_sequences_come_as_tokens_or_lists_and_other_lists_are_refused(tmp_path:
     path = tmp_path / "s.txt"
     path.write_text('a b  c\n["d e", 7]\n[x y\n\n')
     assert list(read_sequences(path)) == [["a", "b", "c"], ["d e", "7"], ["[x", "y"], []]
+    path.write_text("[" * 100_000 + "\n")
+    assert list(read_sequences(path)) == [["[" * 100_000]]
     path.write_text("[[1, 2]]\n")
     with pytest.raises(DataError, match="line 1"):
         list(read_sequences(path))

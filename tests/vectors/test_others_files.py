@@ -89,6 +89,62 @@ def test_tables_without_vectors_are_refused(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "v")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'word,vector\na,"[1, 2]"\nb,' + "[" * 100_000,
+        'word,vector\na,"[1, 2]"\nb,"[1, ' + "9" * 400 + ']"\n',
+        "word,count,x,y\na,1,1,2\nb," + "9" * 20 + ",1,2\n",
+        "word,x,y\na,,2\nb,1,2\n",
+    ],
+    ids=["brackets", "large number", "large count", "empty cell"],
+)
+def test_cells_that_are_not_numbers_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "v.csv").write_text(text)
+    with pytest.raises(DataError, match=r"v\.csv, line"):
+        KeyedVectors.load(tmp_path / "v.csv")
+
+
+def test_the_index_of_pandas_is_not_a_component(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"word": ["the", "a", "b"], "x": [9.0, 1, 2], "y": [9.0, 3, 4]})[1:]
+    frame.to_csv(tmp_path / "v.csv")
+    frame.to_parquet(tmp_path / "v.parquet")
+    for name in ("v.csv", "v.parquet"):
+        assert KeyedVectors.load(tmp_path / name).vectors.tolist() == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_parquet_without_rows_or_with_empty_lists_is_refused(tmp_path: Path, rows: int) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lists = arrow.array([[]] * rows, arrow.list_(arrow.float32()))
+    words = arrow.array(["a", "b"][:rows], arrow.string())
+    parquet.write_table(arrow.table({"word": words, "vector": lists}), tmp_path / "v.parquet")
+    with pytest.raises(DataError, match=r"v\.parquet.*(no rows|are empty)"):
+        KeyedVectors.load(tmp_path / "v.parquet")
+
+
+def test_counts_in_parquet_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"word": ["a", "b"], "count": [1.0, 2.5], "x": [1.0, 2], "y": [3.0, 4]})
+    frame.to_parquet(tmp_path / "v.parquet")
+    with pytest.raises(DataError, match=r"v\.parquet"):
+        KeyedVectors.load(tmp_path / "v.parquet")
+
+
+def test_a_damaged_lzma_archive_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("v.txt", "a 1 2\nb 2 3\n" * 500)
+    damaged = bytearray((tmp_path / "v.zip").read_bytes())
+    damaged[50:-90] = bytes(byte ^ 0x5A for byte in damaged[50:-90])
+    (tmp_path / "v.zip").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"v\.zip: the zip archive is damaged"):
+        KeyedVectors.load(tmp_path / "v.zip")
+
+
 def test_vectors_of_spacys_folders(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     words = ["the", "1", "a,b", "nan", "é"]

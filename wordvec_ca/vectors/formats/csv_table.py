@@ -50,7 +50,10 @@ def read_csv(path: str | Path) -> VectorTable:
             named = [i for i, name in enumerate(names) if name in ("word", "token", "item", "key")]
             rest = [i for i in range(len(names)) if i not in (*numbers, *lists) and names[i] != "count"]
             word = (named or rest or [0])[0]
-            numbers = [i for i in numbers if i != word]  # a word may be a number
+            numbers = [i for i in numbers if i != word and names[i]]  # pandas leaves its index unnamed
+            empty = [names[i] for i, cell in enumerate(first) if not cell and i != word]
+            if empty:  # of a column of numbers, perhaps
+                raise ValueError(f"the cell of the column {empty[0]!r} is empty")
             for row in itertools.chain([first], rows):
                 words.append(row[word])
                 cells = json.loads(row[lists[0]]) if lists else [row[i] for i in numbers]
@@ -59,14 +62,23 @@ def read_csv(path: str | Path) -> VectorTable:
                     raise ValueError(f"{len(cells)} numbers in {len(row)} cells")
                 if "count" in names:
                     counts.append(int(row[names.index("count")]))
-        except (StopIteration, ValueError, IndexError, TypeError, csv.Error) as error:
+            table = VectorTable(words, np.stack(vectors), np.array(counts, np.int64) if counts else None, {})
+        except (
+            StopIteration,
+            ValueError,
+            IndexError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+            csv.Error,
+        ) as error:
             raise DataError(
                 f"{path}, line {rows.line_num}: expected a word and its numbers, as in the lines before "
                 f"({error})"
             ) from error
     if not vectors[0].size:
         raise DataError(f"{path} has no column of numbers, or of lists such as [0.1, 0.2]")
-    return VectorTable(words, np.stack(vectors), np.array(counts, np.int64) if counts else None, {})
+    return table
 
 
 def _is_number(cell: str) -> bool:

@@ -21,6 +21,10 @@ RECORD = b"wordvec_ca"
 """Key of the record of the training run among the metadata of the table."""
 
 
+NOT_DIMENSIONS = ("count", "__index_level_0__")
+"""Columns of numbers that are not components: counts, and the index that pandas stores."""
+
+
 def read_parquet(path: str | Path) -> VectorTable:
     """Read vectors.
 
@@ -34,8 +38,8 @@ def read_parquet(path: str | Path) -> VectorTable:
         table = parquet.read_table(path, memory_map=True)
         kinds = {field.name: field.type for field in table.schema}
         words = [n for n, t in kinds.items() if arrow.types.is_string(t) or arrow.types.is_large_string(t)]
-        lists = [n for n, t in kinds.items() if hasattr(t, "value_type") and _is_number(arrow, t.value_type)]
-        numbers = [n for n, t in kinds.items() if n != "count" and _is_number(arrow, t)]
+        lists = [n for n, t in kinds.items() if _is_list(arrow, t) and _is_number(arrow, t.value_type)]
+        numbers = [n for n, t in kinds.items() if n not in NOT_DIMENSIONS and _is_number(arrow, t)]
         if len(words) != 1 or len(lists) > 1 or not (lists or numbers):
             raise DataError(
                 f"{path} has the columns {', '.join(kinds)[:300]}; vectors need one of strings, and "
@@ -44,6 +48,8 @@ def read_parquet(path: str | Path) -> VectorTable:
         columns = [words[0], *(lists or numbers), *(["count"] if "count" in kinds else [])]
         if any(table[name].null_count for name in columns):
             raise DataError(f"{path}: one of the columns {', '.join(columns)[:300]} has empty cells")
+        if not len(table):
+            raise DataError(f"{path} has no rows; expected a word and its vector in each")
         if lists:
             column = table[lists[0]].combine_chunks()
             flat = column.flatten()
@@ -56,7 +62,9 @@ def read_parquet(path: str | Path) -> VectorTable:
             vectors = vectors.reshape(len(column), *lengths)
         else:
             vectors = np.stack([table[name].to_numpy().astype(np.float32) for name in numbers], axis=1)
-        counts = table["count"].to_numpy().astype(np.int64) if "count" in kinds else None
+        counts = table["count"].cast(arrow.int64()).to_numpy() if "count" in kinds else None
+        if not vectors.shape[1]:
+            raise DataError(f"{path}: the lists of the column {lists[0]} are empty")
         record = json.loads((table.schema.metadata or {}).get(RECORD, b"{}"))
         return VectorTable(
             table[words[0]].to_pylist(), vectors, counts, record if isinstance(record, dict) else {}
@@ -99,6 +107,11 @@ def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = Tru
             if table.counts is not None:
                 cells["count"] = arrow.array(np.asarray(table.counts[rows], np.int64))
             writer.write_table(arrow.table([cells[name] for name in columns], schema=schema))
+
+
+def _is_list(arrow: Any, kind: Any) -> bool:
+    types = arrow.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _is_number(arrow: Any, kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import tempfile
 import zipfile
@@ -55,7 +56,14 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
                 with opened.open(member or files[0]) as source, place.open("wb") as target:
                     while block := source.read(1 << 20):
                         target.write(block)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            lzma.LZMAError,
+            EOFError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:
             raise DataError(f"{archive}: the zip archive is damaged or encrypted ({error})") from error
         except OSError as error:
             raise DataError(f"cannot unpack {archive}: {error.strerror or error}") from error
