@@ -239,6 +239,13 @@ def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_
             new_text, config, continue_from=tmp_path / "old", output=tmp_path / "new", callbacks=[kill],
             checkpoint_every="1k",
         )  # fmt: skip
+    train(text(range(40)), small(model="skipgram", seed=5), output=tmp_path / "other")
+    (tmp_path / "old").rename(tmp_path / "aside")
+    (tmp_path / "other").rename(tmp_path / "old")
+    with pytest.warns(UserWarning, match="--resume"), pytest.raises(DataError, match="is another model"):
+        resume(tmp_path / "new", corpus=new_text)
+    (tmp_path / "old").rename(tmp_path / "other")
+    (tmp_path / "aside").rename(tmp_path / "old")
     model = resume(tmp_path / "new", corpus=new_text)
     index, before = free.vocab.index, old.vocab.index
     for word in (f"w{i}" for i in range(70)):

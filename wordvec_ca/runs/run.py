@@ -472,7 +472,8 @@ def _fit(
     trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
     if trainer.config.anchored and request.continue_from is not None:
         try:
-            anchor(model, request.continue_from)
+            begun = model.record.get("changes", []) if checkpoint is None else checkpoint.changes
+            anchor(model, request.continue_from, begun)
         except DataError:  # the model is gone: what was trained is not
             if checkpoint is not None:
                 checkpoint.write(trainer)

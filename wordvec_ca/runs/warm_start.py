@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -255,11 +256,22 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
         "continued_from": os.path.abspath(directory),
         "words_kept": len(here),
         "words_new": len(model.vocab) - len(here),
+        **({ANCHOR: _checksum(former)} if model.config.anchored else {}),
         **tree,
     }
 
 
-def anchor(model: EmbeddingModel, directory: str | os.PathLike[str]) -> None:
+ANCHOR = "anchor_crc32"
+"""Key of the record: a checksum of the model that words are taken back to; a resumed run reads it again."""
+
+
+def _checksum(model: EmbeddingModel) -> int:
+    return zlib.crc32(np.ascontiguousarray(model.inputs).data)
+
+
+def anchor(
+    model: EmbeddingModel, directory: str | os.PathLike[str], begun: Sequence[Mapping[str, Any]] = ()
+) -> None:
     """Take the words of a saved model back, but for the share of their occurrences that are new.
 
     A word that occurred 90 times before and 10 times in the new text goes a tenth of the way from where its
@@ -272,11 +284,13 @@ def anchor(model: EmbeddingModel, directory: str | os.PathLike[str]) -> None:
         Trained further; its counts are those of both texts.
     directory : path
         The saved model.
+    begun : sequence of mapping
+        The changes of the run; its beginning holds what `begin_from_model` recorded.
 
     Raises
     ------
     DataError
-        It cannot be read any more.
+        It cannot be read any more, or is another model than the one that the run began with.
 
     Warns
     -----
@@ -284,6 +298,12 @@ def anchor(model: EmbeddingModel, directory: str | os.PathLike[str]) -> None:
         No word occurs more often than before, so that nothing moves.
     """
     former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
+    found = _checksum(former)
+    if any(change.get(ANCHOR, found) != found for change in begun):
+        raise DataError(
+            f"{os.fspath(directory)!r} is another model than the one that this run began with: put that one "
+            "back and resume the run, or begin again"
+        )
     here, there = _shared(model.vocab, former.vocab.index)
     new = 1.0 - former.vocab.counts[there] / model.vocab.counts[here]
     if not new.any():
