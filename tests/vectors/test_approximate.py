@@ -84,7 +84,7 @@ def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors: KeyedVecto
     with pytest.raises(DataError, match="damaged"):
         ApproximateNeighbours.load(place, vectors.vectors)
     (place / "index.json").write_text("[]")
-    with pytest.raises(DataError, match="no index of neighbours"):
+    with pytest.raises(DataError, match="is not an index of neighbours"):
         ApproximateNeighbours.load(place, vectors.vectors)
     with pytest.raises(DataError, match="make one with cawv index"):
         ApproximateNeighbours.load(tmp_path, vectors.vectors)
