@@ -303,7 +303,7 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
     if model.record["interrupted"]:
         raise click.exceptions.Exit(130)
     if not run.quiet:
-        of_documents = model.documents is not None
+        of_documents = getattr(model, "documents", None) is not None  # what a cluster returns has none
         say(next_commands(output, "--document TAG") if of_documents else next_commands(output))
 
 
