@@ -25,6 +25,7 @@ PACKAGES = (
     "corpus",
     "report",
     "associations",
+    "documents",
     "change",
     "cluster",
     "resampling",
