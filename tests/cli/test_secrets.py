@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield url
 
 
-def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: Path) -> None:
+def recorded(command: Any) -> tuple[Callable[..., None], list[str]]:
+    """Return what runs a command and checks its exit code, and the list to which it adds all output."""
     said: list[str] = []
 
     def run(*arguments: object, code: int = 0) -> None:
@@ -35,6 +36,11 @@ def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: 
         assert done.code == code, done.err
         said.extend((done.out, done.err))
 
+    return run, said
+
+
+def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: Path) -> None:
+    run, said = recorded(command)
     small = ("--min-count", 1, "--size", 8, "--epochs", 1, "--workers", 1)
     run("train", url, *small, "-o", "m", "--valid", url, "--keep-cache", "--model", "cbow-attn")
     run(
@@ -91,13 +97,7 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
 ) -> None:
     """Search, change, eval, compare, axis, association, align, index, attention and check."""
     monkeypatch.setenv("CAWV_DATA", "")
-    said: list[str] = []
-
-    def run(*arguments: object, code: int = 0) -> None:
-        done = command(*arguments)
-        assert done.code == code, done.err
-        said.extend((done.out, done.err))
-
+    run, said = recorded(command)
     small = ("--min-count", 1, "--size", 8, "--epochs", 1, "--workers", 1)
     run("train", url, *small, "-o", "m", "--model", "cbow-attn")
     run("train", url, *small, "-o", "m2", "--model", "cbow-attn", "--seed", 2)

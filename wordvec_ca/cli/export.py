@@ -138,7 +138,17 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     reading: dict[str, Any] = {
-        **{"format": source, "errors": errors, "duplicates": "first" if keep_first else "refuse"}
+        "format": source,
+        "errors": errors,
+        "duplicates": "first" if keep_first else "refuse",
+    }
+    writing: dict[str, Any] = {
+        "format": to,
+        "errors": errors,
+        "unwritable": "skip" if skip_unwritable else "refuse",
+        "dtype": dtype,
+        "max_words": max_words,
+        "overwrite": overwrite,
     }
     if table != "words":
         others = {
@@ -149,15 +159,7 @@ def command(
         }
         if given := [name for name, value in others.items() if value is not None]:
             raise click.UsageError(f"{given[0]} is for vectors of words: leave it out with --table {table}")
-        n_written = _with_documents(model, table).save(
-            output,
-            format=to,
-            errors=errors,
-            unwritable="skip" if skip_unwritable else "refuse",
-            dtype=dtype,
-            max_words=max_words,
-            overwrite=overwrite,
-        )
+        n_written = _with_documents(model, table).save(output, **writing)
         say(f"Wrote {n_written:,} vectors to {output} ({to}): {table}")
         return
     vectors = load_vectors(model, vectors=form, **reading)
@@ -186,17 +188,7 @@ def command(
         from wordvec_ca.eval import reports_in
 
         reports = [report.to_dict() for report in reports_in(evaluation)]
-    n_written = vectors.save(
-        output,
-        format=to,
-        errors=errors,
-        unwritable="skip" if skip_unwritable else "refuse",
-        dtype=dtype,
-        max_words=max_words,
-        evaluation=reports,
-        overwrite=overwrite,
-        fold_attention=fold_attention,
-    )
+    n_written = vectors.save(output, evaluation=reports, fold_attention=fold_attention, **writing)
     say(f"Wrote {n_written:,} vectors of size {vectors.vector_size} to {output} ({to})")
     if vectors.ngrams is not None and to not in ("fasttext", "floret"):
         say("Note: n-grams are not written: unknown words have no vector there; --format fasttext keeps them")

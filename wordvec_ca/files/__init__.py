@@ -19,6 +19,7 @@ from wordvec_ca.files.control_characters import html_text, json_text, terminal_t
 from wordvec_ca.files.data_frames import data_frame
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import (
+    check_files,
     check_output,
     clear_leftovers,
     nearest_existing,
@@ -58,6 +59,7 @@ __all__ = [
     "bzip2_pieces",
     "changed_files",
     "check_file",
+    "check_files",
     "check_output",
     "check_readable_again",
     "clear_leftovers",

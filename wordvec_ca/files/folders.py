@@ -182,6 +182,27 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
         raise DataError(f"cannot write to {name}: {str(parent)!r} is not a writable directory")
 
 
+def check_files(*paths: Path, overwrite: bool) -> None:
+    """Raise an error if files of one folder that belong together could not be written there.
+
+    Raises
+    ------
+    DataError
+        One of them is a folder, or their folder does not exist.
+    OutputExistsError
+        One of them exists and ``overwrite`` is false.
+    """
+    for existing in paths:
+        if existing.is_dir():
+            raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
+        if existing.exists() and not overwrite:
+            raise OutputExistsError(
+                f"{existing} exists; choose another name, or allow it with ", Option("overwrite", True)
+            )
+    if not paths[0].parent.is_dir():
+        raise DataError(f"cannot write {paths[0]}: there is no folder {paths[0].parent}; make it first")
+
+
 def nearest_existing(folder: Path) -> Path:
     """Return the nearest folder (or file) above that exists, or the folder itself."""
     while not folder.exists():

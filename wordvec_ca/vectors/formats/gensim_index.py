@@ -18,7 +18,14 @@ from typing import IO, Any
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import atomic_file, read_checksums, replacing_files, save_npy, write_checksums
+from wordvec_ca.files import (
+    atomic_file,
+    check_files,
+    read_checksums,
+    replacing_files,
+    save_npy,
+    write_checksums,
+)
 from wordvec_ca.machine import out_of_addresses
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
@@ -175,15 +182,7 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
     if target.suffix in {".gz", ".bz2"}:
         raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
     array = target.with_name(f"{target.name}.vectors.npy")
-    for existing in (target, array):
-        if existing.is_dir():
-            raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
-        if existing.exists() and not overwrite:
-            raise OutputExistsError(
-                f"{existing} exists; choose another name, or allow it with ", Option("overwrite", True)
-            )
-    if not target.parent.is_dir():
-        raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
+    check_files(target, array, overwrite=overwrite)
     # without the index, which is loaded, the arrays beside it are none: it comes last
     with replacing_files(target.parent, last=target.name) as made:
         save_npy(made / array.name, table.vectors, np.float32)

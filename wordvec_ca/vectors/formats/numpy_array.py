@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import replacing_files, save_npy
+from wordvec_ca.files import check_files, replacing_files, save_npy
 from wordvec_ca.vectors.formats.text import encode_words
 from wordvec_ca.vectors.table import VectorTable
 
@@ -28,15 +27,7 @@ def write_numpy(
     target = Path(path)
     words = target.with_name(f"{target.stem}.words.txt")
     lines = b"".join(word + b"\n" for word in encode_words(table.words, errors, "NumPy's array"))
-    for existing in (target, words):
-        if existing.is_dir():
-            raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")
-        if existing.exists() and not overwrite:
-            raise OutputExistsError(
-                f"{existing} exists; choose another name, or allow it with ", Option("overwrite", True)
-            )
-    if not target.parent.is_dir():
-        raise DataError(f"cannot write {target}: there is no folder {target.parent}; make it first")
+    check_files(target, words, overwrite=overwrite)
     with replacing_files(target.parent, last=target.name) as made:
         save_npy(made / target.name, table.vectors, np.float32)
         (made / words.name).write_bytes(lines)
