@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.models import EmbeddingModel, TrainConfig, attention_weights
 from wordvec_ca.runs import train
 from wordvec_ca.specs.models import MODELS, spec_of
 from wordvec_ca.training import Inference, known_rows
@@ -66,3 +66,10 @@ def test_words_of_new_documents_are_made_of_ngrams(tmp_path: Path) -> None:
     words = known_rows(made.vocab.index, [lines(1)[0].split()])
     assert np.array_equal(Inference(made).infer(words), Inference(loaded).infer(words))
     assert loaded.wv["a99"].any()  # of its n-grams, as with other models
+
+
+@pytest.mark.parametrize("kind", ["full", "position", "word"])
+def test_the_document_begins_with_the_weight_of_all_words_together(tmp_path: Path, kind: Any) -> None:
+    trained("pv-dm-attn", attention=kind, attention_warmup=1.0, epochs=1).save(tmp_path / "m")
+    weights = attention_weights(tmp_path / "m", [f"a{i}" for i in range(7)], 3, document=0)
+    assert weights[-1].weight == pytest.approx(0.5, abs=1e-6)
