@@ -97,7 +97,7 @@ def redrawn_predictions(model: ContextualizerClassifier, texts: np.ndarray) -> n
 
 
 def publish(
-    report: Page, rows: list[tuple[str, ...]], shown: Scores, models: int, full: bool, sentences: int
+    report: Page, rows: list[tuple[str, ...]], shown: Scores, models: int, options: Any, sentences: int
 ) -> None:
     """Write what is known so far: a run that is stopped leaves the models that it has finished."""
     import matplotlib.pyplot as plt
@@ -108,7 +108,7 @@ def publish(
         "is a rough one). MR here is without the sentences of SST's test set: "
         f"{sentences:,} of 10,662. Random word vectors of 500 and positions of 20 unless said, "
         "words of 4 or more occurrences, Adam at 0.001, at most 10 epochs"
-        f"{'' if full else ' (ended after 2 without progress)'}. "
+        f"{'' if options.full else ' (ended after 2 without progress)'}. "
         "A random default context is redrawn for each document in training and fixed in testing; “context "
         "redrawn”: in testing as well, as in the paper. "
         "“De-duplicated”: without texts that repeat another's words."
@@ -122,7 +122,7 @@ def publish(
             axis.plot(float(row[5]), place, "|", color="tab:red", ms=12, mew=2)
     axis.set_yticks(places, list(shown), fontsize=7)
     axis.set_xlabel("accuracy, %: five folds (dots) and the paper (bar)")
-    report.figure(figure, "folds", "Accuracy of each fold, and the paper's mean")
+    report.figure(figure, options.section or "folds", "Accuracy of each fold, and the paper's mean")
     plt.close(figure)
     if len(rows) < models:
         report.text(f"Unfinished: {len(rows)} of {models} models.")
@@ -134,10 +134,12 @@ def main() -> None:
     options.add_argument(
         "--vectors", type=Path, help="vectors, frozen [a skip-gram trained here on the text of --data]"
     )
+    options.add_argument("--only", default="", metavar="REGEX", help="only rows whose name matches, as K=20")
+    options.add_argument("--section", help="name of the section [that of the page]")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     mr, subj = data_files(arguments.data, "sentences/mr/all.tsv", "sentences/subj/all.tsv")
-    report = Page(arguments.page, "Contextualizer: sentence classification")
+    report = Page(arguments.page, "Contextualizer: sentence classification", arguments.section)
     if arguments.vectors:
         keyed, origin = KeyedVectors.load(arguments.vectors), arguments.vectors.name
     else:
@@ -193,10 +195,10 @@ def main() -> None:
     contextualizer(5, True, "learned", few)
     contextualizer(5, False, "random", few)
     contextualizer(10, True, "random", few)
-    if arguments.full:
-        contextualizer(20, True, "random")
-        for k in (1, 10, 20):
-            contextualizer(k, False, "random")
+    contextualizer(20, True, "random", few)
+    for k in (1, 10, 20):
+        contextualizer(k, False, "random", few)
+    jobs = [job for job in jobs if re.search(arguments.only, job[1])]
     sets = {"MR": read(mr), "SUBJ": read(subj)}
     rows, shown = [], {}
     for number, (data, name, model, target, folds, twice) in enumerate(jobs):
@@ -211,7 +213,7 @@ def main() -> None:
         accuracy = interval(scores, 1, 100) + (" (one fold)" if folds == 1 else "")
         rows.append((data, name, accuracy, redrawn, again, target))
         shown[f"{data}, {name}"] = scores
-        publish(report, rows, shown, len(jobs), arguments.full, len(sets["MR"][0]))
+        publish(report, rows, shown, len(jobs), arguments, len(sets["MR"][0]))
         progress(number + 1, len(jobs), f"{data}, {name}: {accuracy} (paper {target or '-'})")
 
 

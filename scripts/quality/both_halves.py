@@ -28,6 +28,7 @@ from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.runs import train
+from wordvec_ca.text import tokenize
 from wordvec_ca.vectors import KeyedVectors
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
@@ -61,6 +62,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "cbow, n-grams": {"model": "cbow", "subwords": True},
 }
 USUAL = ("cbow", "skipgram", "cbow-attn")
+GENSIM = {"gensim, cbow": 0, "gensim, skipgram": 1}
+"""Peers that keep their output rows; the options of the others' defaults."""
 
 LINES = {1: 15_608, 3: 46_800, 10: 156_003, 30: None}
 """Million words -> lines of the text."""
@@ -168,6 +171,15 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
     yield cell(30, 100, "cbow-attn", 1), FINALISTS, False
     for size in (50, 300):
         yield cell(10, size, "cbow-attn", 1), FINALISTS, False
+    for model in ("cbow", "skipgram"):
+        yield cell(10, 50, model, 1), ["input", "both"], False
+    for model in GENSIM:
+        yield cell(10, 100, model, 1), ["input", "output", "both"], False
+    yield cell(10, 200, "cbow-attn", 1), ["input", "both"], False
+    for seed, model in itertools.product((2, 3), USUAL):
+        yield cell(3, 100, model, seed), ["input", "both"], False
+    for model in ("cbow", "skipgram"):
+        yield cell(30, 100, model, 1), ["input", "both"], False
 
 
 def cell(words: int, size: int, model: str, seed: int) -> Setting:
@@ -296,27 +308,52 @@ class Study:
         keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
         if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
             return
-        model = self.model(setting)
-        size = model.config.vector_size
-        width = model.inputs.shape[1]
-        outputs = model.outputs.reshape(len(model.vocab), -1, width)[:, :, :size]
-        halves = Halves(model.inputs[:, :size], outputs)
+        if setting["model"] in GENSIM:
+            vocab, halves = self.gensim(setting)
+            rings = None
+        else:
+            model = self.model(setting)
+            vocab, size = model.vocab, model.config.vector_size
+            outputs = model.outputs.reshape(len(vocab), -1, model.inputs.shape[1])[:, :, :size]
+            halves = Halves(model.inputs[:, :size], outputs)
+            rings = None if model.config.parts is None else model.config.rings()
         for key in keys:
 
             def run(key: Setting) -> dict[str, float]:
-                vectors = KeyedVectors(
-                    model.vocab.words, self.made(model, halves, key["form"]), model.vocab.counts
-                )
+                vectors = KeyedVectors(vocab.words, self.made(halves, key["form"], rings), vocab.counts)
                 return (self.judge.of_choice if sets == "choice" else self.judge.held_out)(vectors, syntax)
 
             self.runs.outcome(key, run)
 
+    def gensim(self, setting: Setting) -> tuple[Vocab, Halves]:
+        """Train gensim's model on the same text; return its words and both of its matrices."""
+        from gensim.models import Word2Vec
+
+        place = self.folder / "gensim.txt"
+        place.write_text(
+            "".join(
+                " ".join(tokenize(line, "words", lowercase=True)) + "\n"
+                for line in lines_of(self.corpus, LINES[setting["words"]])
+            ),
+            encoding="utf-8",
+        )
+        made = Word2Vec(
+            corpus_file=str(place),
+            vector_size=setting["size"],
+            sg=GENSIM[setting["model"]],
+            alpha=0.025 if GENSIM[setting["model"]] else 0.05,
+            seed=setting["seed"],
+            workers=1,
+        )
+        counts = np.array([made.wv.get_vecattr(word, "count") for word in made.wv.index_to_key])
+        return Vocab(made.wv.index_to_key, counts), Halves(made.wv.vectors, made.syn1neg[:, None, :])
+
     @staticmethod
-    def made(model: EmbeddingModel, halves: Halves, form: str) -> np.ndarray:
+    def made(halves: Halves, form: str, rings: Sequence[Any] | None) -> np.ndarray:
         """Return the vectors of a form; of a model in parts, that of each part."""
-        if model.config.parts is None:
+        if rings is None:
             return FORMS[form](halves)
-        return np.hstack([FORMS[form](halves.columns(part.columns)) for part in model.config.rings()])
+        return np.hstack([FORMS[form](halves.columns(part.columns)) for part in rings])
 
 
 # ---- why ----------------------------------------------------------------------------------------------
@@ -417,12 +454,15 @@ def add_table(page: Page, title: str, runs: Runs, sets: str, **facts: Any) -> No
     rows = found(runs, sets, **facts)
     if not rows:
         return
+    most = {form: max(map(len, of_form.values())) for form, of_form in rows.items()}
+    if isinstance(facts["model"], tuple):  # a mean over other models is not comparable
+        rows = {form: of_form for form, of_form in rows.items() if most[form] == max(most.values())}
     names = list(dict.fromkeys(name for of_form in rows.values() for name in of_form))
     body = []
     for form in [form for form in FORMS if form in rows]:
         of_form = rows[form]
         figures = [f"{statistics.mean(of_form[name]):.3f}" if name in of_form else "" for name in names]
-        body.append([form, max(map(len, of_form.values())), *figures])
+        body.append([form, most[form], *figures])
     page.text(f"### {title}")
     page.table(["vectors", "runs", *names], body)
 
@@ -432,11 +472,11 @@ def write(page: Page, runs: Runs) -> None:
     page.text(RULE.strip().replace("\n", " "), runs.summary())
     for sets, heading in (("choice", "## The choice"), ("held out", "## Held out")):
         page.text(heading)
-        for words, size in ((3, 100), (10, 100), (10, 50), (10, 300), (30, 100)):
+        for words, size in ((3, 100), (10, 100), (10, 50), (10, 200), (10, 300), (30, 100)):
             several = {"words": words, "size": size}
             of_text = f"{words} M words, {size} dimensions"
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
-            for model in MODELS:
+            for model in (*MODELS, *GENSIM):
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
     page.text("## What the matrices have in common")
     for model in USUAL:
