@@ -38,6 +38,8 @@ def test_words_are_put_on_an_axis(command, model) -> None:
     svg = Path("a.svg").read_text(encoding="utf-8")
     assert svg.count("<circle") == 2
     assert ">t0w3<" in svg
+    assert "<tspan>low0</tspan>" in svg
+    assert "<tspan>high0</tspan>" in svg
     Path("pairs.txt").write_text("\n".join(pairs))
     records = command(
         "axis", model, model, "--pairs", "pairs.txt", "--words", "t1w3", "--json"
@@ -64,8 +66,11 @@ def test_lists_are_compared_with_random_ones(command, model) -> None:
     [
         (("axis", "m.kv", "--words", "a"), "give pairs of poles, such as he:she"),
         (("axis", "low0:high0", "--words", "a"), "none of low0:high0 is a model"),
-        (("axis", "m.kv", "low0", "--words", "a"), "'low0' is not a pair of two different words"),
+        (("axis", "m.kv", "low0", "--words", "a"), "'low0' is neither a model nor a pair of poles"),
+        (("axis", "m.kv", "low0:low0", "--words", "a"), "'low0:low0' is not a pair of two different words"),
+        (("axis", "m.kv", "low0:high0", "--words", "words.txt"), "words.txt: no such file"),
         (("association", "m.kv"), "give --targets A B and --attributes X Y, or --published NAME"),
+        (("association", "m.kv", "--targets", "a,b", "--attributes", "x", "y"), "two lists are needed"),
         (("association", "m.kv", "--published", "x"), "no published test 'x'"),
         (("association", "m.kv", "--published", "math-arts"), "list A has 0 word(s) with a vector of 8"),
     ],

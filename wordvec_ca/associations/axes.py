@@ -65,11 +65,15 @@ class Projections(list[Projection]):
         Name of the axis.
     missing : sequence of str
         Words without a vector.
+    ends : (str, str)
+        The first pair: names of the two sides.
     """
 
-    def __init__(self, rows: Sequence[Projection], poles: str, missing: Sequence[str]) -> None:
+    def __init__(
+        self, rows: Sequence[Projection], poles: str, missing: Sequence[str], ends: tuple[str, str]
+    ) -> None:
         super().__init__(rows)
-        self.poles, self.missing = poles, list(missing)
+        self.poles, self.missing, self.ends = poles, list(missing), ends
 
     def to_frame(self) -> DataFrame:
         """Return a data frame with a word in each row; needs pandas."""
@@ -186,6 +190,8 @@ class Axis:
             yield f"{len(self.left_out)} pair(s) left out, a word has no vector: {written}"
         if len(self.pairs) == 1:
             yield "one pair makes the axis, and another pair may order the words differently; give more"
+        elif len(self.pairs) == 2:
+            yield "two pairs make the axis, too few to know how much pairs differ; give more"
         if self._vectors.counts is not None:
             for pair, rows in zip(self.pairs, self._rows, strict=True):
                 for word, count in zip(pair, np.asarray(self._vectors.counts)[rows].tolist(), strict=True):
@@ -243,7 +249,7 @@ class Axis:
                     float(np.mean(like < values[i])),
                 )
             )
-        return Projections(sorted(found, key=lambda one: one.value), self.name, missing)
+        return Projections(sorted(found, key=lambda one: one.value), self.name, missing, self.pairs[0])
 
     def _in_models(self, rows: np.ndarray) -> list[np.ndarray]:
         """Return the projections in each resampled model, on the axis of that model."""

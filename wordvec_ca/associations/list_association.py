@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wordvec_ca.associations.measures import MEASURES, Lists, leanings, units
-from wordvec_ca.associations.random_lists import RandomLists, of_like_frequency
+from wordvec_ca.associations.random_lists import (
+    WITHIN,
+    RandomLists,
+    coherence,
+    like_each,
+    of_like_frequency,
+)
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
 from wordvec_ca.errors import DataError
@@ -106,6 +113,9 @@ class Association:
     n_random : int
     n_models : int
         Resampled models that the intervals are over; 0: words only.
+    coherence : tuple of (float, float)
+        Of A and of B: the mean cosine between the words of the list, and that of the random lists. Lists
+        with a much lower one are too easy to exceed; ``warnings`` says so.
     """
 
     measures: tuple[MeasuredAssociation, ...]
@@ -115,6 +125,7 @@ class Association:
     missing: tuple[tuple[str, ...], ...]
     n_random: int
     n_models: int
+    coherence: tuple[tuple[float, float], ...] = ()
 
     def __getitem__(self, measure: str) -> MeasuredAssociation:
         """Return a measure by its name."""
@@ -135,6 +146,22 @@ class Association:
         """Whether the headline differs from random lists at .05."""
         return self.measures[0].p < 0.05
 
+    def warnings(self) -> Iterator[str]:
+        """Yield what makes the result doubtful: missing words, targets that random lists cannot match."""
+        for name, missing, used in zip("ABXY", self.missing, self.lists, strict=True):
+            if missing:
+                total = len(missing) + len(used)
+                yield (
+                    f"{name}: {len(missing)} of {total} words have no vector: {', '.join(missing[:8])}"
+                    + (", …" if len(missing) > 8 else "")
+                )
+        for name, (given, drawn) in zip("AB", self.coherence, strict=False):
+            if given > drawn + WITHIN:
+                yield (
+                    f"{name}: its words are more similar to each other (mean cosine {given:.2f}) than those "
+                    f"of the random lists can be ({drawn:.2f}), so p is too small"
+                )
+
     def to_frame(self) -> DataFrame:
         """Return the measures as a data frame, one in a row; needs pandas."""
         from pandas import DataFrame
@@ -151,6 +178,7 @@ class Association:
             "missing": [list(words) for words in self.missing],
             "n_random": self.n_random,
             "n_models": self.n_models,
+            "coherence": [list(pair) for pair in self.coherence],
         }
 
     def _repr_html_(self) -> str:
@@ -216,26 +244,40 @@ def association(
         raise ValueError(f"n_random is {n_random}; a p below .05, two-sided, needs 39 random lists or more")
     used, missing = _looked_up(vectors, [*targets, *attributes])
     rows = Lists(*(np.array([vectors.key_to_index[word] for word in words]) for words in used))
-    matrix = _matrix(vectors, normalize)
-    models = [_matrix(vectors.resampled(k), normalize) for k in range(len(vectors.resamples or ()))]
+    left_out = np.unique(np.concatenate(rows))
+    pools = [like_each(one, left_out, len(vectors)) for one in (rows.a, rows.b)]
+    like = [of_like_frequency(row, len(vectors)) for one in (rows.a, rows.b) for row in one.tolist()]
+    # Of a large vocabulary few words are looked at: all that follows numbers these from 0.
+    few = np.unique(np.concatenate([left_out, *like, *pools[0], *pools[1]]))
+    rows = Lists(*(np.searchsorted(few, one) for one in rows))
+    pools = [[np.searchsorted(few, one) for one in pool] for pool in pools]
+    like = [np.searchsorted(few, one) for one in like]
+    matrix = _matrix(vectors, few, normalize)
+    models = [_matrix(vectors.resampled(k), few, normalize) for k in range(len(vectors.resamples or ()))]
     rng = np.random.default_rng([seed, 0xA550])
-    random = _random_lists(matrix, rows, n_random, rng)
-    # Measures look at the words of the lists alone: of a large vocabulary these are few.
-    used_rows = np.unique(np.concatenate([*rows, random.a.ravel(), random.b.ravel()]))
-    compact, compact_random = (
-        Lists(*(np.searchsorted(used_rows, one) for one in lists)) for lists in (rows, random)
+    directions = units(matrix).astype(np.float32)
+    random = [
+        RandomLists(directions, one, pool, rng) for one, pool in zip((rows.a, rows.b), pools, strict=True)
+    ]
+    drawn = [one.draw(n_random) for one in random]
+    alike = tuple(
+        (one.wanted, float(coherence(directions, lists).mean()))
+        for one, lists in zip(random, drawn, strict=True)
     )
-    few = [model[used_rows] for model in (matrix, *models)]
-    measured = tuple(_measured(name, few[0], few[1:], compact, compact_random) for name in measures)
+    measured = tuple(
+        _measured(name, matrix, models, rows, rows._replace(a=drawn[0], b=drawn[1])) for name in measures
+    )
     of_words = leanings(matrix, rows.x, rows.y)
+    names = [*used[0], *used[1]]
     return Association(
         measured,
-        _words(vectors, matrix, models, rows, of_words),
+        _words(names, matrix, models, rows, of_words, like),
         permutation_p(of_words[rows.a], of_words[rows.b], rng),
         used,
         missing,
         n_random,
         len(models),
+        alike,
     )
 
 
@@ -258,10 +300,15 @@ def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> flo
 
     observed = difference(a.sum()) * (1 - 1e-12)
     if math.comb(len(both), n) <= EXACT:
-        firsts = np.array(list(combinations(range(len(both)), n)))
+        firsts = _partitions(len(both), n)
         return float(np.mean(difference(both[firsts].sum(axis=1)) >= observed))
     order = rng.permuted(np.tile(both, (EXACT, 1)), axis=1)
     return float((1 + np.sum(difference(order[:, :n].sum(axis=1)) >= observed)) / (EXACT + 1))
+
+
+@lru_cache(maxsize=2)  # studies of many pairs of lists have one size of lists
+def _partitions(n_words: int, n: int) -> np.ndarray:
+    return np.array(list(combinations(range(n_words), n)))
 
 
 def _looked_up(
@@ -286,16 +333,9 @@ def _looked_up(
     return tuple(tuple(known) for known, _ in found), tuple(tuple(missing) for _, missing in found)
 
 
-def _matrix(vectors: KeyedVectors, normalize: bool) -> np.ndarray:
-    matrix = np.asarray(vectors.vectors)
+def _matrix(vectors: KeyedVectors, rows: np.ndarray, normalize: bool) -> np.ndarray:
+    matrix = np.asarray(vectors.vectors)[rows]
     return units(matrix).astype(np.float32) if normalize else matrix
-
-
-def _random_lists(matrix: np.ndarray, rows: Lists, n_random: int, rng: np.random.Generator) -> Lists:
-    directions = units(matrix).astype(np.float32)
-    left_out = set(np.concatenate(rows).tolist())
-    a, b = (RandomLists(directions, one, left_out, rng).draw(n_random) for one in (rows.a, rows.b))
-    return Lists(a, b, rows.x, rows.y)
 
 
 def _of_used_words(matrix: np.ndarray, rows: Lists) -> tuple[np.ndarray, Lists]:
@@ -348,13 +388,14 @@ def _over_words(
 
 
 def _words(
-    vectors: KeyedVectors,
+    names: Sequence[str],
     matrix: np.ndarray,
     models: Sequence[np.ndarray],
     rows: Lists,
     of_words: np.ndarray,
+    like: Sequence[np.ndarray],
 ) -> tuple[WordLeaning, ...]:
-    """Return how each target leans, with intervals over attributes and models."""
+    """Return how each target leans, with intervals over attributes and models; like: rows like each."""
     targets = np.concatenate([rows.a, rows.b])
     directions = units(matrix[targets])
     cosines = [directions @ units(matrix[one]).T for one in (rows.x, rows.y)]
@@ -366,16 +407,15 @@ def _words(
         value = float(of_words[row])
         df = min(len(rows.x), len(rows.y)) - 1
         low, high = crossed_interval(value, float(variance[i]), df, [float(model[i]) for model in of_models])
-        like = of_like_frequency(row, len(matrix))
         found.append(
             WordLeaning(
-                vectors.index_to_key[row],
+                names[i],
                 "A" if i < len(rows.a) else "B",
                 value,
                 low,
                 high,
                 float(value / spread[i]) if spread[i] > 0 else math.nan,
-                float(np.mean(of_words[like] < value)),
+                float(np.mean(of_words[like[i]] < value)),
             )
         )
     return tuple(sorted(found, key=lambda one: -one.leaning))

@@ -99,8 +99,8 @@ PUBLISHED = {
             9,
             _words("sad hopeless gloomy tearful miserable depressed"),
             _words("sick illness influenza disease virus cancer"),
-            _words("temporary unstable variable fleeting short-term brief occasional"),
-            _words("permanent stable always constant persistent chronic prolonged forever"),
+            _words("impermanent unstable variable fleeting short-term brief occasional"),
+            _words("stable always constant persistent chronic prolonged forever"),
             1.38,
         ),
     )

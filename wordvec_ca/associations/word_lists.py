@@ -10,6 +10,9 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import open_by_content
 from wordvec_ca.vectors import KeyedVectors
 
+FILES = (".txt", ".tsv", ".csv", ".lst", ".gz", ".xz")
+"""A list that ends so is the name of a file, not a word."""
+
 
 def read_words(source: str | os.PathLike[str] | Iterable[str]) -> list[str]:
     """Return the words of a list, each once.
@@ -29,7 +32,7 @@ def read_words(source: str | os.PathLike[str] | Iterable[str]) -> list[str]:
         words = list(source)
     elif os.path.isfile(source):
         words = [word for line in _lines(source) for word in line.replace(",", " ").split()]
-    elif isinstance(source, str) and os.sep not in source:
+    elif isinstance(source, str) and os.sep not in source and not source.endswith(FILES):
         words = [word.strip() for word in source.split(",")]
     else:
         raise DataError(f"{source}: no such file; give a file of words, or words with commas between them")

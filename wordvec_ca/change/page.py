@@ -39,7 +39,8 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
     names = [visible(name) for name in (short if len(set(short)) == len(texts) else texts)]
     rows = {one.word: row for row, one in enumerate(found.words)}
     measures = (
-        "change", "low", "high", "p", "fdr", "distance", "turnover", "distance_rank", "turnover_rank",
+        "change", "low", "high", "excess", "typical", "p", "smallest_p", "fdr", "distance", "turnover",
+        "distance_rank", "turnover_rank",
     )  # fmt: skip
     judged = {
         **{name: [_short(getattr(one, name)) for one in found.words] for name in measures},
@@ -66,6 +67,7 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
         title=" → ".join(names),
         tiles=list(_tiles(found, names)),
         permutations=found.permutations,
+        throughout=found.differ_throughout,
         n_texts=len(names),
         version=__version__,
         about=json_markup({"texts": names, "permutations": found.permutations, "rate": RATE}),

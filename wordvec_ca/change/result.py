@@ -63,7 +63,8 @@ class WordChange:
     function_word : bool
         Whether it makes more than one in a thousand words, as function words do.
     p, fdr : float
-        How often permuted texts give as much, and the rate of false discoveries up to this word.
+        How often permuted texts give as much, and the rate of false discoveries among the words whose p is
+        no larger.
     smallest_p : float
         The smallest p that so many permutations can give: a p at this value means "or less".
     lost, gained : tuple of str
@@ -114,7 +115,8 @@ class Changes:
     Attributes
     ----------
     words : list of WordChange
-        Those that could be judged, the surest first; of models, the farthest first.
+        Those that could be judged: first those that changed, by ``distance_rank``, the farthest first and
+        function words last; then the others by ``fdr``. Of models, the farthest first.
     undecided : list of (str, tuple of int)
         Words of several texts that are too rare in one, or absent from it, with their counts.
     only : list of list of (str, int)

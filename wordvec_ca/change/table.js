@@ -25,10 +25,11 @@ about.texts.forEach((name, text) => {
   kinds.push({ name: `only in ${shown(name, 30)}`, listed: only[text].map(([word, n]) => [word, counts(n)]) });
 });
 
-const far = (row) => -(tested ? judged.change : judged.distance)[row];
+const pShown = (row) => (judged.p[row] !== null && judged.p[row] <= judged.smallest_p[row] * 1.001 ? "≤ " : "") + digits(judged.p[row]);
 const orders = [
-  ...(tested ? [{ name: "surest first", key: (row) => row }] : []),
-  { name: "farthest first", key: far },
+  ...(tested ? [{ name: "changed first", key: (row) => row }] : []),
+  { name: "farthest first (distance)", key: (row) => -judged.distance[row] },
+  ...(tested ? [{ name: "most changed contexts", key: (row) => -judged.change[row] }] : []),
   { name: "most neighbours exchanged", key: (row) => -judged.turnover[row] },
   { name: "most frequent", key: (row) => -total(judged.counts[row]) },
   { name: "A to Z", key: (row) => words[row] },
@@ -66,7 +67,7 @@ function show() {
   rows = matching(list, chosen.rows ? (row) => words[row] : ([word]) => word);
   order.disabled = !chosen.rows;
   const names = chosen.rows
-    ? [["word"], [tested ? "change" : "distance"], ...(tested ? [["p"], ["fdr"]] : [["turnover"]]), ["counts"],
+    ? [["word"], [tested ? "change" : "distance"], ...(tested ? [["excess"], ["distance"], ["p"], ["fdr"]] : [["turnover"]]), ["counts"],
        ...(several ? [["from the first text"]] : []), ["neighbours lost"], ["neighbours gained"]]
     : [["word"], ...about.texts.map((name) => [`in ${shown(name, 30)}`])];
   head.replaceChildren(el("tr", {}, ...names.map(([name]) => el("th", { scope: "col" }, name))));
@@ -127,7 +128,8 @@ function judgedRow(row) {
     { class: isSure(row) ? "sure" : "" },
     el("td", { class: "name" }, name),
     el("td", { class: "value", title }, digits(value), value === null ? null : intervalBar(value, judged.low[row], judged.high[row], scale)),
-    ...(tested ? ["p", "fdr"] : ["turnover"]).map((one) => el("td", { class: "value" }, labelled(one), digits(judged[one][row]))),
+    ...(tested ? ["excess", "distance", "p", "fdr"] : ["turnover"]).map((one) =>
+      el("td", { class: "value" }, labelled(one), one === "p" ? pShown(row) : digits(judged[one][row]))),
     el("td", { class: "counts" }, labelled("counts"), judged.counts[row].join(" ")),
     ...(several ? [el("td", { class: "line" }, trajectory(judged.trajectory[row], judged.band[row], about.texts, farthest, false))] : []),
     near("lost", judged.lost[row]),
@@ -150,7 +152,10 @@ function detail(row) {
     [tested ? "cosine distance between models" : "cosine distance", digits(judged.distance[row]) + among(judged.distance_rank[row])],
     ["neighbours exchanged", `${Math.round(100 * judged.turnover[row])} %${among(judged.turnover_rank[row])}`],
   );
-  if (tested) facts.push(["change, 90 %", `${digits(judged.low[row])} to ${digits(judged.high[row])}`]);
+  if (tested) {
+    facts.push(["change, 90 %", `${digits(judged.low[row])} to ${digits(judged.high[row])}`]);
+    facts.push(["change of most words of like frequency", digits(judged.typical[row])]);
+  }
   for (const [name, list] of [["lost", judged.lost[row]], ["gained", judged.gained[row]]])
     facts.push([`neighbours ${name}`, list.map((other) => shown(words[other], 30)).join(", ") || "–"]);
   const parts = [el("dl", {}, ...facts.map(([name, text]) => el("div", {}, el("dt", {}, shown(name, 80)), el("dd", {}, text))))];
@@ -165,10 +170,10 @@ function detail(row) {
     parts.push(el("p", { class: "soft" }, "Its contexts differ, but it moved less than most words of its frequency: look at the neighbours."));
   if (several) {
     parts.push(trajectory(judged.trajectory[row], judged.band[row], about.texts, farthest, true));
-    const what = judged.band[row].length ? "; dashed: 95 % of dealt texts stay below" : "";
+    const what = judged.band[row].length ? "; dashed: 95 % of permuted texts stay below" : "";
     parts.push(el("p", { class: "soft" }, `Distance ${tested ? "of the contexts " : ""}from ${shown(about.texts[0], 60)}${what}.`));
   }
-  return el("tr", { class: "detail" }, el("td", { colspan: 9 }, ...parts));
+  return el("tr", { class: "detail" }, el("td", { colspan: 11 }, ...parts));
 }
 
 kinds.forEach((one, i) => {

@@ -53,7 +53,7 @@ READ = 30_000_000
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
 """Number of permutations: the default, the least and the most."""
 
-WITH_EXAMPLES = 50
+WITH_EXAMPLES = 200
 """Words for which example sentences are looked up."""
 
 REPEATS = 5
@@ -102,7 +102,7 @@ def changes(
     fit_epochs : bool, optional
         Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
         longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
-    n_examples : int, default 50
+    n_examples : int, default 200
         Words, the first of the result, for which example sentences are looked up; the texts are read again.
     progress : callable, optional
         Called with a line about what was done.
@@ -480,8 +480,16 @@ class Slices:
                     band=tuple(differences.band[:later, i].tolist()),
                 )
             )
-        # what changed comes first, the surest before others; function words come after other words
-        words.sort(key=lambda one: (not one.changed, one.function_word, one.fdr, -one.excess))
+        # Of the measures, distance orders words most as people do; but rare words move farthest by chance, so
+        # its rank among words of like frequency is taken.
+        words.sort(
+            key=lambda one: (
+                not one.changed,
+                one.function_word,
+                -one.distance_rank if one.changed else one.fdr,
+                -one.excess,
+            )
+        )
         judged = {one.word for one in words}
         several = (self.counts > 0).sum(axis=0) > 1
         undecided = [

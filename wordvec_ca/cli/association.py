@@ -14,14 +14,25 @@ if TYPE_CHECKING:
     from wordvec_ca.associations import Association
 
 
+def _two_lists(
+    context: click.Context, option: click.Parameter, lists: tuple[str, str] | None
+) -> tuple[str, str] | None:
+    """Check that the second list is not the next option, which is what follows a forgotten list."""
+    for name in lists or ():
+        if name.startswith("--"):
+            raise click.BadParameter(f"{name} follows where a list is expected: two lists are needed")
+    return lists
+
+
 @click.command(
     "association", cls=JsonCommand, short_help="Are two groups of words associated with two others?"
 )
 @click.argument("model", type=ExistingPath())
 @click.option(
-    "--targets", nargs=2, metavar="A B", help="Two lists: files, or words with commas between them."
-)
-@click.option("--attributes", nargs=2, metavar="X Y", help="Two lists.")
+    "--targets", nargs=2, metavar="A B", callback=_two_lists,
+    help="Two lists: files, or words with commas between them.",
+)  # fmt: skip
+@click.option("--attributes", nargs=2, metavar="X Y", callback=_two_lists, help="Two lists.")
 @click.option("--published", metavar="NAME", help="Lists of Caliskan et al. 2017: flowers-insects, "
               "instruments-weapons, math-arts, science-arts or mental-physical-disease.")  # fmt: skip
 @click.option("--measures", default="effect-size,weat,rnd,ect,mac", show_default=True,
@@ -50,6 +61,7 @@ def command(
     which asks less, is given below.
     """
     from wordvec_ca.associations import association, published_test, read_words
+    from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import KeyedVectors
 
     if (published is None) == (targets is None) or (targets is None) != (attributes is None):
@@ -74,12 +86,12 @@ def command(
             n_random=n_random,
             seed=seed,
         )
+    except DataError:
+        raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    for name, missing, used in zip("ABXY", found.missing, found.lists, strict=True):
-        if missing:
-            say(f"Warning: {name}: {len(missing)} of {len(missing) + len(used)} words have no vector: "
-                f"{', '.join(missing[:8])}")  # fmt: skip
+    for warning in found.warnings():
+        say(f"Warning: {warning}")
     with record_writer(json_to, "measures") as write:
         write(found.to_dict())
     if json_to != "-":

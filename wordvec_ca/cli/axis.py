@@ -58,6 +58,9 @@ def command(
         raise click.UsageError(
             f"none of {', '.join(models_and_pairs[:3])} is a model; give MODEL, then pairs"
         )
+    for name in typed:
+        if ":" not in name:
+            raise click.UsageError(f"{name!r} is neither a model nor a pair of poles, such as he:she")
     given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
     if not given:
         raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")

@@ -68,16 +68,17 @@ def command(
     A model of all texts is trained; in its vectors the words around each word are compared. Change is the
     distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
     documents that have the word are permuted among the texts. A document is a line, or what --group-by
-    says. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words up to this one. Words
-    too rare to be judged are undecided.
+    says. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words whose p is no larger.
+    Words too rare to be judged are undecided.
 
     Texts about different subjects, or in different styles, use all words differently. So each word is judged
     against words of like frequency: it is called changed if its fdr is at most .05, its change is above
-    theirs (typical: their median), and it moved farther than most of them. Of the measures, distance orders
-    words most as people do.
+    theirs (their median; excess is the difference, the size of the effect), and it moved farther than most of
+    them. Words that changed come first, by distance among words of like frequency, which orders words most as
+    people do; function words come after others.
 
-    A model of each text gives the neighbours lost and gained, and how far the word moved (distance,
-    turnover).
+    Models of each text, --repeats of them, give the neighbours lost and gained, and how far the word moved
+    (distance, turnover).
 
     TEXTS may be model directories instead: then there is no p, as there are no documents to permute, and the
     words that moved farthest come first.
@@ -149,10 +150,12 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
     """Return the words as a table: change with its interval and p, or only how far a word moved."""
     if permuted:
         columns = [
+            Column("changed"),
+            Column("distance", right=True),
             Column("change", right=True),
             Column("90 %", right=True, spare=2),
-            Column("typical", right=True, spare=2),
-            Column("p", right=True, spare=1),
+            Column("excess", right=True, spare=1),
+            Column("p", right=True, spare=3),
             Column("fdr", right=True),
         ]
     else:
@@ -162,9 +165,11 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
             one.word,
             *(
                 (
+                    "yes" if one.changed else "no",
+                    f"{one.distance:.3f}",
                     f"{one.change:.3f}",
                     f"{one.low:.2f} to {one.high:.2f}",
-                    f"{one.typical:.3f}",
+                    f"{one.excess:+.3f}",
                     f"{'≤ ' if one.p <= one.smallest_p * 1.001 else ''}{one.p:.2g}",
                     f"{one.fdr:.2f}",
                 )
@@ -177,7 +182,7 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
         )
         for one in words
     ]
-    columns = [Column("word"), *columns, Column("counts", spare=3), Column("lost"), Column("gained")]
+    columns = [Column("word"), *columns, Column("counts", spare=4), Column("lost"), Column("gained")]
     return table(columns, rows)
 
 

@@ -28,7 +28,8 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
     Parameters
     ----------
     models : sequence of Projections
-        Of one model, or of several, such as one for each period.
+        Of one model, or of several, such as one for each period. The poles of the first are written at the
+        ends of the axis.
     names : sequence of str
         Of the models.
 
@@ -52,8 +53,14 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
         f'<text x="{LEFT}" y="16" class="name">{escape(title)}</text>',
         f'<line x1="{x(0):.1f}" y1="{head - 8}" x2="{x(0):.1f}" y2="{height - 14:.0f}" class="middle"/>',
     ]
-    for tick in (-reach / 1.08, 0.0, reach / 1.08):
-        parts.append(f'<text x="{x(tick):.1f}" y="{head - 14}" class="tick">{tick:+.2f}</text>')
+    end = reach / 1.08
+    poles = getattr(models[0], "ends", ("", "")) if models else ("", "")
+    first, second = (f"<tspan>{escape(pole)}</tspan>" for pole in poles)
+    parts += [
+        f'<text x="{x(-end):.1f}" y="{head - 14}" class="tick first">{-end:+.2f} {first}</text>',
+        f'<text x="{x(0):.1f}" y="{head - 14}" class="tick">0</text>',
+        f'<text x="{x(end):.1f}" y="{head - 14}" class="tick second">{second} {end:+.2f}</text>',
+    ]
     if len(models) > 1:
         for m, name in enumerate(names):
             parts.append(
@@ -77,6 +84,7 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
             parts.append(f'<circle cx="{x(one.value):.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>')
     style = (
         "svg{background:#fff;font:13px sans-serif}.word{text-anchor:end}.tick{text-anchor:middle;fill:#666}"
+        ".tick.first{text-anchor:start}.tick.second{text-anchor:end}.tick tspan{fill:#000}"
         ".middle{stroke:#bbb}.name{font-weight:bold}"
     )
     width = LEFT + ACROSS + 30
