@@ -46,6 +46,8 @@ class Difference:
     run_low, run_high : float
         95 % interval of the difference between one run of each on other text, if both are of ``cawv train
         --resamples``; else NaN. The other interval is over items.
+    run_unit : str
+        What was sampled for them: "lines" or "documents", or "lines and documents"; empty if unknown.
     """
 
     task: str
@@ -66,6 +68,7 @@ class Difference:
     candidates: int = 0
     run_low: float = math.nan
     run_high: float = math.nan
+    run_unit: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects for JSON (NaN becomes None)."""
@@ -205,11 +208,13 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
         for d in differences
         if not math.isnan(d.run_low)
     ]
+    sampled = " and ".join(dict.fromkeys(d.run_unit for d in differences if d.run_unit))
+    units = f" ({sampled} were sampled)" if sampled else ""
     undecided = any(d.verdict == "cannot be decided" for d in differences)
     return (
         ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
         + (
-            "\n".join(["Between one run of each on other text, 95 %:", *of_runs, ""]) + "\n"
+            "\n".join([f"Between one run of each on other text, 95 %{units}:", *of_runs, ""]) + "\n"
             if of_runs
             else ""
         )
@@ -273,8 +278,10 @@ def _difference(
         level=level,
     )
     run_low = run_high = math.nan
+    run_unit = ""
     if min(len(baseline.runs), len(model.runs)) > 1:
         run_low, run_high = map(float, interval_of_difference(baseline.runs, model.runs, level=0.95))
+        run_unit = " and ".join(sorted({baseline.run_unit, model.run_unit} - {""}, reverse=True))
     return Difference(
         model.task,
         model.dataset,
@@ -294,6 +301,7 @@ def _difference(
         candidates=model.candidates,
         run_low=run_low,
         run_high=run_high,
+        run_unit=run_unit,
     )
 
 

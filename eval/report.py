@@ -95,6 +95,8 @@ class Report:
     runs : list of float
         The headline figure of each resampled model of ``cawv train --resamples``; the intervals of metrics
         are over items, that of ``one_run`` is over runs.
+    run_unit : {"lines", "documents", ""}
+        What was sampled for the resampled models; empty if there are none, or if they do not say it.
     shown : int
         How many of the first metrics are shown where there is no room for all: the headline and baselines.
     """
@@ -117,6 +119,7 @@ class Report:
     candidates: int = 0
     candidates_digest: str = ""
     runs: list[float] = field(default_factory=list)
+    run_unit: str = ""
     shown: int = 1
 
     @property
@@ -232,6 +235,7 @@ class Report:
         if self.runs:
             record["runs"] = _plain(self.runs)
             record["one_run"] = _plain(list(self.one_run))
+            record["run_unit"] = self.run_unit
         if items:
             record["items"] = {name: _plain(column) for name, column in self.items.items()}
             record["units"] = None if self.units is None else self.units.tolist()
@@ -279,6 +283,7 @@ class Report:
             candidates=record.get("candidates", 0),
             candidates_digest=record.get("candidates_digest", ""),
             runs=[_number(value) for value in record.get("runs", [])],
+            run_unit=record.get("run_unit", ""),
         )
 
 

@@ -197,6 +197,8 @@ def run(
         if warning is not None:
             report.notes.insert(0, warning)
             report.details["language"] = warning
+        if report.runs and isinstance(vectors, KeyedVectors):
+            report.run_unit = vectors.metadata.get("resamples", {}).get("unit", "")
         report.seconds = time.perf_counter() - started
         report.model = name
         yield report

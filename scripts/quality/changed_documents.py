@@ -18,9 +18,9 @@ from study import parser, write_section
 
 from wordvec_ca import TrainConfig
 from wordvec_ca.change import Documents, false_discovery_rate, harmonic_mean_count, p_values
-from wordvec_ca.change.neighbouring_lines import likeness_of_lines
 from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.texts import Slices
+from wordvec_ca.corpus import likeness_of_lines
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.vectors import directions
 

@@ -9,8 +9,8 @@ import pytest
 
 from wordvec_ca import TrainConfig, changes
 from wordvec_ca.change import Documents
-from wordvec_ca.change.neighbouring_lines import likeness_of_lines
 from wordvec_ca.change.texts import Slices
+from wordvec_ca.corpus import likeness_of_lines
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import ResolvedConfig
 

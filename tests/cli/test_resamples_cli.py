@@ -44,7 +44,9 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").json
     assert len(report["runs"]) == 3
     assert -1 <= report["one_run"][0] < report["one_run"][1] <= 1
-    assert "one run of each" in command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
+    compared = command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
+    assert "one run of each on other text, 95 % (lines were sampled):" in compared
+    assert "3 models, each on a sample of 300 lines" in command("info", model).out
     [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
     assert "runs" not in alone
     assert command("report", model).code == 0

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from small_runs import Killed, same, sentences
 
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.corpus import DocumentStarts
+from wordvec_ca.errors import DataError, OptionError, OutputExistsError
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.resampling.models import ResampledModels, model_config
 from wordvec_ca.runs.run import resume, train
+from wordvec_ca.text import Documents
 from wordvec_ca.training.chunks import Chunks
 from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.vectors.intervals import interval
@@ -258,3 +260,66 @@ def test_the_room_for_models_of_resampled_text_is_counted_before_the_run() -> No
     assert resampling_bytes(one, 1000) == 0
     assert saved_bytes(several, 1000) - saved_bytes(one, 1000) == 10 * 1000 * (12 + 4 + 6 + 4)
     assert resampling_bytes(several, 1000) > 10 * 4 * 1000 * 2 * 12
+
+
+def in_books(n: int = 30) -> list[list[list[str]]]:
+    """Return documents of lines with words of their own preference."""
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(n):
+        share = rng.dirichlet(np.full(40, 0.3))
+        found.append([[f"w{i}" for i in rng.choice(40, 8, p=share)] for _ in range(20)])
+    return found
+
+
+def test_documents_are_sampled_whole() -> None:
+    rng = np.random.default_rng(2)
+    numbers = rng.integers(0, 400, 3_000)  # of the document of each line, which is also its word
+    tokens = np.stack([numbers, numbers, np.full(3_000, -1)], axis=1).ravel().astype(np.int32)
+    starts = DocumentStarts(np.arange(0, len(tokens), 3), numbers)
+    drawn = []
+    for size in (500, 7_000):
+        chunks, found = Chunks(tokens, size), []
+        while (chunk := chunks.next()) is not None:
+            found.append(LineSample(5, starts).of(chunk))
+        drawn.append(np.concatenate(found))
+    assert np.array_equal(*map(np.sort, drawn))
+    times = np.bincount(drawn[0][drawn[0] >= 0], minlength=400) / (2 * np.bincount(numbers, minlength=400))
+    assert np.array_equal(times, times.round())
+    assert np.abs(np.bincount(times.astype(int))[:2] / 400 - 0.3679).max() < 0.08
+
+
+def test_a_run_on_sampled_documents_goes_on_and_its_record_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "books.txt"
+    text.write_text("\n\n".join("\n".join(" ".join(line) for line in book) for book in in_books()))
+    config = small(group_by="blank-lines")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "lines are not independent")
+        whole = train(text, config, output=tmp_path / "whole")
+    assert whole.record["resamples"]["unit"] == "documents"
+    assert whole.record["resamples"]["units"] == 30
+    with pytest.warns(UserWarning, match=r"the cosine of a line with the next is 0\.\d\d.* too narrow"):
+        lines = train(text, small())
+    assert lines.record["resamples"]["unit"] == "lines"
+    assert not same(whole, lines)
+
+    def kill(record: Progress) -> None:
+        if record.fraction >= 0.6:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(text, config, output=tmp_path / "cut", callbacks=[kill], checkpoint_every="2k")
+    assert same(resume(tmp_path / "cut"), whole)
+    monkeypatch.setattr("wordvec_ca.resampling.models.side_by_side", lambda config, n_words: (2, 1))
+    assert same(train(Documents(in_books()), small(workers=2)), whole)
+
+
+def test_what_cannot_be_sampled_as_documents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"has 9 documents.*10 or more"):
+        train(Documents(in_books(9)), small(min_count=1))
+    with pytest.raises(OptionError, match="goes with"):
+        TrainConfig(group_by="files")
+    with pytest.raises(OptionError, match=r"group_by.*no_cache"):
+        train("x", small(group_by="files"), no_cache=True)

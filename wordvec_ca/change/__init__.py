@@ -4,7 +4,6 @@ Comes in: texts that are compared, or models. Goes out: `Changes`, a table of wo
 and p-values, and a page that shows it.
 """
 
-from wordvec_ca.change.documents import Documents
 from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
 from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models
@@ -17,6 +16,7 @@ from wordvec_ca.change.statistics import (
     ranks,
 )
 from wordvec_ca.change.texts import changes
+from wordvec_ca.text import Documents
 
 __all__ = [
     "DECIDABLE",

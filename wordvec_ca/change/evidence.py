@@ -14,11 +14,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wordvec_ca.change.documents import Documents, Line, numbered_file_lines, records_of
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import DataError
 from wordvec_ca.showable import showable_name
-from wordvec_ca.text import field_names, find_files, tokenize
+from wordvec_ca.text import (
+    Documents,
+    Line,
+    field_names,
+    find_files,
+    numbered_file_lines,
+    records_of,
+    tokenize,
+)
 
 OCCURRENCES = 400
 """Occurrences of a word in a text that are compared: the first of so many different lines."""

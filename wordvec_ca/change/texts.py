@@ -14,9 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from wordvec_ca.change.contexts import RARITY, Contexts, Differences
-from wordvec_ca.change.documents import Documents, Line
 from wordvec_ca.change.evidence import examples
-from wordvec_ca.change.neighbouring_lines import likeness_of_lines
 from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.result import (
     DECIDABLE,
@@ -37,10 +35,11 @@ from wordvec_ca.change.statistics import (
     smallest_p,
     typical,
 )
-from wordvec_ca.corpus import Corpus, Vocab, count_corpus, encode_corpus
+from wordvec_ca.corpus import Corpus, DocumentStarts, Vocab, count_corpus, encode_corpus, likeness_of_lines
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.text import Documents
 from wordvec_ca.training import Trainer
 from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 
@@ -61,10 +60,6 @@ REPEATS = 5
 
 BAND = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
-
-
-BOUNDARY = "cawvdocumentboundary"
-"""A line of this word alone separates documents while they are encoded; any tokenizer keeps it whole."""
 
 
 def changes(
@@ -138,35 +133,15 @@ def changes(
     return slices.compared(permutations, repeats, tell, n_examples)
 
 
-BOUNDARY_ROW = -2
-"""The boundary in encoded tokens."""
-
-
-def _with_boundaries(text: Corpus | Documents) -> Corpus:
-    """Return the lines of documents with boundaries between them; other texts as they are."""
-    if not isinstance(text, Documents):
-        return text
-
-    class Lines:
-        """Lines that can be read several times."""
-
-        def __iter__(self) -> Iterator[Line]:
-            assert isinstance(text, Documents)
-            for document in text:
-                yield from document
-                yield BOUNDARY if isinstance(document[0], str) else [BOUNDARY]
-
-    return Lines()
-
-
-def _without_boundaries(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tokens without boundaries, and the document of each line."""
-    at = np.flatnonzero(tokens == BOUNDARY_ROW)
-    kept = np.ones(len(tokens), bool)
-    kept[at] = kept[at + 1] = False  # the boundary, and the end of its line
-    document = np.cumsum(tokens == BOUNDARY_ROW)[kept]
-    tokens = tokens[kept]
-    return tokens, document[tokens == -1]
+def _in_documents(tokens: np.ndarray, starts: DocumentStarts) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens with the lines of each document side by side, and the document of each line."""
+    ends = np.flatnonzero(tokens < 0) + 1
+    lengths = np.diff(ends, prepend=0)
+    document = starts.of(ends - lengths)
+    if (np.diff(document) >= 0).all():
+        return tokens, document
+    order = np.argsort(document, kind="stable")
+    return np.concatenate([tokens[ends[i] - lengths[i] : ends[i]] for i in order]), document[order]
 
 
 def _share(value: float) -> float:
@@ -195,26 +170,23 @@ class Slices:
         for text in texts:
             if isinstance(text, Iterator):
                 raise DataError("a text is read twice: give files or lists, not an iterator")
-            vocab, _ = count_corpus(_with_boundaries(text), every_word)
+            vocab, _ = count_corpus(text, every_word)
             total.update(dict(zip(vocab.words, vocab.counts.tolist(), strict=True)))
-        total.pop(BOUNDARY, None)
         self.vocab = Vocab.from_counts(total).prune(config.min_count)
-        marked = Vocab([*self.vocab.words, BOUNDARY], [*self.vocab.counts.tolist(), 1])
-        rows = np.array([self.vocab.index.get(word, BOUNDARY_ROW) for word in marked.words] + [-1], np.int32)
         grouped = [isinstance(text, Documents) for text in texts]
         self.grouped = all(grouped)
         if any(grouped) and not self.grouped:
             raise DataError("some texts have documents of several lines and others do not; give all alike")
         with tempfile.TemporaryDirectory(prefix="cawv-") as folder:
-            parts = []
+            parts, documents = [], []
             for number, text in enumerate(texts):
                 place = os.path.join(folder, str(number))
-                with encode_corpus(_with_boundaries(text), options, vocab=marked, cache_dir=place) as encoded:
-                    parts.append(rows[np.array(encoded.tokens)])
-        documents = []
-        for number, part in enumerate(parts):
-            parts[number], of_lines = _without_boundaries(part)
-            documents.append(of_lines)
+                with encode_corpus(text, options, vocab=self.vocab, cache_dir=place) as encoded:
+                    tokens = np.array(encoded.tokens)
+                    if encoded.starts is not None:
+                        tokens, of_lines = _in_documents(tokens, encoded.starts)
+                        documents.append(of_lines)
+                    parts.append(tokens)
         self.tokens = np.concatenate(parts)
         ends = np.flatnonzero(self.tokens < 0) + 1
         self.lengths = np.diff(ends, prepend=0)
@@ -363,12 +335,7 @@ class Slices:
             self.tokens, self.labels, directions(together.vectors[rows]), counts, self.config.seed
         )
         if found.dependent:
-            warnings.warn(
-                f"lines are not independent: the cosine of a line with the next is {found.near:.2f}, with a "
-                f"line far away {found.far:.2f}. p is too small; give the documents (--group-by; in Python "
-                "Documents)",
-                stacklevel=5,
-            )
+            warnings.warn(found.caution("p is too small"), stacklevel=5)
 
     def _differences(self, contexts: Contexts, permutations: int, tell: Callable[[str], None]) -> Differences:
         """Return how far the contexts of the words differ between the texts."""

@@ -64,6 +64,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         "vectors": VECTOR_FORMS.get(config.get("vectors") or "input", ""),
         "size": f"{size(n_bytes)} on disk",
         "text": text,
+        "resamples": _sampled(record.get("resamples") or {}, config.get("group_by")),
         "training": learning if trained >= 1 else f"{learning}; ended after {trained:.1%}",
         "loss": " -> ".join(f"{loss:.4f}" for loss in dict.fromkeys((losses[0], losses[-1])))
         if losses
@@ -77,6 +78,16 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         else str(record.get("command") or "from Python"),
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:
+    """Return of what the resampled models were sampled; models of older versions do not say it."""
+    if not resamples.get("models"):
+        return ""
+    found = f"{resamples['models']} models"
+    if "unit" in resamples:
+        found += f", each on a sample of {counted(resamples['units'], resamples['unit'])}"
+    return found + (f" ({group_by})" if group_by else "")
 
 
 def _show_record(record: dict[str, Any]) -> None:

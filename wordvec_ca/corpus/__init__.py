@@ -5,6 +5,7 @@ Input: a corpus of any kind (`Corpus`) and how to read it. Output: a `Vocab` and
 """
 
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
+from wordvec_ca.corpus.document_starts import DocumentStarts
 from wordvec_ca.corpus.documents import DocumentLines, DocumentTags, Tag
 from wordvec_ca.corpus.encode import (
     EncodedCorpus,
@@ -14,6 +15,7 @@ from wordvec_ca.corpus.encode import (
     stream_corpus,
     write_vocabulary,
 )
+from wordvec_ca.corpus.neighbouring_lines import Likeness, likeness_of_lines
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import NoWords, ReadingProgress
@@ -43,8 +45,10 @@ __all__ = [
     "Corpus",
     "CorpusStats",
     "DocumentLines",
+    "DocumentStarts",
     "DocumentTags",
     "EncodedCorpus",
+    "Likeness",
     "LiveTokens",
     "NoWords",
     "NothingLeft",
@@ -65,6 +69,7 @@ __all__ = [
     "fingerprint",
     "gathered_vocab",
     "least_count",
+    "likeness_of_lines",
     "merge_types",
     "reopen_corpus",
     "save_phrases",

@@ -25,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.corpus.document_starts import DocumentStarts
 from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
@@ -45,6 +46,9 @@ from wordvec_ca.text import (
 
 TAGS = "documents.tags"
 """The tags of each document, as JSON, if records name them."""
+
+STARTS = "documents.i64"
+"""Where documents of several lines begin, and then their numbers (int64), if there are some."""
 
 CACHE_FORMAT = 3
 """Raised whenever an old cache would hold other ids than a new one."""
@@ -85,6 +89,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
             "phrases": None if phrases is None else phrases.digest,
             "markup": markup_version(),
             "documents": [options.tag_field] if options.documents else None,
+            "group_by": options.group_by,
         },
         "files": identities(files),
     }
@@ -202,6 +207,8 @@ def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
         digest.update(ids[start : start + (1 << 22)].data)
     if digest.hexdigest() != record["fingerprint"]:
         return f"the cache in {directory} is damaged: its words or ids are not those that were written"
+    if record.get("starts") is not None and _read_starts(directory).digest != record["starts"]:
+        return f"the cache in {directory} is damaged: {STARTS} is not what was written"
     return Encoding(vocab, CorpusStats(**record["stats"]), record["fingerprint"])
 
 
@@ -235,18 +242,36 @@ def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
     return found
 
 
+def starts(directory: Path) -> DocumentStarts | None:
+    """Return where documents of several lines begin in a whole cache; None if each line is by itself."""
+    record = json.loads((directory / "cache.json").read_text("utf-8"))
+    return None if record.get("starts") is None else _read_starts(directory)
+
+
+def _read_starts(directory: Path) -> DocumentStarts:
+    found = np.fromfile(directory / STARTS, np.int64)
+    return DocumentStarts(*found.reshape(2, -1))
+
+
 def invalidate(directory: Path) -> None:
     """Take an old cache out of use, before one of its files is replaced."""
     withdraw(directory / "cache.json")
 
 
 def complete(
-    directory: Path, made: dict[str, Any], encoding: Encoding, tags: Iterable[Any] | None = None
+    directory: Path,
+    made: dict[str, Any],
+    encoding: Encoding,
+    tags: Iterable[Any] | None = None,
+    starts: DocumentStarts | None = None,
 ) -> None:
     """Write the rest of a new cache, after its ``tokens.i32``."""
     if tags is not None:
         with atomic_file(directory / TAGS, follow_links=False) as file:
             file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)
+    if starts is not None:
+        with atomic_file(directory / STARTS, follow_links=False) as file:
+            file.write(np.concatenate([starts.starts, starts.numbers]).data)
     encoding.vocab.save(directory / "vocab.tsv")
     record = {
         "recipe": made,
@@ -254,6 +279,7 @@ def complete(
         "raw": [encoding.vocab.raw_tokens, encoding.vocab.raw_types],
         "fingerprint": encoding.fingerprint,
         "parts": _parts(directory),
+        "starts": None if starts is None else starts.digest,
     }
     save_json(directory / "cache.json", record)
 

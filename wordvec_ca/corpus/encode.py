@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus import cache
+from wordvec_ca.corpus.document_starts import DocumentStarts
 from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.options import EVERY_WORD, TextOptions
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
@@ -21,7 +22,7 @@ from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file
-from wordvec_ca.text import tokenize
+from wordvec_ca.text import Documents, tokenize
 
 __all__ = [
     "MAX_SENTENCE",
@@ -57,6 +58,8 @@ class EncodedCorpus:
         Why the text was read again, or what was reused.
     documents : DocumentTags or None
         Which documents the lines are, if they are documents.
+    starts : DocumentStarts or None
+        Where documents of several lines begin, if there are some (``group_by``, or a corpus of `Documents`).
     """
 
     def __init__(
@@ -70,12 +73,13 @@ class EncodedCorpus:
         reused: bool,
         reason: str,
         documents: DocumentTags | None = None,
+        starts: DocumentStarts | None = None,
     ) -> None:
-        self.documents = documents
+        self.documents, self.starts = documents, starts
         self.tokens = tokens
         self.vocab = vocab
         self.stats = stats
-        self.fingerprint = fingerprint
+        self.fingerprint = fingerprint if starts is None else f"{fingerprint}-{starts.digest}"
         self.directory = directory
         self.reused = reused
         self.reason = reason
@@ -110,7 +114,8 @@ def encode_corpus(
     corpus : path, list of paths, binary stream, or iterable
         A path or a list of paths: files (plain, gzip, bzip2, xz or zstd, recognised by content), directories,
         patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream.
-        Or any other iterable, one-shot or not, of token lists (taken as they are) or of str lines.
+        Or any other iterable, one-shot or not, of token lists (taken as they are) or of str lines. Or
+        `Documents`, whose lines are read and whose beginnings are kept.
     options : TextOptions, optional
         How the text is read.
     vocab : Vocab or path, optional
@@ -140,7 +145,7 @@ def encode_corpus(
     vocab = _loaded(vocab)
     source = Source(corpus, options)
     directory = Path(cache_dir)
-    recipe = cache.recipe(source.files, options, vocab) if keep else {}
+    recipe = cache.recipe(source.identified, options, vocab) if keep else {}
 
     def kept() -> EncodedCorpus | str:
         found = cache.find(directory, recipe)
@@ -154,6 +159,7 @@ def encode_corpus(
             reused=True,
             reason=reason,
             documents=cache.tags(directory, found),
+            starts=cache.starts(directory),
         )
 
     if keep:  # it may be in a folder that cannot be written to
@@ -169,8 +175,14 @@ def encode_corpus(
                 made = reading.encode(spill, out)
                 tokens = np.memmap(out, dtype=np.int32, mode="r")
             reason = "the cache is not to be kept"
+            starts = None if reading.kept_tokens is None else reading.kept_tokens.starts(tokens)
             return EncodedCorpus(
-                tokens, *made, directory=None, reused=False, reason=reason, documents=reading.tags
+                *(tokens, *made),
+                directory=None,
+                reused=False,
+                reason=reason,
+                documents=reading.tags,
+                starts=starts,
             )
         stack.enter_context(cache.locked(directory))
         if not isinstance(found := kept(), str):  # another run has encoded the same text meanwhile
@@ -180,7 +192,10 @@ def encode_corpus(
                 made = reading.encode(spill, out)
                 cache.invalidate(directory)
             given = options.documents and options.tag_field
-            cache.complete(directory, recipe, made, source.records.tags if given else None)
+            starts = None
+            if reading.kept_tokens is not None:
+                starts = reading.kept_tokens.starts(cache.tokens(directory))
+            cache.complete(directory, recipe, made, source.records.tags if given else None, starts)
         return EncodedCorpus(
             cache.tokens(directory),
             *made,
@@ -188,6 +203,7 @@ def encode_corpus(
             reused=False,
             reason=found,
             documents=reading.tags,
+            starts=starts,
         )
 
 
@@ -216,9 +232,15 @@ def reopen_corpus(
             return None
         encoding, change = found
         tokens, documents = cache.tokens(directory), cache.tags(directory, encoding)
+        starts = cache.starts(directory)
     reason = "the run continues"
     return EncodedCorpus(
-        tokens, *encoding, directory=directory, reused=True, reason=reason, documents=documents
+        *(tokens, *encoding),
+        directory=directory,
+        reused=True,
+        reason=reason,
+        documents=documents,
+        starts=starts,
     ), change
 
 
@@ -252,6 +274,8 @@ def stream_corpus(
     """
     Source.check_repeatable(corpus)
     options, vocab = _ready(options), _loaded(vocab)
+    if options.group_by is not None or isinstance(corpus, Documents):
+        raise DataError("where documents begin is kept with the encoded text: encode it")
     files = cache.identities(Source(corpus, options).files)
     counted: CorpusStats | None = None
     if vocab is None:

@@ -10,7 +10,14 @@ from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.errors import Option, OptionError
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.options import TextFields
-from wordvec_ca.text import BLOCK_BYTES, check_encoding, check_tokenizer, field_names, is_words
+from wordvec_ca.text import (
+    BLOCK_BYTES,
+    check_encoding,
+    check_group_by,
+    check_tokenizer,
+    field_names,
+    is_words,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +35,9 @@ class TextOptions(TextFields):
         Whether each line, or record, is a document: none is dropped, though it is empty, and none is split.
     tag_field : str, optional
         The field of records that holds the tag of the document, or a list of tags.
+    group_by : str, optional
+        Keep where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of a
+        field of records, see `Documents`.
     workers : int, optional
         Threads that tokenise; by default one per usable processor. What comes out is the same.
     block_bytes : int, default 2**20
@@ -42,6 +52,7 @@ class TextOptions(TextFields):
     phrases: Phrases | str | os.PathLike[str] | None = None
     documents: bool = False
     tag_field: str | None = None
+    group_by: str | None = None
     workers: int | None = None
     block_bytes: int = BLOCK_BYTES
 
@@ -51,6 +62,11 @@ class TextOptions(TextFields):
         field_names(self.field)
         if self.encoding is not None:
             check_encoding(self.encoding)
+        if self.group_by is not None:
+            try:
+                check_group_by(self.group_by, self.field, self.encoding)
+            except ValueError as error:
+                raise OptionError(Option("group_by"), f" cannot be used: {error}") from error
         if self.block_bytes < 1:
             raise OptionError(Option("block_bytes"), f" is {self.block_bytes}; it must be 1 or more")
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
+from wordvec_ca.corpus.document_starts import KeptTokens
 from wordvec_ca.corpus.documents import DocumentTags
 from wordvec_ca.corpus.matches import unmatched, warn_of_phrases, warn_of_twins, warn_of_vocabulary
 from wordvec_ca.corpus.options import TextOptions
@@ -126,6 +127,7 @@ class Reading:
         self._first_repaired: str | None = None
         self._repaired_sample = b""
         self.fingerprint = ""
+        self.kept_tokens: KeptTokens | None = None
 
     def count(self) -> Vocab:
         """Read everything; return the vocabulary."""
@@ -195,8 +197,18 @@ class Reading:
                 ids, final = block
                 return renumber(ids, final, longest, every_line)
 
-            read_back = ((ids, final_of(lexicon)) for lexicon, ids in _provisional(spill, blocks))
-            for ids, found in in_order(pool, work, read_back, 2 * self.threads):
+            documents = self.source.documents
+            if documents is not None:
+                self.kept_tokens = KeptTokens(documents.lines, documents.numbers)
+
+            def read_back() -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+                for lexicon, ids in _provisional(spill, blocks):
+                    final = final_of(lexicon)
+                    if self.kept_tokens is not None:
+                        self.kept_tokens.add(ids, final)
+                    yield ids, final
+
+            for ids, found in in_order(pool, work, read_back(), 2 * self.threads):
                 written.write(ids, found)
             out.flush()
         self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
@@ -333,12 +345,13 @@ class Reading:
         self, text: bytes, lexicon: Lexicon, segmenting: SegmentingProcesses | None
     ) -> tuple[NDArray[np.int32], TextStats]:
         """Return the ids of a block of text and what was found in it."""
+        every_line = self.options.documents or self.source.documents is not None
         if isinstance(text, TokenLines):
-            return lexicon.read_text(bytes(text), False, False, self.options.documents)
+            return lexicon.read_text(bytes(text), False, False, every_line)
         if segmenting is None:
-            return lexicon.read_text(text, self.options.words, self.options.lowercase, self.options.documents)
+            return lexicon.read_text(text, self.options.words, self.options.lowercase, every_line)
         segmented = segmenting.segment(text)
-        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase, self.options.documents)
+        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase, every_line)
         found["repaired"] += segmented.repaired
         found["first_repaired"] = segmented.first_repaired
         return ids, found

@@ -8,9 +8,11 @@ from itertools import chain
 from typing import IO, Any
 
 from wordvec_ca.corpus.options import TextOptions
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import is_read_once
 from wordvec_ca.text import (
+    Documents,
+    Line,
     ReadText,
     Records,
     TextFiles,
@@ -26,7 +28,36 @@ from wordvec_ca.text import (
     object_texts,
 )
 
-Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Iterable[Any]
+Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Documents | Iterable[Any]
+
+
+class NumberedLines:
+    """The lines of documents one after the other, with a note of where each document begins.
+
+    Parameters
+    ----------
+    documents : Documents
+
+    Attributes
+    ----------
+    lines, numbers : list of int
+        The lines, counted from 0 on, with which another document begins or goes on, and its number; complete
+        when all lines have been read.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.lines: list[int] = []
+        self.numbers: list[int] = []
+
+    def __iter__(self) -> Iterator[Line]:
+        last = None
+        for place, (number, line) in enumerate(self.documents.numbered_lines()):
+            if number != last:
+                self.lines.append(place)
+                self.numbers.append(number)
+                last = number
+            yield line
 
 
 class Source:
@@ -38,10 +69,23 @@ class Source:
         As in ``encode_corpus``.
     options : TextOptions
         How it is read.
+
+    Attributes
+    ----------
+    documents : NumberedLines or None
+        Its lines, if they are those of documents (``group_by``, or a corpus of `Documents`).
+    identified : TextFiles or None
+        The files by which the corpus is recognised.
     """
 
     def __init__(self, corpus: Corpus, options: TextOptions) -> None:
         field = options.field
+        self.documents = _documents(corpus, options)
+        self.identified: TextFiles | None = None
+        if self.documents is not None:
+            if self.documents.documents.paths is not None:
+                self.identified = TextFiles(find_files(self.documents.documents.paths))
+            corpus, field = self.documents, None
         self.records = Records(documents=options.documents, tag_field=options.tag_field)
         self.normalize = options.normalize
         how = (field, options.threads, options.encoding, self.records, options.normalize)
@@ -49,7 +93,9 @@ class Source:
         self.lines: Iterable[Any] | None = None
         self.pieces: Iterator[bytes] | None = None
         self.token_lists: Iterable[Any] | None = None
-        if isinstance(corpus, str | os.PathLike):
+        if isinstance(corpus, NumberedLines):
+            self._take_lines(iter(corpus), None)
+        elif isinstance(corpus, str | os.PathLike):
             self.files = TextFiles(find_files([corpus]), *how)
         elif is_stream(corpus):
             self.files = TextFiles([corpus], *how)  # type: ignore[list-item]
@@ -73,24 +119,29 @@ class Source:
                     f"the corpus is a {type(corpus).__name__}; give a path, a list of paths or an iterable "
                     "of token lists"
                 ) from error
-            for first in items:
-                both = chain([first], items)
-                if isinstance(first, Mapping):
-                    self._take_records(both, first, field_names(field))
-                elif field is not None:
-                    raise ValueError(
-                        "field is for files of records and for mappings (dict), not for a Python iterable of "
-                        f"{type(first).__name__}: yield the texts"
-                    )
-                elif isinstance(first, str):
-                    self.lines = both
-                else:
-                    self.token_lists = both
-                break
-            else:
-                raise DataError(
-                    "the corpus is empty: the iterable yields nothing (a generator can be used only once)"
+            self._take_lines(items, field)
+        self.identified = self.identified or self.files
+
+    def _take_lines(self, items: Iterator[Any], field: str | tuple[str, ...] | None) -> None:
+        """Take up lines, records or token lists: the first item shows which they are."""
+        for first in items:
+            both = chain([first], items)
+            if isinstance(first, Mapping):
+                self._take_records(both, first, field_names(field))
+            elif field is not None:
+                raise ValueError(
+                    "field is for files of records and for mappings (dict), not for a Python iterable of "
+                    f"{type(first).__name__}: yield the texts"
                 )
+            elif isinstance(first, str):
+                self.lines = both
+            else:
+                self.token_lists = both
+            break
+        else:
+            raise DataError(
+                "the corpus is empty: the iterable yields nothing (a generator can be used only once)"
+            )
 
     def _take_records(
         self, records: Iterable[Any], first: Mapping[Any, Any], fields: tuple[str, ...] | None
@@ -109,7 +160,8 @@ class Source:
             return self.files.pieces()
         pieces = self.pieces
         if pieces is None:
-            pieces = line_pieces(self.lines or (), documents=self.records.documents)
+            one_line = self.records.documents or self.documents is not None
+            pieces = line_pieces(self.lines or (), documents=one_line)
         return in_nfc(pieces) if self.normalize == "nfc" else pieces
 
     @staticmethod
@@ -126,3 +178,15 @@ class Source:
         else:
             return
         raise DataError(f"{what} can be read only once, but {why}; give files")
+
+
+def _documents(corpus: Corpus, options: TextOptions) -> NumberedLines | None:
+    """Return the lines of the documents that a corpus is; None if its lines are read one by one."""
+    if options.group_by is None:
+        return NumberedLines(corpus) if isinstance(corpus, Documents) else None
+    try:
+        return NumberedLines(
+            Documents(corpus, options.group_by, field=options.field, encoding=options.encoding)
+        )
+    except ValueError as error:  # the corpus is not made of files
+        raise OptionError(Option("group_by"), f" cannot be used: {error}") from error

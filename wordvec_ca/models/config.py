@@ -78,6 +78,13 @@ class TrainConfig(TrainFields):
                 Option("resamples"),
                 f" samples lines, and the lines of {self.model} are documents: leave it out",
             )
+        if self.group_by is not None and self.resamples is None:
+            raise OptionError(
+                Option("group_by"),
+                " says what is sampled, so it goes with ",
+                Option("resamples"),
+                ": give both, or neither",
+            )
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)
         if (self.shared_by or 1) > 1 and self._negatives() == "exact":

@@ -1,8 +1,9 @@
 """Models of resampled text: K trainings of bootstrap samples of one encoded text, and their mean.
 
-Each model has a seed and a sample of lines of its own. What is trained goes to the disk as checkpoints, so
-that a run goes on inside any of them. At the end all are turned into one space (generalised Procrustes);
-their mean is the model that is published, and the turned models are kept beside it for intervals.
+Each model has a seed and a sample of its own, of lines or of whole documents. What is trained goes to the
+disk as checkpoints, so that a run goes on inside any of them. At the end all are turned into one space
+(generalised Procrustes); their mean is the model that is published, and the turned models are kept beside it
+for intervals.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import shutil
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import EncodedCorpus
+from wordvec_ca.corpus import EncodedCorpus, likeness_of_lines
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import Storage, scratch_array
 from wordvec_ca.kernels import STATS, padded
 from wordvec_ca.machine import free_memory
@@ -42,6 +45,7 @@ from wordvec_ca.training import (
     LineSample,
     State,
     Trainer,
+    end_of_line,
     run_record,
 )
 from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_blas_thread
@@ -55,6 +59,15 @@ BLOCK_ROWS = 2_048
 THREADS = 8
 """Most threads of a model; more threads train another one at the same time."""
 
+LEAST_DOCUMENTS = 10
+"""Of fewer documents a sample says little, and may be empty: of 10 it is once in 20,000 draws."""
+
+LOOKED_AT = 20_000_000
+"""Tokens, from the beginning of the text, of whose lines some are compared with the next."""
+
+FAMILIAR = 50_000
+"""Words, the most frequent, by which they are compared: the vectors of all are too large to copy."""
+
 MORE_MEMORY = 0.25
 """By this share of what one run takes, models that are trained side by side may take more."""
 
@@ -67,7 +80,8 @@ def folder_of_model(folder: Path, number: int) -> Path:
 def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedConfig:
     """Return the configuration of one of the models: its own seed, and some of the threads."""
     state = np.random.SeedSequence([config.seed, 0x72657361, number]).generate_state(1, np.uint64)
-    return dataclasses.replace(config, resamples=None, seed=int(state[0] >> np.uint64(1)), workers=workers)
+    seed = int(state[0] >> np.uint64(1))
+    return dataclasses.replace(config, resamples=None, group_by=None, seed=seed, workers=workers)
 
 
 def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
@@ -115,6 +129,14 @@ class ResampledModels:
         mark: str = "",
     ) -> None:
         assert config.resamples is not None
+        if encoded.starts is not None and (n := encoded.starts.n) < LEAST_DOCUMENTS:
+            raise DataError(
+                f"the text has {n} documents, and ",
+                Option("resamples"),
+                f" needs {LEAST_DOCUMENTS} or more to sample from: say with ",
+                Option("group_by"),
+                " what smaller ones are, as lines:100",
+            )
         self.config, self._encoded, self._held_out = config, encoded, held_out
         self.interrupted = self._stopping = False
         self._number = config.resamples
@@ -220,7 +242,7 @@ class ResampledModels:
         else:
             former = checkpoints.load(model)
         held_out = None if self._held_out is None else self._held_out.tokens
-        sample = LineSample(config.seed)
+        sample = LineSample(config.seed, self._encoded.starts)
         trainer = Trainer(model, self._encoded.tokens, held_out, sample=sample)
         if former is not None:
             trainer.restore(former)
@@ -267,9 +289,29 @@ class ResampledModels:
                 self._mean(model, finished, place)
             finally:
                 shutil.rmtree(place, ignore_errors=True)
+            if self._encoded.starts is None:
+                self._warn_of_dependent_lines(model)
         model.config = self.config
         model.record = self._record(trainer, started)
         model.history = self.history
+
+    def _warn_of_dependent_lines(self, model: EmbeddingModel) -> None:
+        """Warn if lines that follow each other are more alike than lines far apart."""
+        tokens = self._encoded.tokens
+        if not isinstance(tokens, np.ndarray):
+            return
+        tokens = tokens[: end_of_line(tokens, min(LOOKED_AT, len(tokens)))]
+        tokens = tokens[tokens < FAMILIAR]
+        counts = model.vocab.counts[:FAMILIAR]
+        found = likeness_of_lines(
+            tokens,
+            np.zeros(np.count_nonzero(tokens < 0), np.int64),
+            directions(model.inputs[: len(counts), : self.config.vector_size]),
+            counts,
+            self.config.seed,
+        )
+        if found.dependent:
+            warnings.warn(found.caution("intervals over runs are too narrow"), stacklevel=4)
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
@@ -341,6 +383,7 @@ class ResampledModels:
     def _record(self, trainer: Trainer, started: float) -> dict[str, Any]:
         """Return the record of the published model: of all models together."""
         states = [state for state in self._states if state is not None]
+        starts = self._encoded.starts
         record = run_record(trainer, self._encoded, started, interrupted=self.cut_short)
         seconds, words = sum(state.seconds for state in states), _counted("words", states)
         return {
@@ -356,6 +399,8 @@ class ResampledModels:
             },
             "resamples": {
                 "models": len(self.finished) if len(self.finished) > 1 else 0,
+                "unit": "lines" if starts is None else "documents",
+                "units": self._encoded.stats.sentences if starts is None else starts.n,
                 "wanted": self._number,
                 "side_by_side": self._at_once,
                 "threads": self._threads,

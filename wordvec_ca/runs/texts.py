@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tempfile
 import warnings
@@ -134,6 +135,8 @@ class Texts:
         if corpus is None or any(isinstance(name, str) and is_read_once(name) for name in names):
             raise DataError(self._begin_again(which))
         options = self._config.text_options()
+        if which == "valid":  # nothing is sampled of it
+            options = dataclasses.replace(options, group_by=None)
         progress = self._progress if which == "text" else None
         if self._request.no_cache:
             encoded = stream_corpus(corpus, options, vocab=vocab, progress=progress)

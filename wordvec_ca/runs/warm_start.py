@@ -74,6 +74,13 @@ def check_together(
             " and ",
             Option("init_vectors"),
         )
+    if config.group_by is not None and no_cache:
+        raise OptionError(
+            Option("group_by"),
+            " keeps where documents begin with the encoded text, which ",
+            Option("no_cache"),
+            " does not store: leave one of them out",
+        )
     if config.spec.documents and (no_cache or valid is not None):
         raise OptionError(
             Option("no_cache" if no_cache else "valid"),

@@ -305,10 +305,16 @@ class TrainFields(TextFields):
     seed: int = _usual(1, "Of everything random.", "Of initialisation, windows, sub-sampling and negatives.",
         limits=(0, 2**63 - 1))
     resamples: int | None = _usual(None,
-        "Train this many models, each on lines sampled from the corpus, and publish their mean: nn, "
-        "analogy, attention, eval and compare then say how sure they are; 10 do well.",
+        "Train this many models, each on lines (or, with {group_by}, documents) sampled from the corpus, and "
+        "publish their mean: nn, analogy, attention, eval and compare then say how sure they are; 10 do "
+        "well.",
         "Each has a seed of its own (docs/how-to/how-sure-is-a-neighbour.md).", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
+    group_by: str | None = _text(None,
+        "{resamples}: sample whole documents, not lines. What a document is: blank-lines between documents, "
+        "files, lines:N, or the name of a field of records (with {field}) that is the same for all of one.",
+        "In Python the corpus may also be ``Documents``.", usual="each line", metavar="WAY",
+        goes_with="resamples", on_cluster=False, continued=None)
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
         "Publish input rows, output rows less their mean, principal components of both, both side by side, "
         "or their sum; cawv publish changes it later.",

@@ -12,6 +12,7 @@ from wordvec_ca.text.blocks import (
     cut_into_blocks,
     line_pieces,
 )
+from wordvec_ca.text.documents import Documents, Line, check_group_by, numbered_file_lines, records_of
 from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
@@ -30,7 +31,9 @@ from wordvec_ca.text.tokenizer import TOKENIZERS, KnownWords, check_tokenizer, i
 __all__ = [
     "BLOCK_BYTES",
     "TOKENIZERS",
+    "Documents",
     "KnownWords",
+    "Line",
     "ReadText",
     "Records",
     "SegmentingProcesses",
@@ -38,6 +41,7 @@ __all__ = [
     "TokenLines",
     "articles",
     "check_encoding",
+    "check_group_by",
     "check_tokenizer",
     "column_values",
     "cut_into_blocks",
@@ -55,8 +59,10 @@ __all__ = [
     "line_pieces",
     "markup_version",
     "nfc_word",
+    "numbered_file_lines",
     "object_texts",
     "prompt_exit",
+    "records_of",
     "segmenter_version",
     "set_retry_timeout",
     "tokenize",

@@ -1,8 +1,9 @@
 """A bootstrap sample of the lines of a text, drawn while it is read: how often each line counts.
 
 A line counts as often as a Poisson variable of mean 1 says (Poisson bootstrap: Hanley & MacGibbon 2006),
-which is a function of the seed and of where the line begins. So nothing is stored, every epoch has the same
-sample, and it does not matter which thread reads what.
+which is a function of the seed and of where the line begins; or, where whole documents are drawn, of the
+number of its document. So no sample is stored, every epoch has the same one, and it does not matter which
+thread reads what.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 
 import numpy as np
 
+from wordvec_ca.corpus import DocumentStarts
 from wordvec_ca.training.chunks import Chunk
 
 MOST = 12
@@ -24,27 +26,30 @@ class LineSample:
     ----------
     seed : int
         Of the sample.
+    documents : DocumentStarts, optional
+        All lines of a document count equally often; by default each line is drawn by itself.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, documents: DocumentStarts | None = None) -> None:
+        self._documents = documents
         self._key = np.random.SeedSequence([seed, 0x6C696E65]).generate_state(1, np.uint64)[0]
         chances = [math.exp(-1) / math.factorial(n) for n in range(MOST)]
         self._limits = np.floor(np.cumsum(chances) * 2.0**64).astype(np.uint64)
 
-    def weights(self, starts: np.ndarray) -> np.ndarray:
-        """Return how often lines count.
+    def weights(self, units: np.ndarray) -> np.ndarray:
+        """Return how often lines or documents count.
 
         Parameters
         ----------
-        starts : ndarray of shape (n_lines,), int64
-            The token with which each begins.
+        units : ndarray of shape (n,), int64
+            The token with which each line begins, or the number of each document.
 
         Returns
         -------
-        ndarray of shape (n_lines,), int64
+        ndarray of shape (n,), int64
         """
         with np.errstate(over="ignore"):  # splitmix64 (Steele, Lea, Flood 2014), as in kernels/sgns_reader.h
-            z = (starts.astype(np.uint64) + self._key) * np.uint64(0x9E3779B97F4A7C15)
+            z = (units.astype(np.uint64) + self._key) * np.uint64(0x9E3779B97F4A7C15)
             z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             z ^= z >> np.uint64(31)
@@ -60,6 +65,9 @@ class LineSample:
         if not len(ends) or ends[-1] < len(chunk.tokens):
             ends = np.append(ends, len(chunk.tokens))
         lengths = np.diff(ends, prepend=0)
-        times = np.repeat(self.weights(chunk.start + ends - lengths), lengths)
+        units = chunk.start + ends - lengths
+        if self._documents is not None:
+            units = self._documents.of(units)
+        times = np.repeat(self.weights(units), lengths)
         found = [chunk.tokens[times > n] for n in range(int(times.max(initial=0)))]
         return np.concatenate(found) if found else chunk.tokens[:0]

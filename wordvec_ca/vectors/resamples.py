@@ -1,8 +1,8 @@
 """Models of resampled text, in the space of the vectors that are published: what intervals are made of.
 
-``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines, turns them into one
-space and publishes their mean as an ordinary model directory. Beside it, in the same directory, it keeps
-the K models, with 8 bits a number::
+``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines or documents, turns them
+into one space and publishes their mean as an ordinary model directory. Beside it, in the same directory, it
+keeps the K models, with 8 bits a number::
 
     resamples.npy                         int8 (K, n_words, vector_size)
     resamples_scales.npy                  float32 (K, n_words): a row times its scale is the vector

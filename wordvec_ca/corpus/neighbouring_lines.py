@@ -36,6 +36,14 @@ class Likeness(NamedTuple):
         """Whether lines that follow each other are clearly more alike."""
         return self.near - self.far > max(MUCH, SURE * self.error)
 
+    def caution(self, consequence: str) -> str:
+        """Return a warning for those who took lines for documents; ``consequence`` says what is wrong."""
+        return (
+            f"lines are not independent: the cosine of a line with the next is {self.near:.2f}, with a "
+            f"line far away {self.far:.2f}. {consequence}; give the documents (--group-by; in Python "
+            "Documents)"
+        )
+
 
 def likeness_of_lines(
     tokens: np.ndarray, labels: np.ndarray, directions: np.ndarray, counts: np.ndarray, seed: int

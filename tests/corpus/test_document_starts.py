@@ -1,0 +1,117 @@
+"""Documents of several lines in an encoded text: each line keeps its document, however the text is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.corpus import encode_corpus, stream_corpus
+from wordvec_ca.corpus.encode import EncodedCorpus
+from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.errors import DataError, OptionError
+from wordvec_ca.text import Documents
+
+
+def documents(n: int = 60) -> list[list[str]]:
+    """Return documents whose lines name them: w7 is of the 8th; some have only rare words."""
+    rng = np.random.default_rng(0)
+    found = []
+    for number in range(n):
+        lines = []
+        for _ in range(rng.integers(1, 8)):
+            own = f"w{number} " * int(rng.integers(2, 6))
+            lines.append(str(rng.choice([own, f"rare{rng.integers(10**9)}", f"{own}common " + own])))
+        found.append([f"only{number} unlike{number} others{number}"] if number % 11 == 3 else lines)
+    found[8] = ["w8 " * 25_000, "w8 w8"]
+    return found
+
+
+def check(encoded: EncodedCorpus, named: dict[int, int] | None = None) -> None:
+    """Compare the document of each line with the word that names it."""
+    tokens, starts = np.array(encoded.tokens), encoded.starts
+    assert starts is not None
+    ends = np.flatnonzero(tokens < 0) + 1
+    begins = np.append(0, ends[:-1])
+    names = [int(encoded.vocab.words[tokens[begin]][1:]) for begin in begins]
+    same = dict(zip(starts.of(begins).tolist(), names, strict=True))
+    assert len(same) == len(set(names)) == starts.n
+    assert [same[number] for number in starts.of(begins).tolist()] == names
+    assert set(starts.starts.tolist()) <= set(begins.tolist())
+
+
+@pytest.mark.parametrize("options", [{}, {"block_bytes": 300, "workers": 3}, {"tokenizer": "whitespace"}])
+def test_each_line_keeps_its_document_and_ids_are_those_of_the_plain_text(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    text = documents()
+    blank = tmp_path / "blank.txt"
+    blank.write_text("\n\n".join("\r\n".join(lines) for lines in text) + "\n \n")
+    plain = encode_corpus(blank, TextOptions(min_count=2, **options), cache_dir=tmp_path / "p")
+    assert plain.starts is None
+    given: list[tuple[Any, str | None]] = [(blank, "blank-lines"), (Documents(text), None)]
+    given += [(Documents([[line.split() for line in lines] for lines in text]), None)]
+    for number, (corpus, group_by) in enumerate(given):
+        read = TextOptions(min_count=2, group_by=group_by, **options)
+        encoded = encode_corpus(corpus, read, cache_dir=tmp_path / str(number))
+        np.testing.assert_array_equal(encoded.tokens, plain.tokens)
+        check(encoded)
+        assert encoded.fingerprint.startswith(plain.fingerprint)
+
+
+def test_records_of_one_value_are_one_document_wherever_they_are(tmp_path: Path) -> None:
+    records = [
+        {"meta": 1, "author": number, "text": line}
+        for number, lines in enumerate(documents(20))
+        for line in lines
+    ]
+    order = np.random.default_rng(1).permutation(len(records))
+    path = tmp_path / "r.jsonl"
+    path.write_text("\n".join(json.dumps(records[i]) for i in order))
+    options = TextOptions(min_count=2, field="text", group_by="author")
+    encoded = encode_corpus(path, options, cache_dir=tmp_path / "c", keep=True)
+    check(encoded)
+    assert encoded.starts is not None
+    assert len(encoded.starts.starts) > encoded.starts.n
+    again = encode_corpus(path, options, cache_dir=tmp_path / "c", keep=True)
+    assert again.reused
+    assert again.fingerprint == encoded.fingerprint
+    damaged = tmp_path / "c" / "documents.i64"
+    content = bytearray(damaged.read_bytes())
+    content[8] ^= 1
+    damaged.write_bytes(content)
+    mended = encode_corpus(path, options, cache_dir=tmp_path / "c", keep=True)
+    assert not mended.reused
+    assert mended.fingerprint == encoded.fingerprint
+    other = encode_corpus(path, TextOptions(min_count=2, field="text"), cache_dir=tmp_path / "c", keep=True)
+    assert "group_by was 'author'" in other.reason
+    assert other.starts is None
+
+
+def test_files_and_ranges_of_lines_are_documents(tmp_path: Path) -> None:
+    text = [lines for number, lines in enumerate(documents(12)) if number != 3]
+    for number, lines in enumerate(text):
+        (tmp_path / f"{number:02}.txt").write_text("\n".join(lines))
+    options = TextOptions(min_count=2, group_by="files")
+    check(encode_corpus(str(tmp_path / "*.txt"), options, cache_dir=tmp_path / "c"))
+    (tmp_path / "three").write_text("".join(f"w{n} w{n}\n\nw{n}\n" for n in range(40)))
+    options = TextOptions(min_count=1, group_by="lines:3")
+    check(encode_corpus(tmp_path / "three", options, cache_dir=tmp_path / "c"))
+
+
+def test_what_cannot_be_documents_is_refused(tmp_path: Path) -> None:
+    for wrong in ({"group_by": "lines:0"}, {"group_by": "author"}, {"group_by": "files", "field": "text"}):
+        with pytest.raises(OptionError, match="group_by"):
+            TextOptions(**wrong)
+    with pytest.raises(OptionError, match="which is for files"):
+        encode_corpus([["a"]], TextOptions(group_by="files"), cache_dir=tmp_path)
+    with pytest.raises(DataError, match="encode it"):
+        stream_corpus(Documents([["a b"]]))
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes(b"caf\xe9 au lait\n" * 3 + b"plain words here\n" * 500)
+    with pytest.raises(DataError, match="line 1 is not UTF-8"):
+        list(Documents(latin, "files"))
+    assert next(iter(Documents(latin, "files", encoding="latin1")))[0] == "café au lait"

@@ -1,0 +1,247 @@
+"""Documents of a text: what is permuted among texts, or sampled, as a whole.
+
+Lines that follow each other are about one thing and by one author. If each is taken for a document, chance
+seems smaller than it is: 2,190 of 10,233 words "changed" between two halves of the same books.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import open_by_content
+from wordvec_ca.text.blocks import TokenLines
+from wordvec_ca.text.reader import TextFiles
+from wordvec_ca.text.records import field_names, value_of
+from wordvec_ca.text.sources import find_files
+
+BLANK_LINES, FILES, LINES = "blank-lines", "files", "lines"
+"""Ways to tell documents apart, besides the name of a field."""
+
+WAYS = BLANK_LINES, FILES, LINES
+
+Line = str | Sequence[str]
+
+
+def check_group_by(group_by: str, field: str | Sequence[str] | None, encoding: str | None) -> tuple[str, int]:
+    """Return how documents are told apart, and the number of lines of each, or 0.
+
+    Parameters
+    ----------
+    group_by, field, encoding
+        As in `Documents`.
+
+    Raises
+    ------
+    ValueError
+        They do not belong together.
+    """
+    way, _, number = group_by.partition(":")
+    if way == LINES and (not number.isdigit() or int(number) < 1):
+        raise ValueError(f"group_by is {group_by!r}; after lines: a number of 1 or more is needed")
+    if way in WAYS:
+        if field is not None:
+            raise ValueError("with a field of records, group_by is the name of another field")
+        return way, int(number) if way == LINES else 0
+    if field is None:
+        raise ValueError(
+            f"group_by is the field {group_by!r}: the field with the text is needed, too; the other ways are "
+            "blank-lines, files and lines:N"
+        )
+    if encoding is not None:
+        raise ValueError("documents by a field are read as UTF-8: convert the file, and leave encoding out")
+    return group_by, 0
+
+
+class Documents:
+    """A text as documents of several lines.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or iterable of documents
+        Files, directories or patterns, which are read with ``group_by``; or the documents themselves, each an
+        iterable of lines (str, or lists of tokens).
+    group_by : str, optional
+        ``blank-lines``: documents have blank lines between them, and a file ends one; ``files``: each file is
+        one; ``lines:N``: N lines are one; anything else is the name of a field of records (JSON lines, CSV or
+        TSV with a header): records that have the same value are one document, wherever they are.
+    field : str or sequence of str, optional
+        Of records: the field with the text.
+
+    encoding : str, optional
+        Of files of plain text; by default UTF-8. Records are UTF-8.
+
+    Attributes
+    ----------
+    paths : list of str or path, or None
+        The files, directories and patterns; None if the documents themselves were given.
+
+    Raises
+    ------
+    ValueError
+        ``group_by`` and what is given do not belong together.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        group_by: str | None = None,
+        *,
+        field: str | Sequence[str] | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        paths = isinstance(source, str | os.PathLike)
+        if not paths and group_by is not None:
+            source = list(source)
+            paths = all(isinstance(one, str | os.PathLike) for one in source)
+            if not paths:
+                raise ValueError(
+                    f"group_by is {group_by!r}, which is for files; of documents themselves leave it out"
+                )
+        if paths and group_by is None:
+            raise ValueError("documents of files need group_by: blank-lines, files, lines:N or a field")
+        self._given = None if paths else source
+        self.paths = None if not paths else [source] if isinstance(source, str | os.PathLike) else source
+        self._encoding, self._fields, self._group_by = encoding, field_names(field), group_by
+        self._way, self._n = ("", 0) if group_by is None else check_group_by(group_by, field, encoding)
+        self._is_field = bool(self._way) and self._way not in WAYS
+
+    def __iter__(self) -> Iterator[list[Line]]:
+        """Yield the lines of each document; empty ones are left out."""
+        found: dict[int, list[Line]] = {}
+        for number, line in self.numbered_lines():
+            if not self._is_field and number not in found:
+                yield from found.values()
+                found = {}
+            found.setdefault(number, []).append(line)
+        yield from found.values()
+
+    def numbered_lines(self) -> Iterator[tuple[int, Line]]:
+        """Yield each line with the number of its document, in the order of the text.
+
+        Only the lines of one document by a field may be apart from each other. Empty lines are left out.
+
+        Raises
+        ------
+        DataError
+            A file cannot be read as documents, or something else was given.
+        """
+        for number, line in self._numbered():
+            if line.strip() if isinstance(line, str) else line:
+                yield number, line
+
+    def _numbered(self) -> Iterator[tuple[int, Line]]:
+        if self._given is not None:
+            for number, document in enumerate(self._given):
+                if isinstance(document, str):
+                    raise DataError("a document is a list of lines; a single string was given")
+                for line in document:
+                    yield from ((number, part) for part in _split(line))
+        elif self._is_field:
+            yield from self._records()
+        else:
+            number = -1
+            assert self.paths is not None
+            for path in find_files(self.paths):
+                for first, line in self._of_file(path):
+                    number += first
+                    yield number, line
+
+    def _of_file(self, path: str) -> Iterator[tuple[bool, Line]]:
+        """Yield each line of a file, and whether it is the first of a document."""
+        begins = True
+        for place, line in enumerate(_text_lines(path, self._encoding)):
+            if self._way == LINES and place % self._n == 0:
+                begins = True
+            if self._way == BLANK_LINES and isinstance(line, str) and not line.strip():
+                begins = True
+                continue
+            yield begins, line
+            begins = False
+
+    def _records(self) -> Iterator[tuple[int, Line]]:
+        """Yield the lines of all records, with numbers by the value of their field."""
+        numbers: dict[str, int] = {}
+        assert self._fields is not None
+        assert self._group_by is not None
+        assert self.paths is not None
+        for path in find_files(self.paths):
+            for place, record in records_of(path):
+                if self._group_by not in record:
+                    has = ", ".join(map(repr, list(record)[:20]))
+                    raise DataError(f"{path}, record {place}: no field {self._group_by!r}; it has {has}")
+                number = numbers.setdefault(str(record[self._group_by]), len(numbers))
+                for text in (value_of(record, name) for name in self._fields):
+                    if isinstance(text, list):
+                        yield number, [str(word) for word in text]
+                    elif text:
+                        yield from ((number, line) for line in _split(str(text)))
+
+
+def _split(line: Line) -> list[Line]:
+    """Return the lines of a text: a str may have line ends inside."""
+    if isinstance(line, str) and ("\n" in line or "\r" in line):
+        return list(re.split("\r\n|\r|\n", line))
+    return [line]
+
+
+def _text_lines(path: str, encoding: str | None) -> Iterator[Line]:
+    """Yield the lines of a file of any kind that is read as text; lists of words stay lists."""
+    rest, number = b"", 0
+    for piece in TextFiles([path], encoding=encoding).pieces():
+        if isinstance(piece, TokenLines):
+            yield from (line.decode("utf-8", "replace").split(" ") for line in piece.splitlines())
+            continue
+        lines = (rest + piece).splitlines(keepends=True)
+        rest = b"" if not lines or lines[-1].endswith(b"\n") else lines.pop()
+        for line in lines:
+            number += 1
+            try:
+                yield line.rstrip(b"\r\n").decode()
+            except UnicodeDecodeError:
+                raise _not_utf8(path, number) from None
+
+
+def _not_utf8(path: str, number: int) -> DataError:
+    return DataError(
+        f"{path}, line {number} is not UTF-8; convert the file, for example with: iconv -f latin1 -t utf-8"
+    )
+
+
+def numbered_file_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield number and content of the lines of a file, plain or compressed."""
+    with open_by_content(path) as stream:
+        for number, raw in enumerate(stream, 1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise _not_utf8(path, number) from None
+            yield number, line.rstrip("\r\n")
+
+
+def records_of(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and record of JSON lines, or of a table with a header."""
+    lines = (line for _, line in numbered_file_lines(path))
+    first = next(lines, "")
+    if first.lstrip().startswith("{"):
+        for number, line in enumerate(chain([first], lines), 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise DataError(f"{path}, line {number} is not JSON: {error}") from None
+            if not isinstance(record, dict):
+                raise DataError(f"{path}, line {number} is not a JSON object with fields")
+            yield number, record
+        return
+    if first.startswith("PAR1") or (not first.isprintable() and "\t" not in first):
+        raise DataError(f"{path}: documents by a field are read from JSON lines, CSV and TSV only")
+    text = (f"{line}\n" for line in chain([first], lines))
+    yield from enumerate(csv.DictReader(text, delimiter="\t" if "\t" in first else ","), 1)
