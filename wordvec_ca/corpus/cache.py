@@ -265,7 +265,21 @@ def complete(
     tags: Iterable[Any] | None = None,
     starts: DocumentStarts | None = None,
 ) -> None:
-    """Write the rest of a new cache, after its ``tokens.i32``."""
+    """Write the rest of a new cache, after its ``tokens.i32``.
+
+    Parameters
+    ----------
+    directory : Path
+        The cache.
+    made : dict
+        The `recipe` by which it was made.
+    encoding : Encoding
+        Its vocabulary, statistics and fingerprint.
+    tags : iterable, optional
+        The tags of each document, if records name them.
+    starts : DocumentStarts, optional
+        Where documents of several lines begin.
+    """
     if tags is not None:
         with atomic_file(directory / TAGS, follow_links=False) as file:
             file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)

@@ -73,7 +73,6 @@ class Documents:
         TSV with a header): records that have the same value are one document, wherever they are.
     field : str or sequence of str, optional
         Of records: the field with the text.
-
     encoding : str, optional
         Of files of plain text; by default UTF-8. Records are UTF-8.
 
