@@ -23,7 +23,15 @@ import numpy as np
 import pytest
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cluster import check_cluster_address, cost, driver, lease, resume_on_cluster, train_on_cluster
+from wordvec_ca.cluster import (
+    check_cluster_address,
+    cost,
+    driver,
+    lease,
+    resume_on_cluster,
+    silence,
+    train_on_cluster,
+)
 from wordvec_ca.cluster import node as node_module
 from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.cluster.fitness import Requirements, UnfitNode, UnreadableText, unfit_reason
@@ -605,7 +613,7 @@ def test_a_driver_whose_own_node_is_gone_says_so_at_once() -> None:
     members.assemble()
     nodes[0]["Alive"] = False
     for asks in (members.look, lambda: members.ask(now=True)):
-        with pytest.raises(DataError, match=r"Ray has died on this machine.*can be resumed"):
+        with pytest.raises(DataError, match="Ray has died on this machine"):
             asks()
 
 
@@ -627,3 +635,63 @@ def test_a_process_that_is_ended_leaves_a_message(ended: bool) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == ended
     assert done.stderr == ("resume it\n" if ended else "")
+
+
+def test_the_message_of_a_process_that_is_ended_may_change() -> None:
+    code = (
+        "import os\nfrom wordvec_ca.cluster.watcher import reported_if_ended\n"
+        "with reported_if_ended('begin again') as replace:\n"
+        "    replace('resume \\\\n 100%s')\n    os._exit(1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == "resume \\n 100%s\n"
+
+
+SILENT = """
+import ctypes, os, signal, sys, threading, types
+from wordvec_ca.cluster import silence
+silence.LOOK_EVERY, silence.REPORTED, silence.ENDED, silence.ENDED_BY_SIGNAL = 0.05, 0.2, {ended}, {by_signal}
+
+def told(text):
+    print(text, file=sys.stderr, flush=True)
+
+libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+ray = types.ModuleType("ray.blocked")  # waits in compiled code for what never comes: no signal ends that
+ray.lock = libc.pthread_mutex_lock
+exec("def wait(mutex): lock(mutex); lock(mutex)", vars(ray))
+watch = silence.RaySilence(told, told)
+watch.clear = lambda: told("cleared")
+if {by_signal} < 100:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+code = compile("with watch.watched():\\n    watch.beat()\\n    ray.wait(mutex)", "driver", "exec")
+exec(code, dict(vars(), __name__="wordvec_ca.cluster.driver"))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="locks a mutex of glibc")
+@pytest.mark.parametrize(("ended", "by_signal", "code"), [(0.5, 1000, 1), (1000, 0.1, 130)])
+def test_a_call_of_ray_that_never_returns_ends_the_run(ended: float, by_signal: float, code: int) -> None:
+    program = SILENT.format(ended=ended, by_signal=by_signal)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    *_, last, cleared = done.stderr.splitlines()
+    assert last.startswith("Ray has not answered for" if code == 1 else "Ray does not answer, also")
+    assert cleared == "cleared"
+
+
+def test_waiting_for_ray_is_told_from_what_a_program_does_besides() -> None:
+    """A callback of the user may take long, and the whole program may be a task of Ray."""
+    seen = []
+
+    def frame_of(*names: str) -> Any:
+        function: Any = lambda: seen.append(silence._waits_for_ray(sys._getframe()))  # noqa: E731
+        for name in reversed(names):
+            function = eval("lambda: inner()", {"__name__": name, "inner": function})
+        function()
+        return seen.pop()
+
+    assert not frame_of("wordvec_ca.cluster.driver")
+    assert not frame_of("ray._private.worker", "wordvec_ca.cluster.driver", "users_callback")
+    assert frame_of("wordvec_ca.cluster.driver", "ray._private.worker", "threading")

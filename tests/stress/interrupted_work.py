@@ -52,6 +52,8 @@ class Job:
     several_files : bool
         Whether the outputs are files that belong together: an old set must go before a new one comes, and no
         mixture may ever be seen.
+    saves : bool
+        Whether it first computes and then saves: two phases, each of which is interrupted often enough.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Job:
     before: tuple[tuple[str, str], ...] = ()
     exact: bool = True
     several_files: bool = False
+    saves: bool = False
 
     @property
     def trains(self) -> bool:
@@ -199,7 +202,7 @@ JOBS = (
         _model,
         before=(OVER,),
     ),
-    Job("resampled models", (*TRAIN, "--workers", "1", "--resamples", "2"), ("out",), _model),
+    Job("resampled models", (*TRAIN, "--workers", "1", "--resamples", "2"), ("out",), _model, saves=True),
     Job(
         "counting on disk",
         ("vocab", "{given}/text.txt", "-o", "out", "--count-memory", "1", "--overwrite", "--quiet"),
@@ -281,13 +284,15 @@ JOBS = (
         ("out",),
         _fasttext,
         before=(("out", "older.ftz"),),
+        saves=True,
     ),
     Job(
-        "saving the drop-in for gensim's Word2Vec",
+        "the drop-in for gensim's Word2Vec",
         ("python", "train_drop_in"),
         ("out",),
         _drop_in,
         before=(("out", "older.w2v"),),
+        saves=True,
     ),
     Job("saving a model", ("python", "save_model"), ("out",), _model, before=(OVER,)),
     Job(

@@ -41,8 +41,15 @@ from study import table, write_section
 from wordvec_ca.files import save_json
 
 
-def stage(job: Job, root: Path) -> str:
-    """Return how far a command had come, by what is on the disk."""
+def hidden(root: Path) -> set[str]:
+    """Return the names of temporary files and folders beside the results."""
+    return {path.name for path in root.glob(".*")}
+
+
+def stage(job: Job, root: Path, before: set[str]) -> str:
+    """Return how far a command had come, by what is on the disk; ``before`` was there when it began."""
+    if job.saves:
+        return f"{job.name}: {'saving' if hidden(root) - before else 'training'}"
     if not job.trains:
         return job.name
     run = root / "out.run"
@@ -58,6 +65,11 @@ def stage(job: Job, root: Path) -> str:
     if any(root.glob("*/cache.json")) or any(run.glob("*/cache.json")):
         return "training, before the first checkpoint"
     return "training: counting and encoding"
+
+
+def phases(job: Job) -> list[str]:
+    """Return the names of the phases that are interrupted often enough; one of no name is any."""
+    return [f"{job.name}: {phase}" for phase in ("training", "saving")] if job.saves else [""]
 
 
 @dataclass
@@ -112,7 +124,7 @@ class Interruptions:
 
     def interrupt(self, job: Job, root: Path, command: tuple[str, ...], disk: Disk | None) -> None:
         """Start a command and interrupt it; look what is there then."""
-        rng, shop = self.rng, self.shop
+        rng, shop, before = self.rng, self.shop, hidden(root)
         shutil.rmtree(self._notes.copies, ignore_errors=True)
         self._notes.copies.mkdir()
         if rng.random() < 0.5:
@@ -122,7 +134,7 @@ class Interruptions:
         status = status_of(shop.start(command, root, notes))
         if status == -signal.SIGKILL:
             self.counts.n += 1
-            self.counts.stages[stage(job, root)] += 1
+            self.counts.stages[stage(job, root, before)] += 1
             if disk is not None:
                 disk.replay(self._notes.log, self._notes.copies)
                 disk.cut(rng)
@@ -162,14 +174,17 @@ class Interruptions:
         shutil.rmtree(root)
 
     def until(self, n: int, jobs: list[Job], into: Path, *, cuts: bool) -> None:
-        """Interrupt all jobs in turn until each was interrupted its share of ``n`` times."""
-        share, of_jobs = -(-n // len(jobs)), collections.Counter[str]()
-        while waiting := [job for job in jobs if of_jobs[job.name] < share]:
+        """Interrupt all jobs in turn until each phase of each was interrupted its share of ``n`` times."""
+        share, of_phases = -(-n // len(jobs)), collections.Counter[tuple[str, str]]()
+        waiting = jobs
+        while waiting:
             for job in waiting:
-                before = self.counts.n
+                before = self.counts.stages.copy()
                 self.case(job, cuts=cuts)
-                of_jobs[job.name] += self.counts.n - before
+                for name, times in (self.counts.stages - before).items():
+                    of_phases[job.name, name if job.saves else ""] += times
                 save_json(into, vars(self.counts))
+            waiting = [job for job in jobs if min(of_phases[job.name, name] for name in phases(job)) < share]
 
 
 def several(

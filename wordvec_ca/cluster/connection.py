@@ -8,8 +8,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from wordvec_ca.cluster.silence import RaySilence
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.machine import machine_memory, usable_cpus
 
@@ -30,7 +32,9 @@ def check_cluster_address(cluster: str) -> None:
 
 
 @contextmanager
-def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[Any]:
+def connected(
+    cluster: str, nodes: int, threads: int | None = None, silence: RaySilence | None = None
+) -> Iterator[Any]:
     """Connect to a cluster as long as the block lasts; give the module ``ray``.
 
     Parameters
@@ -41,6 +45,8 @@ def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[
         How many nodes to start, if they are on this machine.
     threads : int, optional
         Threads of each; by default they share the processors.
+    silence : RaySilence, optional
+        Is told how to kill the processes of nodes on this machine.
 
     Raises
     ------
@@ -66,6 +72,8 @@ def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[
             try:
                 if cluster == "local":
                     local = _local(nodes, threads)
+                    if silence is not None:
+                        silence.clear = partial(_kill, local)
                     ray.init(address=local.address, **quiet)
                 else:
                     ray.init(address=cluster, **quiet)
@@ -79,6 +87,12 @@ def connected(cluster: str, nodes: int, threads: int | None = None) -> Iterator[
         ray.shutdown()
         if local is not None:
             local.shutdown()
+
+
+def _kill(local: Any) -> None:
+    """Kill the processes of nodes on this machine at once, also those that are stopped."""
+    for node in local.list_all_nodes():
+        node.kill_all_processes(check_alive=False, allow_graceful=False)
 
 
 def _local(nodes: int, threads: int | None) -> Any:

@@ -28,6 +28,7 @@ from wordvec_ca.cluster.round_checkpoints import BackgroundCall, Checkpointing
 from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shard_placement import ShardPlacement
+from wordvec_ca.cluster.silence import RaySilence
 from wordvec_ca.cluster.watcher import reported_if_ended
 from wordvec_ca.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.corpus import Vocab
@@ -43,12 +44,16 @@ FETCH_BYTES = 8 << 20
 """Bytes of the model that the driver fetches at a time, to write them to its disk."""
 
 
-def _ended(place: str) -> str:
-    """Return the message if Ray, or the system, ends the driver."""
-    return (
-        "Error: the driver was ended, most likely by Ray, whose processes on this machine have died; what "
-        f"the last checkpoint holds is kept: cawv train --resume {place} continues the run from there"
-    )
+ENDED = "the driver was ended, most likely by Ray, whose processes on this machine have died"
+"""Why this process has ended if it cannot say so itself."""
+
+KEPT = {
+    "nothing": "nothing had been done: give the command again",
+    "run": "no checkpoint had been written: cawv train --resume {place} begins the training again",
+    "checkpoint": "the last checkpoint is kept: cawv train --resume {place} continues the run from there",
+    "model": "the model had been saved in {output}",
+}
+"""What is left of a run whose driver is ended, and what to do then."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,8 @@ class Driver:
         self.started = time.time()
         self._valid_at: Member | None = None
         self._collapsed = False
+        self._kept = "nothing"
+        self._keep_message: Callable[[str], None] = lambda message: None
         self.phase = "starting"
 
     def interrupt(self) -> None:
@@ -129,10 +136,15 @@ class Driver:
         if (warning := quality_warning(self.config, request.nodes)) is not None:
             self.notice(warning)
         with ExitStack() as stack:
-            stack.enter_context(reported_if_ended(_ended(showable_name(self.storage.place))))
-            ray = stack.enter_context(connected(request.cluster, request.nodes, request.config.workers))
+            self._keep_message = stack.enter_context(reported_if_ended(self._last_words()))
+            silence = RaySilence(self.notice, lambda why: self._keep_message(self._last_words(why)))
+            stack.enter_context(silence.watched())
+            ray = stack.enter_context(
+                connected(request.cluster, request.nodes, request.config.workers, silence)
+            )
             if not resumed:
                 request.write()
+            self._is_kept("run")
             self.members = Members(
                 ray,
                 self.config,
@@ -151,14 +163,17 @@ class Driver:
                 self.members,
                 request.storage_patience,
                 self.state.as_record,
+                on_written=lambda: self._is_kept("checkpoint"),
             )
             self.members.on_status = self._on_status
+            self.members.on_beat = silence.beat
             self.phase = "starting"
             self.members.assemble()
             newest = BackgroundCall(
                 lambda: self.checkpoints.newest(self.checkpoints.record) if resumed else None
             )
             if (former := newest.wait(self.members.ask)) is not None:
+                self._is_kept("checkpoint")
                 self.state.go_back(former)
                 self.state.sessions += 1
             self.words = self._words(vocab, resumed)
@@ -167,6 +182,15 @@ class Driver:
                 self._begin_training()
                 self._train()
                 return self._save()
+
+    def _is_kept(self, what: str) -> None:
+        """Keep ready what is to be written if this process is ended from now on."""
+        self._kept = what
+        self._keep_message(self._last_words())
+
+    def _last_words(self, why: str = ENDED) -> str:
+        places = {"place": showable_name(self.storage.place), "output": self.request.output}
+        return f"Error: {why}; {KEPT[self._kept].format(**places)}"
 
     # ---- before training -----------------------------------------------------------------------------------
 
@@ -371,6 +395,7 @@ class Driver:
                 if member in files and self._fetch(member, files[member], folder):
                     self.members.results({member: member.actor.tidy.remote(request.run)})
                     break
+        self._is_kept("model")
         self.state.totals.took("saving", began)
         if self.state.ledger.finished:
             try:

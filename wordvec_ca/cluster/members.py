@@ -191,6 +191,7 @@ class Members:
         self._slowest_start = 0.0
         self._here: str | None = None  # Ray's name of the driver's own node
         self.on_status: Callable[[], None] = lambda: None
+        self.on_beat: Callable[[], None] = lambda: None
 
     @property
     def present(self) -> list[Member]:
@@ -234,6 +235,7 @@ class Members:
         DataError
             The node of this process is gone.
         """
+        self.on_beat()
         self._check_own_node()
         nodes = {
             node["NodeID"]: node
@@ -257,8 +259,7 @@ class Members:
             node["NodeID"] == self._here and not node["Alive"] for node in self.ray.nodes()
         ):
             raise DataError(
-                "Ray has died on this machine (its raylet has ended), so that no node can be reached; what "
-                "the last checkpoint holds is kept: the run can be resumed from there"
+                "Ray has died on this machine (its raylet has ended), so that no node can be reached"
             )
 
     def _patience_at_start(self) -> float:
@@ -476,6 +477,7 @@ class Members:
 
     def ask(self, *, now: bool = False) -> None:
         """Ask the living how far they are, once a second; those who have not answered for long are dead."""
+        self.on_beat()
         asked = [ref for ref, _ in self._asked.values()]
         answered = set(self.ray.wait(asked, num_returns=len(asked), timeout=0)[0]) if asked else set()
         for member, (ref, since) in list(self._asked.items()):

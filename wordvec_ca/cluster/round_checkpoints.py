@@ -84,6 +84,8 @@ class Checkpointing:
         Seconds for which storage may be unreachable.
     state : callable
         Returns what a run needs to go on from here, besides the parameters.
+    on_written : callable
+        Called when a checkpoint is there.
     """
 
     def __init__(
@@ -94,10 +96,12 @@ class Checkpointing:
         members: Members,
         patience: float,
         state: Callable[[], dict[str, Any]],
+        on_written: Callable[[], None] = lambda: None,
     ) -> None:
         self._storage, self._interval, self._lease = Storage(storage.place), interval, lease
         self._checkpoints = Checkpoints(self._storage, interval)
         self._members, self._patience, self._state = members, patience, state
+        self._on_written = on_written
         self._next_try, self._pause = 0.0, FIRST_PAUSE
         self._away_since: float | None = None
         self._named: BackgroundCall | None = None
@@ -207,6 +211,7 @@ class Checkpointing:
             self._members.notice(f"a checkpoint is written again, after {duration(self.away())}")
         self._away_since, self._pause = None, FIRST_PAUSE
         self._failed_at.clear()
+        self._on_written()
         # in the background, as storage may hang; a file that cannot be removed now is removed the next time
         self._cleaning = BackgroundCall(self._checkpoints.drop_old)
 

@@ -159,7 +159,7 @@ def train_on_cluster(
         except LeaseLost:  # what is there now belongs to the other
             raise
         except BaseException:
-            _leave(request)
+            _leave(request, new=True)
             raise
 
 
@@ -220,7 +220,13 @@ def resume_on_cluster(
         if finished is not None:
             request.clear()
             return finished
-        return Driver(request, callbacks, lease, notice).run(None, resumed=True)
+        try:
+            return Driver(request, callbacks, lease, notice).run(None, resumed=True)
+        except LeaseLost:
+            raise
+        except BaseException:
+            _leave(request, new=False)
+            raise
 
 
 def _check_nodes(nodes: int) -> None:
@@ -246,8 +252,8 @@ def _finished(request: ClusterRequest) -> FinishedRun | None:
     return FinishedRun(request.output, record)
 
 
-def _leave(request: ClusterRequest) -> None:
-    """Clear what a run that failed has begun, unless there is work in it: then say how to go on."""
+def _leave(request: ClusterRequest, *, new: bool) -> None:
+    """Clear what a new run that failed has begun, unless there is work in it: then say how to go on."""
     storage = Storage(request.storage)
     try:
         if Checkpoints(storage).names() or "counted.json" in storage.names():
@@ -256,7 +262,7 @@ def _leave(request: ClusterRequest) -> None:
                 f"what was done is kept in {shown!r}: cawv train --resume {shown} continues it",
                 stacklevel=3,
             )
-        else:
+        elif new:
             request.clear()
     except DataError:  # the storage is what failed
         pass

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_WATCH = 'read -r ended || printf "%s\\n" "$1" >&2'
+_WATCH = """message=$1
+while IFS= read -r line; do message=$line; done
+[ -z "$message" ] || printf "%s\\n" "$message" >&2"""
 
 
 @contextmanager
-def reported_if_ended(message: str) -> Iterator[None]:
-    """Within the block, have a message written to stderr if this process ends without leaving it."""
+def reported_if_ended(message: str) -> Iterator[Callable[[str], None]]:
+    """Within the block, have a message written to stderr if this process ends without leaving it.
+
+    Gives a function that replaces the message by another one, of one line; an empty one: none is written.
+    """
     try:
         watcher = subprocess.Popen(
             ["sh", "-c", _WATCH, "sh", message],
@@ -25,10 +30,18 @@ def reported_if_ended(message: str) -> Iterator[None]:
             start_new_session=True,  # Ctrl-C is for the driver
         )
     except OSError:  # a system without a shell
-        yield
+        yield lambda message: None
         return
-    try:
-        yield
-    finally:
+
+    def replace(message: str) -> None:
+        assert watcher.stdin is not None
         with contextlib.suppress(OSError):
-            watcher.communicate(b"yes\n")
+            watcher.stdin.write(message.encode("utf-8", "replace") + b"\n")
+            watcher.stdin.flush()
+
+    try:
+        yield replace
+    finally:
+        replace("")
+        with contextlib.suppress(OSError):
+            watcher.communicate()

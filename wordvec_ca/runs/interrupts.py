@@ -32,7 +32,10 @@ def ended_by_signals(trainer: Interruptible) -> Iterator[None]:
         if trainer.interrupted:
             raise KeyboardInterrupt
         trainer.interrupt()
-        warnings.warn("interrupted: the run ends soon and is saved; once more stops it at once", stacklevel=2)
+        warnings.warn(
+            "interrupted: the run ends soon and saves what it has trained; once more stops it at once",
+            stacklevel=2,
+        )
 
     former = {}
     if threading.current_thread() is threading.main_thread():

@@ -1,0 +1,140 @@
+"""Ends a run whose driver waits for Ray in vain.
+
+When a raylet or the GCS is stopped, or its machine is out of reach, a call of Ray may never return: it waits
+in compiled code, where no time limit of ours and no Ctrl-C reaches it. So a thread looks where the driver is.
+All that the driver asks of Ray comes back within seconds, or has a limit; between two calls it counts a beat.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+LOOK_EVERY = 0.5
+"""Seconds between two looks."""
+
+REPORTED = 20.0
+"""Seconds without an answer of Ray that are reported."""
+
+ENDED = 75.0
+"""Seconds without an answer after which the process ends: longer than any limit of a single call."""
+
+ENDED_BY_SIGNAL = 10.0
+"""The same after Ctrl-C."""
+
+
+class RaySilence:
+    """Watches the thread that made it.
+
+    Parameters
+    ----------
+    notice : callable
+        Receives a line when Ray has not answered for long.
+    tell : callable
+        Called right before the process ends, with the reason.
+    """
+
+    def __init__(self, notice: Callable[[str], None], tell: Callable[[str], None]) -> None:
+        self.beats = 0
+        self.clear: Callable[[], None] = lambda: None
+        """Kills the processes of Ray that this one has started, which do not end by themselves."""
+        self._notice, self._tell = notice, tell
+        self._thread = threading.get_ident()
+        self._stop = threading.Event()
+
+    def beat(self) -> None:
+        """Count that Ray has answered."""
+        self.beats += 1
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Watch within the block, from the first beat."""
+        with _signals() as arrived:
+            watch = threading.Thread(target=self._watch, args=(arrived,), name="silence of Ray", daemon=True)
+            watch.start()
+            try:
+                yield
+            finally:
+                self._stop.set()
+                watch.join()
+
+    def _watch(self, arrived: Callable[[], int | None]) -> None:
+        since, beats = time.monotonic(), self.beats
+        reported, by_signal = False, None
+        while not self._stop.wait(LOOK_EVERY):
+            now = time.monotonic()
+            found = arrived()
+            if (
+                not self.beats
+                or self.beats != beats
+                or not _waits_for_ray(sys._current_frames().get(self._thread))
+            ):
+                since, beats, reported, by_signal = now, self.beats, False, None
+                continue
+            if found is not None and by_signal is None:
+                by_signal = found, now
+            if now - since > REPORTED and not reported:
+                reported = True
+                self._notice(
+                    f"Ray has not answered for {now - since:.0f} s; after {ENDED:.0f} s the run ends"
+                )
+            if by_signal is not None and now - by_signal[1] > ENDED_BY_SIGNAL:
+                self._end(f"Ray does not answer, also {ENDED_BY_SIGNAL:.0f} s after the signal", by_signal[0])
+            elif now - since > ENDED:
+                self._end(f"Ray has not answered for {now - since:.0f} s", None)
+
+    def _end(self, reason: str, by_signal: int | None) -> None:
+        """End the process: what waits in compiled code cannot be ended alone."""
+        with contextlib.suppress(Exception):
+            self._tell(reason)
+        with contextlib.suppress(Exception):
+            self.clear()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(1 if by_signal is None else 128 + by_signal)
+
+
+def _waits_for_ray(frame: FrameType | None) -> bool:
+    """Return whether a thread is in a call of Ray that we have made, and not one that made ours."""
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ("ray", "wordvec_ca"):
+            return package == "ray"
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def _signals() -> Iterator[Callable[[], int | None]]:
+    """Give a function that returns a signal which has arrived, also while the main thread handles none."""
+    ends = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+        yield lambda: None
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    former = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    if former != -1:  # of an event loop, as in notebooks: it needs its signals more
+        signal.set_wakeup_fd(former)
+
+    def arrived() -> int | None:
+        with contextlib.suppress(BlockingIOError):
+            return next((number for number in os.read(reader, 512) if number in ends), None)
+        return None
+
+    try:
+        yield arrived
+    finally:
+        if former == -1:
+            signal.set_wakeup_fd(-1)
+        os.close(reader)
+        os.close(writer)
