@@ -465,3 +465,18 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
     starts = "it does not see the text", "it has version 0.0.1", "its clock", "the parameters of"
     assert all(reason.startswith(start) for reason, start in zip(told, starts, strict=True)), told
     assert len(finished.record["cluster"]["left_out"]) == 4
+
+
+@pytest.mark.parametrize(("phase", "way"), [("merging", "raylets-stopped"), ("training", "gcs-stopped")])
+def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(
+    tmp_path, monkeypatch, phase, way
+) -> None:
+    """Calls of Ray wait in compiled code then, without end, and Ctrl-C does not reach them."""
+    import kill_ray
+
+    monkeypatch.setattr(kill_ray, "LIMIT", 900)  # what ends it takes about a minute on a quiet machine
+    kill_ray.write_text(tmp_path / "text.txt")
+    *_, code, _, message, faults = kill_ray.one_run(phase, way, tmp_path, tmp_path / "text.txt", ctrl_c=False)
+    assert faults == "nothing", message
+    assert code == "1"
+    assert "the last checkpoint is kept: cawv train --resume" in message

@@ -352,6 +352,7 @@ def test_paths_that_do_not_work(tmp_path: Path) -> None:
         (iter([]), "the corpus is empty: the iterable yields nothing"),
         (7, "the corpus is a int; give a path"),
         (b"text", "the corpus is bytes"),
+        ({"train": [["a"]], "test": [["b"]]}, "is a dict with the keys 'train', 'test'; give one value"),
     ]:
         with pytest.raises(DataError, match=message):
             encode_corpus(path, cache_dir=tmp_path / "cache")  # type: ignore[arg-type]

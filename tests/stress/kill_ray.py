@@ -52,6 +52,11 @@ STARTS = 600.0
 ENDS = 40.0
 """Seconds that it has to end then."""
 
+NOT_STARTED = "Ray does not start"
+"""On a busy machine Ray gives up after 30 s: then the run is made again, a few times."""
+
+TRIES = 4
+
 MARK = "KILL_RAY_OF"
 """Variable of the environment that all processes of a run inherit."""
 
@@ -189,17 +194,30 @@ def started(command: list[str], mark: str, said: Path) -> subprocess.Popen[bytes
 
 def cawv(arguments: list[str], mark: str, said: Path, limit: float) -> int | None:
     """Run ``cawv``; return its exit code, None if it did not end."""
-    process = started([sys.executable, "-m", "wordvec_ca", *arguments], mark, said)
-    try:
-        return process.wait(limit)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return None
+    code: int | None = None
+    for _ in range(TRIES):
+        process = started([sys.executable, "-m", "wordvec_ca", *arguments], mark, said)
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+        if NOT_STARTED not in said.read_text(errors="replace"):
+            break
+    return code
 
 
 def one_run(phase: str, way: str, folder: Path, text: Path, *, ctrl_c: bool) -> tuple[str, ...]:
     """Run, strike, wait for the end, and resume; return the row of the table."""
+    for _ in range(TRIES):
+        row = _one_run(phase, way, folder, text, ctrl_c=ctrl_c)
+        if NOT_STARTED not in row[4]:
+            break
+    return row
+
+
+def _one_run(phase: str, way: str, folder: Path, text: Path, *, ctrl_c: bool) -> tuple[str, ...]:
     model, said, mark = folder / "model", folder / "said", f"{os.getpid()}-{phase}-{way}"
     train = ["train", str(text), "-o", str(model), *OPTIONS]
     process = started([sys.executable, __file__, "--strike", phase, way, *train], mark, said)
@@ -241,7 +259,9 @@ def one_run(phase: str, way: str, folder: Path, text: Path, *, ctrl_c: bool) -> 
         if "--resume" in words and not (folder / "model.run" / "run.json").exists():
             faults.append("nothing to resume")
         again = ["train", "--resume", str(model), "--progress", "none"] if "--resume" in words else train
-        if cawv(again, mark, said, STARTS) != 0:
+        if NOT_STARTED in words or (whole and "the model had been saved" in words):
+            pass
+        elif cawv(again, mark, said, STARTS) != 0:
             faults.append(f"then: {said.read_text(errors='replace').strip()[-300:]}")
         faults += [f"{name} is left" for name in sorted(set(clear(mark)))]
     if not (model / "config.json").exists():

@@ -113,6 +113,23 @@ def test_structure_that_is_no_text_is_refused(tmp_path: Path, name: str) -> None
         count_corpus(str(tmp_path / name), TextOptions(field=field, min_count=1))
 
 
+@pytest.mark.parametrize("line", ['["a", null]', '["a", 0.5]', '["a", ["b"]]', '["two words"]', "[]"])
+def test_a_list_of_something_else_among_lists_of_words_is_reported(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.jsonl").write_text(f"{line}\n{lists()}")
+    if line == "[]":
+        vocab, _ = count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
+    else:
+        with pytest.warns(UserWarning, match="line 1 is not a list of words"):
+            vocab, _ = count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
+    assert dict(zip(vocab.words, vocab.counts.tolist(), strict=True)) == COUNTS
+
+
+def test_strings_of_json_are_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(" ".join(s)) + "\n" for s in SENTENCES))
+    with pytest.warns(UserWarning, match="has a JSON string in each line.*jq -r"):
+        count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
+
+
 PLAIN = [
     "[Music] and then\n[Applause] more\n",
     "[[Anarchism]] is a\npolitical philosophy\n",

@@ -381,7 +381,7 @@ def binary(n_words, vector_size, *words):
         (b"1 999999999\na 1 2\n", "word2vec", "size 999999999"),
         (b"1 0\na\n", "word2vec", "size 0"),
         (b"2 3\na 1 2 3\nb 1 2\n", "auto", "line 3: expected a word and 3 numbers.*b 1 2"),
-        (b"2 3\na 1 2 3\nb 1 2 x\n", "auto", "line 3: .*b'x' is not a number"),
+        (b"2 3\na 1 2 3\nb 1 2 x\n", "auto", "line 3: .*'x' is not a number"),
         (b"2 3\na 1 2 3\nb 1 2-3 4\n", "auto", "line 3"),
         (b"2 3\na 1 2 3\nb 1  2-3\n", "auto", "line 3"),
         (b"2 3\na 1 2 3\nb 1 0x10 4\n", "auto", "line 3.*0x10"),
@@ -425,7 +425,7 @@ def test_text_that_is_read_as_binary_is_refused(tmp_path):
 def test_a_number_too_many_is_told(tmp_path):
     path = tmp_path / "v.txt"
     path.write_text("4 2\na 2.5 3.25\nb 7.5 2.5 4.1\ncatch 22 1 2\nd 1 2\n")
-    with pytest.warns(UserWarning, match="1 of 4 words end in a number, the first is b'b 7.5' in line 3"):
+    with pytest.warns(UserWarning, match="1 of 4 words end in a number, the first is 'b 7.5' in line 3"):
         assert KeyedVectors.load(path).index_to_key == ["a", "b 7.5", "catch 22", "d"]
     path.write_text("2 2\na 1 2 3\nb 1.5 2 4\n")
     with pytest.raises(DataError, match="2 of 2 lines have more than 2 numbers"):

@@ -181,6 +181,8 @@ def test_lookup_and_unknown_words():
         assert "200" in str(error.value) or "199" in str(error.value)
     with pytest.raises(UnknownWordError):
         kv.most_similar(["w1", "?"])
+    with pytest.raises(TypeError, match="None is neither a word nor a row"):
+        kv[None]
     with pytest.raises(KeyError, match="without counts"):
         KeyedVectors(["a"], [[1.0]]).get_vecattr("a", "count")
 

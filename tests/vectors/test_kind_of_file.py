@@ -25,11 +25,13 @@ WRONG = {
     "blank line": (["", *GOOD[:2]], 2, "the line is blank"),
     "blank line of spaces": (["  \t", *GOOD[:2]], 2, "the line is blank"),
     "blank line later": ([GOOD[0], "", GOOD[1]], 3, "the line is blank"),
+    "blank line in the middle": ([*GOOD[:2], " ", GOOD[2]], 4, "the line is blank"),
+    "minus of Unicode": (["the −0.5 1 2", *GOOD[1:]], 2, "'−0.5' is not a number: its minus"),
     "sparse": (["the 0:0.5 7:-1", "of 1:2", "a 3:1e-4"], 2, r"column:value pairs \(sparse vectors\) are not"),
     "sparse later": ([*GOOD[:2], "a 0:1 1:2 2:3"], 4, r"column:value pairs \(sparse vectors\) are not read"),
     "few numbers": (["the 1 2", *GOOD[1:]], 2, "found only 3 fields"),
     "one word": (["the", *GOOD[1:]], 2, "found only 1 fields"),
-    "no number": (["the 1 x 3", *GOOD[1:]], 2, "b?'x' is not a number"),
+    "no number": (["the 1 x 3", *GOOD[1:]], 2, "'x' is not a number"),
     "commas": (["the,0.5,1.5,2.5", *GOOD[1:]], 2, "separated by commas, not by spaces"),
     "semicolons": (["the;0,5;1,5;2,5", *GOOD[1:]], 2, "separated by semicolons, not by spaces"),
 }
@@ -97,3 +99,9 @@ def test_small_binary_files_stay_binary(tmp_path: Path) -> None:
     (tmp_path / "v.bin").write_bytes(whole)
     with pytest.raises(DataError, match="cut off"):
         KeyedVectors.load(tmp_path / "v.bin")
+
+
+def test_vectors_in_utf_16_are_named(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("\n".join(["3 3", *GOOD, ""]), "utf-16")
+    with pytest.raises(DataError, match="v is in UTF-16; convert it: iconv"):
+        KeyedVectors.load(tmp_path / "v")

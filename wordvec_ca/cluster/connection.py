@@ -46,7 +46,7 @@ def connected(
     threads : int, optional
         Threads of each; by default they share the processors.
     silence : RaySilence, optional
-        Is told how to kill the processes of nodes on this machine.
+        Is given what kills the processes of nodes on this machine.
 
     Raises
     ------
@@ -78,14 +78,24 @@ def connected(
                 else:
                     ray.init(address=cluster, **quiet)
             except Exception as error:  # Ray raises this class itself if a node does not start in time
+                why = (str(error) or repr(error)).splitlines()[0]
+                if cluster == "local":
+                    raise DataError(
+                        f"Ray does not start {nodes} nodes on this machine: {why} If the machine is busy, "
+                        "try again, or fewer nodes"
+                    ) from error
                 raise DataError(
-                    f"cannot connect to {cluster!r}: {(str(error) or repr(error)).splitlines()[0]}; "
-                    "is it running (ray status), and is this machine one of its nodes?"
+                    f"cannot connect to {cluster!r}: {why}; is it running (ray status), and is this machine "
+                    "one of its nodes?"
                 ) from error
         yield ray
     finally:
         ray.shutdown()
         if local is not None:
+            for node in list(local.worker_nodes):  # each takes seconds
+                local.remove_node(node)
+                if silence is not None:
+                    silence.beat()
             local.shutdown()
 
 

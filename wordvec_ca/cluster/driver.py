@@ -166,7 +166,7 @@ class Driver:
                 on_written=lambda: self._is_kept("checkpoint"),
             )
             self.members.on_status = self._on_status
-            self.members.on_beat = silence.beat
+            self.members.on_beat, self.members.on_death = silence.beat, silence.is_dead
             self.phase = "starting"
             self.members.assemble()
             newest = BackgroundCall(

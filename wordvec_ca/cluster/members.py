@@ -192,6 +192,7 @@ class Members:
         self._here: str | None = None  # Ray's name of the driver's own node
         self.on_status: Callable[[], None] = lambda: None
         self.on_beat: Callable[[], None] = lambda: None
+        self.on_death: Callable[[str], None] = lambda why: None
 
     @property
     def present(self) -> list[Member]:
@@ -258,9 +259,9 @@ class Members:
         if self._here is not None and any(
             node["NodeID"] == self._here and not node["Alive"] for node in self.ray.nodes()
         ):
-            raise DataError(
-                "Ray has died on this machine (its raylet has ended), so that no node can be reached"
-            )
+            why = "Ray has died on this machine (its raylet has ended), so that no node can be reached"
+            self.on_death(why)
+            raise DataError(why)
 
     def _patience_at_start(self) -> float:
         """Return for how long a process may start: less once some have, which tells how long that takes."""

@@ -104,6 +104,11 @@ def train_on_cluster(
         An option is outside its limits.
     OutputExistsError
         The output, or an unfinished run of that name, exists.
+
+    Notes
+    -----
+    If Ray dies on this machine, or answers no more, the process ends with exit code 1 and a message:
+    Ray's calls cannot be interrupted. ``resume_on_cluster`` goes on from the last checkpoint.
     """
     if config is not None:
         check_type(config)

@@ -46,12 +46,17 @@ class RaySilence:
         self.clear: Callable[[], None] = lambda: None
         """Kills the processes of Ray that this one has started, which do not end by themselves."""
         self._notice, self._tell = notice, tell
+        self._limit, self._known = ENDED, ""
         self._thread = threading.get_ident()
         self._stop = threading.Event()
 
     def beat(self) -> None:
         """Count that Ray has answered."""
         self.beats += 1
+
+    def is_dead(self, why: str) -> None:
+        """Take Ray for dead: what it does not answer within seconds from now on it never will."""
+        self._limit, self._known = ENDED_BY_SIGNAL, why
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -87,8 +92,8 @@ class RaySilence:
                 )
             if by_signal is not None and now - by_signal[1] > ENDED_BY_SIGNAL:
                 self._end(f"Ray does not answer, also {ENDED_BY_SIGNAL:.0f} s after the signal", by_signal[0])
-            elif now - since > ENDED:
-                self._end(f"Ray has not answered for {now - since:.0f} s", None)
+            elif now - since > self._limit:
+                self._end(self._known or f"Ray has not answered for {now - since:.0f} s", None)
 
     def _end(self, reason: str, by_signal: int | None) -> None:
         """End the process: what waits in compiled code cannot be ended alone."""

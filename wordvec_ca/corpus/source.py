@@ -109,6 +109,9 @@ class Source:
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
             self.files = TextFiles(find_files(corpus), *how)
+        elif isinstance(corpus, Mapping):  # of columns, or of splits: else its keys would be the text
+            keys = ", ".join(map(repr, list(corpus)[:20]))
+            raise DataError(f"the corpus is a {type(corpus).__name__} with the keys {keys}; give one value")
         elif is_frame(corpus):
             self.pieces = frame_texts(corpus, field_names(field), self.records)
         else:

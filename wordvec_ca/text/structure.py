@@ -28,11 +28,13 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def holds_lists(head: bytes) -> bool:
-    """Return whether each line of a text that begins so is a list of words, written out."""
+    """Return whether each line of a text that begins so is a list that is written out, some of words."""
     lines = _first_lines(head)
     if len(lines) == 1 and _is_sample(head) and lines[0].startswith("["):  # a list longer than the sample
         lines[0] = lines[0][: lines[0].rfind(",")] + "]" if not lines[0].endswith("]") else lines[0]
-    return bool(lines) and all(written_list(line) is not None for line in lines)
+    words = [written_list(line) is not None for line in lines]
+    # a list of something else is reported by who reads the lines: one must not change what the file is
+    return any(words) and all(found or _is_json(line, list) for found, line in zip(words, lines, strict=True))
 
 
 def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
@@ -104,8 +106,8 @@ def array_texts(
             if number == 1:
                 raise DataError(
                     f"{name} is a JSON array whose first element is {json.dumps(element)[:60]}, a "
-                    f"{type(element).__name__}: an array of objects or of lists of words can be read; write "
-                    "one text a line"
+                    f"{type(element).__name__}: an array of objects or of lists of words can be read, "
+                    "or a list of words in each line, with nothing else than words in it"
                 )
             texts.malformed(f"{where} is a {type(element).__name__}")
         else:
@@ -211,6 +213,13 @@ def check_plain(head: bytes, name: str) -> None:
             f"{lines[0][:60]!r}; write the words of a sentence in a line, with a space between two, or as "
             "a JSON list of strings"
         )
+    if len(lines) > 1 and all(_is_json(line, str) for line in lines):
+        warnings.warn(
+            f"{name} has a JSON string in each line, which is read as plain text, with its quotes; "
+            "jq -r . FILE writes the texts without them",
+            stacklevel=3,
+        )
+        return
     suffix = table_suffix(name.strip("'\""))
     if suffix is not None and (field := likely_text(head, suffix)) is not None:
         _warn(name, suffix[1:].upper(), field)
@@ -249,6 +258,14 @@ def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         at_end = error.pos >= len(text) - 16 or error.msg.startswith("Unterminated string")
         return (... if cut_off and at_end else None), begin
+
+
+def _is_json(line: str, kind: type) -> bool:
+    """Return whether a line is a JSON value of a kind."""
+    try:
+        return isinstance(json.loads(line), kind)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_sample(head: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -120,8 +121,11 @@ def row_blocks(vectors: np.ndarray, part: int = 1) -> Iterator[slice]:
 
 
 def show_word(word: str | bytes, limit: int = 60) -> str:
-    """Return a word as a short quoted string for a message."""
+    """Return a word as a short quoted string for a message; bytes that are not UTF-8 as escapes."""
     shown = repr(word)
+    if isinstance(word, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            shown = repr(word.decode())
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…{shown[-1]}"
 
 

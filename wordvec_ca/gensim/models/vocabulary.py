@@ -226,6 +226,11 @@ class Vocabulary(Lifecycle):
                 f"The corpus_iterable is a {type(corpus_iterable).__name__}, of which the names of the "
                 "columns would be the sentences: give a column of lists of words, as frame['tokens']"
             )
+        elif isinstance(corpus_iterable, Mapping):
+            raise TypeError(
+                f"The corpus_iterable is a {type(corpus_iterable).__name__}, of which the keys would be the "
+                "sentences: give one of its values"
+            )
         elif not isinstance(corpus_iterable, Iterable):
             raise TypeError(
                 "The corpus_iterable must be an iterable of lists of strings, "

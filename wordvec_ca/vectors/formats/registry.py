@@ -99,6 +99,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
             f"{place} has a word and one number in line 1, which looks like counts rather than vectors; if "
             "these are vectors of size 1, say so with format='glove' (cawv export --from glove)"
         )
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{place} is in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 < OLD > NEW")
     raise DataError(
         f"{place}: not vectors in any known format: the first line is {show_word(first[:200])}. Expected a "
         "header 'n_words vector_size' (word2vec), a word and numbers (GloVe), a gensim or safetensors file, "

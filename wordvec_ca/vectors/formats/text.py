@@ -65,6 +65,7 @@ def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
 
 
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_UNICODE_MINUS = re.compile("(?:\u2012|\u2013|\u2212)".encode() + rb"\d[\d.eE+-]*")
 _PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
 
 
@@ -81,6 +82,9 @@ def strangeness(line: bytes) -> str:
         return "the line is blank; remove blank lines"
     if any(map(_PAIR.fullmatch, fields[1:])):
         return "column:value pairs (sparse vectors) are not read; write every number of each vector"
+    minus = next(filter(_UNICODE_MINUS.fullmatch, fields[1:]), None)
+    if minus is not None:
+        return f"{minus.decode()!r} is not a number: its minus is not the sign of ASCII; write -"
     comma = next(filter(_DECIMAL_COMMA.fullmatch, fields[1:]), None)
     if comma is not None:
         return f"{comma.decode()!r} is not a number: decimal comma? Write decimal points"
@@ -227,6 +231,8 @@ def read_text(
         for block in blocks:
             if n_words is not None and len(words) + block.count(b"\n") > n_words:
                 if max_words is None:
+                    # a blank line among them is the fault, not the header
+                    parse_lines(block, vector_size, words, name, first_line)
                     raise DataError(
                         f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one "
                         f"is at line {n_words + 2}; correct the header or cut the file"
