@@ -12,7 +12,7 @@ from wordvec_ca.vectors import KeyedVectors
 CONTROLS = ("permuted", "random")
 
 
-def permuted(vectors: Vectors, *, seed: int = 1, bins_per_doubling: int = 1) -> KeyedVectors:
+def permuted(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
     """Give each word the vector of another word of about its frequency.
 
     Rows are sorted by falling frequency; they are permuted within bins of ranks 1, 2-3, 4-7, 8-15, ... so
@@ -24,15 +24,12 @@ def permuted(vectors: Vectors, *, seed: int = 1, bins_per_doubling: int = 1) -> 
     vectors : KeyedVectors
         The most frequent word first.
     seed : int
-    bins_per_doubling : int
-        Bins per doubling of the rank; more keep the frequency more exactly.
     """
     rng = np.random.default_rng([seed, 0x5EED])
     n_words = len(vectors.index_to_key)
-    ratio = 2 ** (1 / bins_per_doubling)
     edges = [0]
     while edges[-1] < n_words:
-        edges.append(min(n_words, max(edges[-1] + 1, int((edges[-1] + 1) * ratio) - 1)))
+        edges.append(min(n_words, 2 * edges[-1] + 1))
     order = np.arange(n_words)
     for start, end in itertools.pairwise(edges):
         order[start:end] = rng.permutation(order[start:end])

@@ -10,7 +10,6 @@ processor time of the driver for the calls of one merge, with as many references
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from study import FOLDER, table, write_section
+from study import parser, table, write_section
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cluster import driver as driver_module
@@ -303,17 +302,14 @@ def with_ray(nodes: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the simulations, each in a process of its own, and write the section."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
+    asked = parser(__doc__, "cluster-plan")
+    asked.add_argument(
         "--nodes", type=lambda text: [int(n) for n in text.split(",")], default=[1, 8, 64, 256]
     )
-    parser.add_argument("--words", type=float, default=10.0, help="millions of words of the vocabulary")
-    parser.add_argument("--ray", action="store_true", help="measure what Ray adds")
-    parser.add_argument("--one", type=int, help="simulate so many nodes in this process, and print a record")
-    parser.add_argument("--page", type=Path, default=FOLDER / "cluster-plan.md")
-    options = parser.parse_args()
+    asked.add_argument("--words", type=float, default=10.0, help="millions of words of the vocabulary")
+    asked.add_argument("--ray", action="store_true", help="measure what Ray adds")
+    asked.add_argument("--one", type=int, help="simulate so many nodes in this process, and print a record")
+    options = asked.parse_args()
     if options.one is not None:
         made = with_ray(options.one) if options.ray else simulate(options.one, int(options.words * 1e6))
         print("RECORD", json.dumps(made))

@@ -12,7 +12,9 @@ letter); the bytes are stored as pages of 128 with equal pages shared.
 from __future__ import annotations
 
 import sys
+import textwrap
 import unicodedata
+from collections.abc import Iterable
 
 PAGE_BITS = 7
 CLASSES = ("SPACE", "LETTER", "DIGIT", "MARK", "JOINER", "LINKER", "POINT", "SYMBOL", "HIDDEN")
@@ -47,8 +49,13 @@ def lower_distance(code: int) -> int:
     return ord("i" if code == 0x130 else lower) - code
 
 
+def filled(values: Iterable[object]) -> str:
+    """Return the elements of an array on as few lines as hold them."""
+    return textwrap.fill(", ".join(map(str, values)), 108)
+
+
 def main() -> None:
-    """Print the header."""
+    """Print the header: a line for each page of the last table."""
     records: dict[tuple[str, int], int] = {}
     pages: dict[tuple[int, ...], int] = {}
     page_of = []
@@ -62,15 +69,6 @@ def main() -> None:
     assert len(records) < 256
     assert len(pages) < 256
 
-    def rows(numbers: list[int]) -> str:
-        text = "".join(f"{n}," for n in numbers)
-        lines = []
-        while text:
-            cut = len(text) if len(text) <= 108 else text.rindex(",", 0, 108) + 1
-            lines.append(text[:cut])
-            text = text[cut:]
-        return "\n".join(lines)
-
     out = sys.stdout.write
     out("/* Character classes and simple lower case. Made by scripts/make_unicode_tables.py. */\n")
     out("#ifndef CAWV_UNICODE_TABLES_H\n#define CAWV_UNICODE_TABLES_H\n\n#include <stdint.h>\n\n")
@@ -78,12 +76,11 @@ def main() -> None:
     out("typedef enum { " + ", ".join(CLASSES) + " } CharClass;\n\n")
     out("typedef struct { int32_t class_; int32_t to_lower; } CharRecord;\n\n")
     out(f"static const CharRecord CHAR_RECORDS[{len(records)}] = {{\n")
-    out("".join(f"{{{name},{distance}}},\n" for name, distance in records))
-    out(f"}};\n\n/* page of code point c: CHAR_PAGE[c >> {PAGE_BITS}] */\n")
-    out(f"static const uint8_t CHAR_PAGE[{len(page_of)}] = {{\n{rows(page_of)}\n}};\n\n")
+    out(filled(f"{{{name},{distance}}}" for name, distance in records))
+    out(f"\n}};\n\n/* page of code point c: CHAR_PAGE[c >> {PAGE_BITS}] */\n")
+    out(f"static const uint8_t CHAR_PAGE[{len(page_of)}] = {{\n{filled(page_of)}\n}};\n\n")
     out(f"static const uint8_t CHAR_IN_PAGE[{len(pages)}][{size}] = {{\n")
-    for page in pages:
-        out("{\n" + rows(list(page)) + "\n},\n")
+    out("".join(f"{{{','.join(map(str, page))}}},\n" for page in pages))
     out("};\n\nstatic inline const CharRecord *char_record(uint32_t c)\n{\n")
     out(f"    return &CHAR_RECORDS[CHAR_IN_PAGE[CHAR_PAGE[c >> {PAGE_BITS}]][c & {size - 1}]];\n}}\n\n")
     out("#endif\n")

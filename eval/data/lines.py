@@ -71,9 +71,9 @@ def malformed(path: str | os.PathLike[str], number: int, found: str, expected: s
     return DataError(f"{path}, line {number}: {found}; {expected}")
 
 
-def excerpt(text: str, length: int = 60) -> str:
+def excerpt(text: str) -> str:
     """Return the text quoted, cut to what fits in a message."""
-    return repr(text if len(text) <= length else text[: length - 3] + "...")
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def name_of(path: str | os.PathLike[str]) -> str:

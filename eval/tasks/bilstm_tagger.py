@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+BATCH = 100
+"""Sentences in a step; the loss is the mean over their tokens."""
+
 
 class BiLSTMTagger(nn.Module):
     """Word vectors, one bidirectional LSTM, ``tanh(W [forward; backward] + b)``, softmax over the tags.
@@ -79,9 +82,6 @@ def fit_tagger(
     rare: np.ndarray,
     seed: int = 1,
     epochs: int = 20,
-    batch: int = 100,
-    lr: float = 0.3,
-    momentum: float = 0.95,
     progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[BiLSTMTagger, list[float]]:
     """Train by stochastic gradient descent and keep the parameters of the best epoch on dev.
@@ -99,9 +99,6 @@ def fit_tagger(
     seed : int
         Of the order and of the unknown words.
     epochs : int
-    batch : int
-        Sentences in a step; the loss is the mean over their tokens.
-    lr, momentum : float
     progress : callable
         Gets a line of text after each epoch.
 
@@ -112,13 +109,13 @@ def fit_tagger(
         On dev, after each epoch.
     """
     generator = np.random.default_rng([seed, 0xB1])
-    optimiser = torch.optim.SGD(tagger.parameters(), lr=lr, momentum=momentum)
+    optimiser = torch.optim.SGD(tagger.parameters(), lr=0.3, momentum=0.95)
     loss_of = nn.CrossEntropyLoss()
     accuracies: list[float] = []
     best: dict[str, Tensor] = {}
     for epoch in range(epochs):
         tagger.train()
-        for chosen in np.array_split(generator.permutation(len(sentences)), -(-len(sentences) // batch)):
+        for chosen in np.array_split(generator.permutation(len(sentences)), -(-len(sentences) // BATCH)):
             words = [sentences[i] for i in chosen]
             hidden = [np.where(rare[w] & (generator.random(len(w)) < 0.5), 0, w) for w in words]
             scores = tagger(*_batch(hidden))
@@ -137,13 +134,13 @@ def fit_tagger(
     return tagger, accuracies
 
 
-def predict_tags(tagger: BiLSTMTagger, sentences: Sequence[np.ndarray], *, batch: int = 256) -> np.ndarray:
+def predict_tags(tagger: BiLSTMTagger, sentences: Sequence[np.ndarray]) -> np.ndarray:
     """Return the best tag of each token, sentence after sentence: ndarray of shape (n_tokens,), int64."""
     tagger.eval()
     found = []
     with torch.no_grad():
-        for i in range(0, len(sentences), batch):
-            found.append(tagger(*_batch(sentences[i : i + batch])).argmax(dim=1).numpy())
+        for i in range(0, len(sentences), 256):
+            found.append(tagger(*_batch(sentences[i : i + 256])).argmax(dim=1).numpy())
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 

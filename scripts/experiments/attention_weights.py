@@ -11,7 +11,6 @@ Differences: paired, on the same pairs, 95 %; p-values adjusted by Holm over all
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import parser, table, write_section
 
 from wordvec_ca.eval import Difference, Report, compare, plan
 from wordvec_ca.eval.data.folders import found
@@ -96,14 +95,11 @@ def cell(difference: Difference) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("model", type=Path, help="directory of an attention model")
-    parser.add_argument("--others", type=Path, nargs="*", default=[], help="models without attention")
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds sentences/")
-    parser.add_argument("--page", type=Path, default=FOLDER / "attention-weights.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "attention-weights")
+    asked.add_argument("model", type=Path, help="directory of an attention model")
+    asked.add_argument("--others", type=Path, nargs="*", default=[], help="models without attention")
+    asked.add_argument("--data", type=Path, required=True, help="folder that holds sentences/")
+    options = asked.parse_args()
     began = time.perf_counter()
     vectors = KeyedVectors.load(options.model)
     others = {path.name: KeyedVectors.load(path) for path in options.others}

@@ -10,7 +10,6 @@ sentences (paragraphs split at full stops): time to index, latency, memory and d
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import re
 import resource
@@ -30,7 +29,7 @@ import numpy as np
 from xopen import xopen
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, table, write_section
+from study import parser, table, write_section
 
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.sentences import SearchIndex, SentenceVectorizer, TextLines, WordCounts, reembed
@@ -154,15 +153,12 @@ def searching(vectors: KeyedVectors, wiki: Path, folder: Path, n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("vectors", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="folder with corpora/ and sentences/")
-    parser.add_argument("--page", type=Path, default=FOLDER / "casem-speed.md", help="page to write")
-    parser.add_argument("--shards", type=int, default=8)
-    parser.add_argument("--sentences", type=int, default=1_000_000)
-    options: Any = parser.parse_args()
+    asked = parser(__doc__, "casem-speed")
+    asked.add_argument("vectors", type=Path)
+    asked.add_argument("--data", type=Path, required=True, help="folder with corpora/ and sentences/")
+    asked.add_argument("--shards", type=int, default=8)
+    asked.add_argument("--sentences", type=int, default=1_000_000)
+    options: Any = asked.parse_args()
     wiki = options.data / "corpora/wiki.30M.txt.xz"
     vectors = KeyedVectors.load(options.vectors)
     len(vectors.key_to_index)

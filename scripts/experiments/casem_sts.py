@@ -18,7 +18,6 @@ Intervals: 95 %, paired bootstrap over pairs within each data set.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
@@ -31,7 +30,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, write_section
+from study import parser, write_section
 
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.sentences import SentenceVectorizer
@@ -245,18 +244,13 @@ def word_counts(vectors: Any, corpus: Path | None) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("vectors", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds sentences/")
-    parser.add_argument(
-        "--corpus", type=Path, help="text for word frequencies; default: those of the vectors"
-    )
-    parser.add_argument("--name", help="what to call the vectors")
-    parser.add_argument("--page", type=Path, default=FOLDER / "casem-sts.md", help="page to write")
-    parser.add_argument("--samples", type=int, default=10_000, help="bootstrap samples")
-    options = parser.parse_args()
+    asked = parser(__doc__, "casem-sts")
+    asked.add_argument("vectors", type=Path)
+    asked.add_argument("--data", type=Path, required=True, help="folder that holds sentences/")
+    asked.add_argument("--corpus", type=Path, help="text for word frequencies; default: those of the vectors")
+    asked.add_argument("--name", help="what to call the vectors")
+    asked.add_argument("--samples", type=int, default=10_000, help="bootstrap samples")
+    options = asked.parse_args()
     began = time.perf_counter()
     vectors = KeyedVectors.load(options.vectors)
     trial = Trial(vectors, word_counts(vectors, options.corpus), options.data)

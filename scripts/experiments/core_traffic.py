@@ -13,7 +13,6 @@ what the simulation predicts for 2 to 64 cores on chiplets of 8, and what would 
 
 from __future__ import annotations
 
-import argparse
 import bisect
 import ctypes
 import os
@@ -30,7 +29,7 @@ import numpy as np
 from numba import njit
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, lines_of, table, write_section
+from study import lines_of, parser, table, write_section
 
 from wordvec_ca.corpus import EncodedCorpus, encode_corpus
 from wordvec_ca.models import EmbeddingModel, TrainConfig, memory_bytes
@@ -336,12 +335,11 @@ between chiplets, and no read-only copies. It claims this, which a machine of 16
 
 def main() -> None:
     """Measure, simulate, write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", required=True)
-    parser.add_argument("--lines", type=int, default=30_000)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
-    parser.add_argument("--page", type=Path, default=FOLDER / "core-traffic.md")
-    options = parser.parse_args()
+    asked = parser(__doc__, "core-traffic")
+    asked.add_argument("--corpus", required=True)
+    asked.add_argument("--lines", type=int, default=30_000)
+    asked.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    options = asked.parse_args()
     started = time.monotonic()
     text = [line.split() for line in lines_of(options.corpus, options.lines)]
     line = line_cost()

@@ -10,7 +10,6 @@ section of docs/measurements/compilers.md. Of CORPUS, a text file, the first two
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -24,7 +23,7 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from bench_loops import Loop
-from study import FOLDER, processor, table, write_section
+from study import parser, processor, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.kernels import isa
@@ -118,15 +117,12 @@ def answer(text: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--compilers", nargs=2, default=["gcc", "clang"], metavar="COMMAND")
-    parser.add_argument("--isas", nargs="+", default=[isa()])
-    parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--page", type=Path, default=FOLDER / "compilers.md")
-    options = parser.parse_args()
+    asked = parser(__doc__, "compilers")
+    asked.add_argument("corpus", type=Path)
+    asked.add_argument("--compilers", nargs=2, default=["gcc", "clang"], metavar="COMMAND")
+    asked.add_argument("--isas", nargs="+", default=[isa()])
+    asked.add_argument("--repeat", type=int, default=7)
+    options = asked.parse_args()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, write_section
+from study import parser, write_section
 
 from wordvec_ca.eval import Metric, Report, compare
 
@@ -237,14 +237,11 @@ def calibrate(number: int, pairs: int = 1000, resamples: int = 300) -> Outcome:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--page", type=Path, default=FOLDER / "calibration.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "calibration")
+    asked.add_argument("--pairs", type=int, default=1000)
+    asked.add_argument("--resamples", type=int, default=300)
+    asked.add_argument("--workers", type=int, default=2)
+    options = asked.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     started = time.monotonic()
     n = len(DESIGNS)

@@ -11,7 +11,6 @@ rates and draw of negatives; nothing was chosen by these sets. Rows are those of
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import sys
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, Runs, Setting, table, tokens_of, write_section
+from study import Runs, Setting, parser, table, tokens_of, write_section
 
 from wordvec_ca.eval import evaluate, read_word_pairs
 from wordvec_ca.models import TrainConfig
@@ -130,15 +129,14 @@ def scores(
 
 def main() -> None:
     """Run the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--words", type=int, default=10_000_000)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--pairs", nargs="+", required=True)
-    parser.add_argument("--log", type=Path, help="JSON lines; runs that it has are not done again")
-    parser.add_argument("--page", type=Path, default=FOLDER / "compare-fasttext.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "compare-fasttext")
+    asked.add_argument("corpus")
+    asked.add_argument("--words", type=int, default=10_000_000)
+    asked.add_argument("--seeds", type=int, default=3)
+    asked.add_argument("--epochs", type=int, default=1)
+    asked.add_argument("--pairs", nargs="+", required=True)
+    asked.add_argument("--log", type=Path, help="JSON lines; runs that it has are not done again")
+    options = asked.parse_args()
     pairs = [read_word_pairs(path) for path in options.pairs]
     kind_of = kinds_of([word.lower() for gold in pairs for word in (*gold.first, *gold.second)])
     found: dict[tuple[str, str], list[dict[str, float]]] = {}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, Runs, Setting, spearman, table, write_section, write_tokens
+from study import Runs, Setting, parser, spearman, table, write_section, write_tokens
 
 from wordvec_ca.eval import read_word_pairs
 from wordvec_ca.models import TrainConfig
@@ -91,24 +91,23 @@ def trainings(options: argparse.Namespace) -> Iterator[tuple[str, str, Any]]:
 
 def main() -> None:
     """Run the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--words", type=int, default=10_000_000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--models", nargs="+", default=["cbow", "skipgram"])
-    parser.add_argument("--negatives", nargs="+", default=["exact"])
-    parser.add_argument("--updates", action="store_true", help="both --cbow-update values")
-    parser.add_argument("--pairs", nargs="+", required=True)
-    parser.add_argument("--vector-size", type=int, default=100)
-    parser.add_argument("--window", type=int, default=5)
-    parser.add_argument("--negative", type=int, default=5)
-    parser.add_argument("--sample", type=float, default=1e-3)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--alpha-cbow", type=float, default=0.025)
-    parser.add_argument("--alpha-skipgram", type=float, default=0.025)
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--page", type=Path, default=FOLDER / "compare-gensim.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "compare-gensim")
+    asked.add_argument("corpus")
+    asked.add_argument("--words", type=int, default=10_000_000)
+    asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--models", nargs="+", default=["cbow", "skipgram"])
+    asked.add_argument("--negatives", nargs="+", default=["exact"])
+    asked.add_argument("--updates", action="store_true", help="both --cbow-update values")
+    asked.add_argument("--pairs", nargs="+", required=True)
+    asked.add_argument("--vector-size", type=int, default=100)
+    asked.add_argument("--window", type=int, default=5)
+    asked.add_argument("--negative", type=int, default=5)
+    asked.add_argument("--sample", type=float, default=1e-3)
+    asked.add_argument("--epochs", type=int, default=3)
+    asked.add_argument("--alpha-cbow", type=float, default=0.025)
+    asked.add_argument("--alpha-skipgram", type=float, default=0.025)
+    asked.add_argument("--log", type=Path)
+    options = asked.parse_args()
     options.alpha = {"cbow": options.alpha_cbow, "skipgram": options.alpha_skipgram}
     pairs = [read_word_pairs(path) for path in options.pairs]
     runs = Runs(options.log)

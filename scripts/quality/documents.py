@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, Page, interval, say
+from study import Page, interval, parser, say
 
 MODELS = ("pv-dbow", "pv-dm", "pv-dm-attn")
 GENSIM: dict[str, dict[str, Any]] = {
@@ -280,15 +280,14 @@ def speeds(data: Path, folder: Path, rounds: int) -> Iterator[tuple[str, str, fl
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
-    parser.add_argument("--rounds", type=int, default=3, help="of the comparison of speed")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many seeds")
-    parser.add_argument(
+    asked = parser(__doc__, "documents")
+    asked.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    asked.add_argument("--rounds", type=int, default=3, help="of the comparison of speed")
+    asked.add_argument("--seeds", type=int, default=len(SEEDS), help="how many seeds")
+    asked.add_argument(
         "--log", type=Path, default=Path("build/documents.json"), help="what was measured so far"
     )
-    parser.add_argument("--page", type=Path, default=FOLDER / "documents.md")
-    options = parser.parse_args()
+    options = asked.parse_args()
     warnings.simplefilter("ignore")
     options.log.parent.mkdir(parents=True, exist_ok=True)
     log: dict[str, Any] = json.loads(options.log.read_text()) if options.log.exists() else {}

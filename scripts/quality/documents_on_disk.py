@@ -9,7 +9,6 @@ the highest resident set of the process, with all pages of mapped files that it 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import subprocess
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, Page, lines_of, say
+from study import Page, lines_of, parser, say
 
 RUN = """
 import json, os, resource, signal, sys, time, warnings
@@ -105,15 +104,14 @@ def digests(folder: Path) -> dict[str, str]:
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--documents", type=int, default=5_000_000)
-    parser.add_argument("--words", type=int, default=6)
-    parser.add_argument("--model", default="pv-dbow")
-    parser.add_argument("--every", default="10M", help="tokens between two checkpoints")
-    parser.add_argument("--folder", type=Path, help="where the runs go; by default a temporary folder")
-    parser.add_argument("--page", type=Path, default=FOLDER / "documents-on-disk.md")
-    options = parser.parse_args()
+    asked = parser(__doc__, "documents-on-disk")
+    asked.add_argument("corpus", type=Path)
+    asked.add_argument("--documents", type=int, default=5_000_000)
+    asked.add_argument("--words", type=int, default=6)
+    asked.add_argument("--model", default="pv-dbow")
+    asked.add_argument("--every", default="10M", help="tokens between two checkpoints")
+    asked.add_argument("--folder", type=Path, help="where the runs go; by default a temporary folder")
+    options = asked.parse_args()
     page = Page(options.page, "Millions of documents on disk")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)

@@ -9,7 +9,6 @@ docs/measurements/main-job.md; exits 1 if a bar is missed. The word lists were f
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, peak_memory, table, write_section, write_tokens
+from study import parser, peak_memory, table, write_section, write_tokens
 
 MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
 BARS = (7, 3, 5, 5)
@@ -73,15 +72,14 @@ def main() -> int:
     """Train and check each model."""
     from gensim.models import KeyedVectors
 
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--page", type=Path, default=FOLDER / "main-job.md", help="page to write")
-    parser.add_argument("--gensim", action="store_true", help="gensim's cbow and skipgram as well")
-    options = parser.parse_args()
+    asked = parser(__doc__, "main-job")
+    asked.add_argument("corpus")
+    asked.add_argument("--into", type=Path, required=True)
+    asked.add_argument("--models", nargs="+", default=MODELS)
+    asked.add_argument("--workers", type=int, default=2)
+    asked.add_argument("--seeds", type=int, nargs="+", default=[1])
+    asked.add_argument("--gensim", action="store_true", help="gensim's cbow and skipgram as well")
+    options = asked.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
     missed = False
     rows: list[tuple[object, ...]] = []

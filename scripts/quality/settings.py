@@ -10,7 +10,6 @@ already in --log are not run again. The last lines of the text are held out.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import FOLDER, Runs, Setting, lines_of, spearman, table, write_section
+from study import Runs, Setting, lines_of, parser, spearman, table, write_section
 
 from wordvec_ca.corpus import TextOptions, encode_corpus
 from wordvec_ca.eval import read_word_pairs
@@ -47,17 +46,16 @@ def combinations(settings: list[str]) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """Run the grid."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("settings", nargs="+", metavar="NAME=A,B,..")
-    parser.add_argument("--lines", type=int, required=True, help="training text")
-    parser.add_argument("--valid-lines", type=int, default=2_000, help="held-out text, right after it")
-    parser.add_argument("--min-count", type=int, default=5)
-    parser.add_argument("--pairs", nargs="+", required=True)
-    parser.add_argument("--log", type=Path, default=Path("quality.jsonl"))
-    parser.add_argument("--page", type=Path, default=FOLDER / "settings.md", help="page to write")
-    parser.add_argument("--section", help="name of the section to write; without it nothing is written")
-    options = parser.parse_args()
+    asked = parser(__doc__, "settings")
+    asked.add_argument("corpus")
+    asked.add_argument("settings", nargs="+", metavar="NAME=A,B,..")
+    asked.add_argument("--lines", type=int, required=True, help="training text")
+    asked.add_argument("--valid-lines", type=int, default=2_000, help="held-out text, right after it")
+    asked.add_argument("--min-count", type=int, default=5)
+    asked.add_argument("--pairs", nargs="+", required=True)
+    asked.add_argument("--log", type=Path, default=Path("quality.jsonl"))
+    asked.add_argument("--section", help="name of the section to write; without it nothing is written")
+    options = asked.parse_args()
     pairs = [read_word_pairs(path) for path in options.pairs]
     runs = Runs(options.log)
     groups: dict[str, list[dict[str, Any]]] = {}

@@ -18,7 +18,7 @@ from study import data_files, parser, say, table, tokens_of, write_section
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training import resamples
+from wordvec_ca.resampling import models as resamples
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ and judges each with ``cawv compare``, on the data of DATA. It writes docs/measu
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from study import FOLDER, table, write_section
+from study import parser, table, write_section
 
 from wordvec_ca.vectors import KeyedVectors, precision_loss
 
@@ -25,14 +24,11 @@ EXPORTS = (("float32", None), ("float16", None), ("int8", None), ("int8", 20_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("vectors", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="sets of words, as for cawv compare")
-    parser.add_argument("--tasks", default="similarity,analogy,categorization")
-    parser.add_argument("--page", type=Path, default=FOLDER / "smaller-vectors.md")
-    options = parser.parse_args()
+    asked = parser(__doc__, "smaller-vectors")
+    asked.add_argument("vectors", type=Path)
+    asked.add_argument("--data", type=Path, required=True, help="sets of words, as for cawv compare")
+    asked.add_argument("--tasks", default="similarity,analogy,categorization")
+    options = asked.parse_args()
     began = time.perf_counter()
     vectors = KeyedVectors.load(options.vectors)
     with tempfile.TemporaryDirectory() as name:

@@ -9,7 +9,6 @@ the whole run): on a free machine they are at most 2 × CPU of one / CPU of two 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import tempfile
@@ -18,17 +17,16 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from compare_fasttext import MODELS, by_cawv
-from study import FOLDER, table, write_section, write_tokens
+from study import parser, table, write_section, write_tokens
 
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--words", type=int, default=3_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--page", type=Path, default=FOLDER / "compare-fasttext.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "compare-fasttext")
+    asked.add_argument("corpus")
+    asked.add_argument("--words", type=int, default=3_000_000)
+    asked.add_argument("--repeats", type=int, default=5)
+    options = asked.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = write_tokens(options.corpus, Path(folder) / "tokens.txt", options.words)

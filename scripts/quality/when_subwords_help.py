@@ -7,7 +7,6 @@ Words are thinned out as in compare_fasttext.py; all else is the program's defau
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import sys
@@ -19,7 +18,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from compare_fasttext import KINDS, MODELS, by_cawv, kinds_of, scores, thinned
-from study import FOLDER, table, write_section
+from study import parser, table, write_section
 
 from wordvec_ca.eval import evaluate, plan, read_word_pairs, run
 
@@ -38,15 +37,14 @@ def judged(vectors: Any, pairs: list[Any], kind_of: dict[str, str], analogies: P
 
 def main() -> None:
     """Run the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus")
-    parser.add_argument("--words", type=int, default=10_000_000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--pairs", nargs="+", required=True)
-    parser.add_argument("--analogies", type=Path, required=True)
-    parser.add_argument("--page", type=Path, default=FOLDER / "subwords.md", help="page to write")
-    options = parser.parse_args()
+    asked = parser(__doc__, "subwords")
+    asked.add_argument("corpus")
+    asked.add_argument("--words", type=int, default=10_000_000)
+    asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--epochs", type=int, default=2)
+    asked.add_argument("--pairs", nargs="+", required=True)
+    asked.add_argument("--analogies", type=Path, required=True)
+    options = asked.parse_args()
     pairs = [read_word_pairs(path) for path in options.pairs]
     kind_of = kinds_of([word.lower() for gold in pairs for word in (*gold.first, *gold.second)])
     rows = []

@@ -82,7 +82,6 @@ class Projections(list[Projection]):
         return DataFrame([vars(one) for one in self]).set_index("word")
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         rows = [
             (
                 one.word,

@@ -128,7 +128,6 @@ class Association:
     coherence: tuple[tuple[float, float], ...] = ()
 
     def __getitem__(self, measure: str) -> MeasuredAssociation:
-        """Return a measure by its name."""
         for one in self.measures:
             if one.measure == measure:
                 return one
@@ -182,7 +181,6 @@ class Association:
         }
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         rows = [(m.measure, *(f"{v:.3f}" for v in (m.value, m.low, m.high, m.p))) for m in self.measures]
         return html_table("association", ("measure", "value", "low", "high", "p"), rows)
 

@@ -27,7 +27,7 @@ def jackknife_variance(without_one: np.ndarray) -> float:
 
 
 def crossed_interval(
-    value: float, variance: float, degrees: int, of_models: Sequence[float], level: float = LEVEL
+    value: float, variance: float, degrees: int, of_models: Sequence[float]
 ) -> tuple[float, float]:
     """Return the interval of a figure with other words of the kind, in one run on other text.
 
@@ -42,7 +42,6 @@ def crossed_interval(
         Of freedom of that variance.
     of_models : sequence of float
         The figure in each resampled model; empty if there is none.
-    level : float
 
     Returns
     -------
@@ -60,5 +59,5 @@ def crossed_interval(
     if total == 0:
         return value, value
     df = total**2 / sum(part**2 / n for part, n in parts)
-    half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * math.sqrt(total)
     return value - half, value + half

@@ -89,7 +89,6 @@ class LazyGroup(click.Group):
     """A click group that imports a command's module only when that command is used."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Take what `click.Group` takes."""
         super().__init__(*args, **options)
         self._prepared: set[str] = set()
 

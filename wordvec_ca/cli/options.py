@@ -57,7 +57,6 @@ def nearest(word: str, known: Any) -> str:
 
 
 def _one_or_more(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> Any:
-    """Return None, the name, or all names."""
     return (names or None) if len(names) != 1 else names[0]
 
 

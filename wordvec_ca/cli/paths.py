@@ -29,7 +29,6 @@ class ExistingPath(click.Path):
     """The path of what must exist; the error for a misspelt name suggests the nearest one there."""
 
     def __init__(self, **options: Any) -> None:
-        """Take the options of `click.Path`."""
         super().__init__(exists=True, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

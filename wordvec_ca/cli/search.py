@@ -155,7 +155,6 @@ class _Told:
 
 
 def _is_prompted(query: tuple[str, ...]) -> bool:
-    """Return whether a person types the queries."""
     return not query and is_terminal(sys.stdin)
 
 

@@ -77,7 +77,6 @@ class Dictionary:
         return {name: value for name, value in self.__dict__.items() if name != "entries"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a state from `__getstate__`."""
         self.__dict__.update(state)
         self.entries = TokenTypes(self.words)
 

@@ -73,11 +73,9 @@ def save_npy(
     array: NDArray[Any],
     dtype: DTypeLike | None = None,
     row_shape: tuple[int, ...] | None = None,
-    *,
-    follow_links: bool = True,
 ) -> None:
-    """Write an array to a file, whole or not at all; parameters as in `write_npy` and `atomic_file`."""
-    with atomic_file(path, follow_links=follow_links) as file:
+    """Write an array to a file, whole or not at all; parameters as in `write_npy`."""
+    with atomic_file(path) as file:
         write_npy(file, array, dtype, row_shape)
 
 

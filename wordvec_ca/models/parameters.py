@@ -159,7 +159,6 @@ class EmbeddingModel:
         return f"EmbeddingModel({self.config.model!r}, {', '.join(facts)})"
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         rows: list[tuple[str, object]] = [
             ("model", self.config.model),
             ("words", len(self.vocab)),

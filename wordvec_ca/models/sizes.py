@@ -124,7 +124,6 @@ def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def _published_columns(config: ResolvedConfig) -> int:
-    """Return the columns of the published vectors."""
     return config.vector_size * (2 if config.vectors == "beside" else 1)
 
 

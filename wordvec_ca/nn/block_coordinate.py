@@ -60,7 +60,6 @@ class BlockCoordinate(torch.optim.Optimizer):
         super().__setstate__({})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy of this object needs."""
         return {name: self.__dict__[name] for name in ("optimizer", "blocks", "em_steps", "steps")}
 
     @property

@@ -250,7 +250,6 @@ def heat_map(
 
 
 def _key(x: float, y: float, most: float) -> str:
-    """Return the legend of the colours."""
     parts = []
     for i in range(-4, 5):
         box = f'x="{x + 26 * (i + 4)}" y="{y}" width="26" height="10"'

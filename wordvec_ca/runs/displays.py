@@ -47,8 +47,8 @@ def describe(record: Progress, columns: int | None = None) -> str:
 class Lines:
     """Plain lines on a stream that is not a terminal, at most one in ten seconds and one per epoch."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
-        self.stream = stream or sys.stderr
+    def __init__(self) -> None:
+        self.stream = sys.stderr
         self._last = time.monotonic()
 
     def __call__(self, record: Progress) -> None:

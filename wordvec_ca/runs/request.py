@@ -67,9 +67,9 @@ class Request:
         """Return the names of what the run reads."""
         return []
 
-    def write_file(self, storage: Storage, name: str = REQUEST_FILE) -> None:
+    def write_file(self, storage: Storage) -> None:
         """Write the request where `request_in` reads it; for the owner alone if a name has secrets in it."""
-        storage.write(name, self.as_file(), private=has_secrets(self.sources()))
+        storage.write(REQUEST_FILE, self.as_file(), private=has_secrets(self.sources()))
 
     def as_record(self) -> dict[str, Any]:
         """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""

@@ -32,7 +32,6 @@ class Coverage:
         return self.n_oov / self.n_tokens if self.n_tokens else 0.0
 
     def __add__(self, other: Coverage) -> Coverage:
-        """Return the coverage of both texts together."""
         return Coverage(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values(), strict=True)))
 
     def __str__(self) -> str:

@@ -128,7 +128,6 @@ class SearchIndex:
         }
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.vectors)
 
     def __repr__(self) -> str:

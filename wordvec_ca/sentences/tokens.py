@@ -53,7 +53,6 @@ class TokenIds:
     others: Sequence[str] = ()
 
     def __len__(self) -> int:
-        """Return the number of sentences."""
         return len(self.offsets) - 1
 
     def batches(self) -> Iterator[TokenIds]:
@@ -249,5 +248,4 @@ def _groups(rising: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
 
 
 def _one_line(text: str) -> str:
-    """Return a sentence without line ends."""
     return text.replace("\n", " ").replace("\r", " ")

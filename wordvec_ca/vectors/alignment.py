@@ -131,15 +131,13 @@ def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_O
 
 
 @one_blas_thread
-def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[np.ndarray, list[np.ndarray]]:
+def mean_space(models: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Turn models of the same words into one space, that of their mean (generalised Procrustes: Gower 1975).
 
     Parameters
     ----------
     models : sequence of ndarray of shape (n_words, vector_size)
         Rows of the same words in the same order; `directions` of them, or vectors.
-    rounds : int
-        Most iterations in which the mean is fitted again.
 
     Returns
     -------
@@ -156,7 +154,7 @@ def mean_space(models: Sequence[np.ndarray], *, rounds: int = ROUNDS) -> tuple[n
     if not models:
         raise ValueError("there is no model to take the mean of")
     mean = np.asarray(models[0], np.float32)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         turns = [rotation(model, mean) for model in models]
         total = np.zeros(mean.shape, np.float32)
         for model, turn in zip(models, turns, strict=True):

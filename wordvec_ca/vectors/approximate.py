@@ -96,7 +96,6 @@ class ApproximateNeighbours:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a state from `__getstate__`."""
         self.vectors, self.words = state["vectors"], state["words"]
         self._graph = _library().Index.restore(state["graph"])
         self._graph.expansion_search = state["expansion"]
@@ -367,7 +366,6 @@ def _faults(what: str) -> Iterator[None]:
 
 
 def _library() -> Any:
-    """Return the module of usearch."""
     try:
         import usearch.index as library
     except ImportError as error:

@@ -74,7 +74,6 @@ class Neighbours(list[Neighbour]):
         return "\n".join("  ".join(map(str, row)) for row in self._rows())
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         names = ("word", "score", "interval", "agreement") if self.models else ("word", "score")
         title = f"{len(self)} neighbours"
         if self.models:
@@ -95,9 +94,9 @@ class Neighbours(list[Neighbour]):
         return (shown_interval(one.low, one.high), f"{one.agreement}/{self.models}") if self.models else ()
 
 
-def shown_interval(low: float, high: float, digits: int = 2) -> str:
+def shown_interval(low: float, high: float) -> str:
     """Return an interval for people, nothing if it is not known."""
-    return f"[{low:.{digits}f}, {high:.{digits}f}]" if np.isfinite(low) else ""
+    return f"[{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
 
 
 def interval(

@@ -156,7 +156,6 @@ class NgramVectors:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a state from `__getstate__`."""
         self.__dict__.update(state)
         if self.rows is None:
             self.rows = self.source.inputs

@@ -112,7 +112,6 @@ class Resamples:
         return f"Resamples({len(self)} models)"
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Yield the vectors of each model."""
         return (self.vectors(number) for number in range(len(self)))
 
     def __getstate__(self) -> dict[str, Any]:

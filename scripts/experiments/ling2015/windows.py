@@ -21,7 +21,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from frontier import BILSTM, COMMON, lines_said, slug
-from study import FOLDER, say, table, write_section
+from study import parser, say, table, write_section
 
 from wordvec_ca.eval import Report, plan
 from wordvec_ca.vectors import KeyedVectors
@@ -161,23 +161,20 @@ def taggers_section(options: argparse.Namespace) -> str:
 
 def main() -> None:
     """Tag, then write both sections."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder")
-    parser.add_argument("--output", type=Path, default=Path("frontier"), help="OUTPUT of frontier.py")
-    parser.add_argument("--page", type=Path, default=FOLDER / "ling2015.md")
-    parser.add_argument("--seeds", default="1,2,3", help="comma-separated")
-    parser.add_argument("--lines", type=int, help="as given to frontier.py")
-    parser.add_argument("--taggers", action="store_true", help="train the LSTM taggers that are missing")
-    parser.add_argument("--epochs", type=int, default=20, help="of the taggers")
-    parser.add_argument("--sizes", default="500", help="training sentences besides all, comma-separated")
-    options = parser.parse_args()
+    asked = parser(__doc__, "ling2015")
+    asked.add_argument("--data", type=Path, default=os.environ.get("CAWV_DATA"), help="data folder")
+    asked.add_argument("--output", type=Path, default=Path("frontier"), help="OUTPUT of frontier.py")
+    asked.add_argument("--seeds", default="1,2,3", help="comma-separated")
+    asked.add_argument("--lines", type=int, help="as given to frontier.py")
+    asked.add_argument("--taggers", action="store_true", help="train the LSTM taggers that are missing")
+    asked.add_argument("--epochs", type=int, default=20, help="of the taggers")
+    asked.add_argument("--sizes", default="500", help="training sentences besides all, comma-separated")
+    options = asked.parse_args()
     options.seeds = [int(seed) for seed in options.seeds.split(",")]
     options.sizes = tuple(int(size) for size in options.sizes.split(",") if size)
     if options.taggers:
         if options.data is None:
-            parser.error("give --data, or set CAWV_DATA")
+            asked.error("give --data, or set CAWV_DATA")
         options.data = Path(options.data)
         tag(options)
     if collect(options):

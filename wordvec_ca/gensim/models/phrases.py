@@ -218,7 +218,6 @@ class Joined:
 
 
 def _first(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the first item, if there is one."""
     for item in items:
         yield item
         return

@@ -66,7 +66,6 @@ class Vocabulary(Lifecycle):
     # ---- counting -----------------------------------------------------------------------------------------
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
         rows: list[tuple[str, object]] = [
             ("words", len(self.wv)),
             ("vector_size", self.wv.vector_size),

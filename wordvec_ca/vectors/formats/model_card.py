@@ -153,6 +153,5 @@ def _is_number(value: Any) -> bool:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
-    """Return the lines of a Markdown table."""
     cells = [tuple(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows]
     return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *cells)]

@@ -119,7 +119,6 @@ def _is_number(arrow: Any, kind: Any) -> bool:
 
 
 def _pyarrow(path: str | Path) -> tuple[Any, Any]:
-    """Return pyarrow and its module of Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet

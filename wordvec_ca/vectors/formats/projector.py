@@ -71,7 +71,6 @@ def read_projector(path: Path, *, errors: str = "strict") -> VectorTable:
 
 
 def _read_vectors(path: Path) -> np.ndarray:
-    """Read the matrix."""
     with open(path, "rb") as stream:
         vector_size = stream.readline().count(b"\t") + 1
         stream.seek(0)
