@@ -29,7 +29,7 @@ class Difference:
         On the items that both cover.
     difference, low, high : float
         Model minus baseline, and its 95 % interval; both models are judged on the same items
-        (``statistics.paired`` says how, and why).
+        (see ``statistics.paired``).
     p : float
         Two-sided.
     holm : float

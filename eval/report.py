@@ -1,4 +1,4 @@
-"""What a task says about a model: figures, intervals, how they were got, and the outcome of every item."""
+"""What a task says about a model: figures, intervals, their protocol, and the outcome of every item."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compiled loops that take and return numpy arrays; they import nothing else of ``wordvec_ca``.
 
-Comes in: arrays. Goes out: the same arrays, trained, counted, compared or written. ``load`` hands out the
+Input: arrays. Output: the same arrays, trained, counted, compared or written. ``load`` returns the
 training loop of a backend; both backends are entered by ``train_chunk``, with the same arguments (see
 ``sgns_reference.train_chunk``). The modules below are imported when one of their names is first used: Numba's
 would take a third of a second otherwise.
@@ -191,7 +191,7 @@ def load_ngram_loops(backend: str = "cython") -> tuple[TrainChunk, TrainChunk]:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """Return zeros whose first element lies on a 64-byte boundary.
+    """Return zeros whose first element is on a 64-byte boundary.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 """Merges what replicas have learnt: those of one process through its memory, those of nodes by messages.
 
 A message holds the upper half of each float32, rounded: its sign, its exponent and 7 of 23 bits. It has the range
-of float32, and what it loses is small beside the noise of what a replica learns between two merges.
+of float32, and the rounding is small compared with the noise of what a replica learns between two merges.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t

@@ -82,7 +82,7 @@ cdef enum:
 
 
 def compiler() -> str:
-    """Return the version of the compiler that built the training loop, as the compiler says it."""
+    """Return the version of the compiler that built the training loop."""
     return COMPILER.decode()
 
 
@@ -216,7 +216,7 @@ cdef int take_documents(Task *task, const int32_t[::1] tokens, documents) except
 
 
 cdef int64_t places_of_x(const Hyper *p, int64_t tags) noexcept:
-    """Return how many rows beside each other x is, with so many of tags if they are beside each other."""
+    """Return how many rows x concatenates, with this number of tags if those are concatenated too."""
     return 2 * <int64_t> p.window + tags if p.composition == SIDE_BY_SIDE else 1
 
 

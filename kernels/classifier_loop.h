@@ -4,7 +4,7 @@
 #include "classifier.h"
 #include "sgns_sigmoid.h"
 
-#define ROWS_AHEAD 8     /* rows under way: they lie anywhere, so that each is a miss */
+#define ROWS_AHEAD 8     /* rows under way: they are anywhere in memory, so that each is a miss */
 #define SMALL 1e-5       /* fastText adds it to each probability */
 
 typedef float unaligned_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));

@@ -23,7 +23,7 @@ class Paths(NamedTuple):
         Numbers of nodes: 0 is the root, and the more often words below a node occur, the lower is its number.
         Its number in gensim is ``n_words - 2`` minus this.
     labels : ndarray of shape (n,), float32
-        1 where the path goes on to the left, 0 to the right: 1 minus the code of word2vec.
+        1 where the path turns left, 0 where it turns right: 1 minus the code of word2vec.
     """
 
     ends: np.ndarray

@@ -272,7 +272,7 @@ static void sift_down(Run *heap, int n, int i)
     }
 }
 
-/* Write lines "word TAB count", escaped as in escaped_word.py, until a longest line might not fit; return bytes. */
+/* Write lines "word TAB count", escaped as in wordvec_ca/files/escapes.py, until a longest line might not fit; return bytes. */
 static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
 {
     size_t w = 0;

@@ -5,7 +5,7 @@
 #include "sgns_simd.h"
 
 #define PANEL 8          /* vectors of a row that stay in registers while other rows go by */
-#define LINES_AHEAD 56   /* cache lines under way: rows lie anywhere, so that each is a miss */
+#define LINES_AHEAD 56   /* cache lines under way: rows are anywhere in memory, so that each is a miss */
 
 /* The entries that come, some rows ahead of those at work. */
 typedef struct {

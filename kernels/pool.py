@@ -20,10 +20,10 @@ NEAR = 1 << 20
 """Bytes of the rows within whose draws a burst lies: near enough for the row to be still in the cache."""
 
 APART = 128
-"""Tuples within which a burst lies at least: far enough apart to meet other contexts."""
+"""Minimum spread of a burst, in tuples: far enough apart to meet other contexts."""
 
 GOLDEN_SECTION = (5**0.5 - 1) / 2
-"""What the offset of a pool lies after that of the one before it."""
+"""Distance between the offsets of consecutive pools."""
 
 PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
@@ -52,7 +52,7 @@ class NoisePools:
     burst : int
         Draws of a rare word that come close together, so that its row is fetched from memory once for them.
     row_bytes : int
-        Bytes of a row that a negative is met in.
+        Bytes of the row that a negative is multiplied with.
     draws : int
         About how many words a pool holds.
     seed : int
@@ -100,7 +100,7 @@ def noise_pool(counts: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
 def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
     """Return the order of the draws in a pool, with so many of each word, int32.
 
-    The draws are numbered by words. Bursts lie within ``spread``.
+    The draws are numbered by words. Bursts are within ``spread``.
     """
     total = int(times.sum())
     draws = _pages(total)

@@ -111,7 +111,7 @@ typedef struct {
     int64_t n_tuples;
     const int64_t *path_ends;  /* (n_words + 1,) the path of word w is path_ends[w] .. path_ends[w + 1] - 1 */
     const int32_t *path_nodes; /* the inner nodes from the root to each word; the root is 0 */
-    const float *path_labels;  /* 1 where the path goes on to the left, 0 to the right */
+    const float *path_labels;  /* 1 where the path turns left, 0 where it turns right */
     Rows inputs;            /* stride = width */
     Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
     Rows nodes;             /* stride = out_width */

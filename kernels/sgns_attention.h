@@ -146,7 +146,7 @@ INLINE void add_to_slots(const Ring *ring, const Span *span, const float *change
 
 /* K and s follow -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad) in the dimensions of a ring. The weights a are
  * those after the steps of K and s from the runs before: from the weights of which x was made, logits that many
- * examples share would go on falling when their weight has long gone. */
+ * examples share would keep falling long after their weight is zero. */
 INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, const int first, const int nv)
 {
     const Hyper *p = s->p;

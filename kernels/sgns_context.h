@@ -139,7 +139,7 @@ static __attribute__((noinline)) void use_parts_of_gradients(State *s, const Run
     }
 }
 
-/* Makes the hidden vector x of each example of the batch. The words of a hole, the target at least, stand among the
+/* Makes the hidden vector x of each example of the batch. The words of a hole, the target at least, are among the
  * places with weight 0; this adds nothing unless a row has diverged, as 0 times infinity is NaN. */
 INLINE void compose(State *s, const int nv)
 {
@@ -178,8 +178,8 @@ INLINE void compose(State *s, const int nv)
 }
 
 /* Moves a part of the x of a target as the steps of the targets before it in its run have moved the rows: so these
- * learn one after the other, though x was made of rows that no one had moved. A word that stands twice in the window
- * is met as if it were two. */
+ * learn one after the other, though x was made of rows that no one had moved. A word that occurs twice in the window
+ * is treated as two words. */
 INLINE void follow_ring(State *s, const Run *run, int r, int b, const int first, const int nv)
 {
     float *const x = s->hidden[(run->column + b) * GROUP + run->reader];

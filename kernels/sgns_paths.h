@@ -1,6 +1,6 @@
 /* Hierarchical softmax (Morin and Bengio 2005; Mikolov et al. 2013): the probability of a word is that of its path
- * from the root of a Huffman tree, the product of sigmoid(node . x) where the path goes on to the left and of
- * sigmoid(-node . x) where it goes on to the right.
+ * from the root of a Huffman tree, the product of sigmoid(node . x) where the path turns left and of
+ * sigmoid(-node . x) where it turns right.
  *
  * So the nodes of the path are rows that x is multiplied with, as negatives are, but each with a label of its own.
  * Models that predict from one context word at a time take this step for all context words of a target at once,

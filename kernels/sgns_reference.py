@@ -209,7 +209,7 @@ def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
 def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
     """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3).
 
-    The tags of a document have the same place, which stands after the slots, and a logit each.
+    The tags of a document have the same place, which is after the slots, and a logit each.
     """
     weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
     for i in range(batch.n[b]):
@@ -344,7 +344,7 @@ def learn_attention_of_reader(p: Any, reader: int, batch: Batch, params: Paramet
     """Move K and s for the examples of a part of the text, those of neighbouring targets at once.
 
     The weights are those after the steps of K and s before: from the weights of which x was made, logits that
-    many examples share would go on falling when their weight has long gone.
+    many examples share would keep falling long after their weight is zero.
     """
     totals = np.zeros(GROUP)
     for r in range(number_of_rings(p)):
@@ -861,7 +861,7 @@ def train_chunk(
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place
-        Added to; ``kernels.STATS`` names them, sgns.h says what they are.
+        Added to; ``kernels.STATS`` names them, sgns.h explains them.
     paths : huffman.Paths, optional
         For hierarchical softmax.
     private : tuple of as many float ndarrays as ``shared``, of shape (2, n_private, stride), optional

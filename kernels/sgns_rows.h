@@ -101,7 +101,7 @@ INLINE void exchange_panel(float *x, float *sum, float *const *rows, const float
         AT(in_place ? x : sum, at + k) = sums[k];
 }
 
-/* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass. If a row stands twice, its second product
+/* sum = sum_t weights[t] rows[t] and rows[t] += weights[t] x, in one pass. If a row occurs twice, its second product
  * is taken after its first step. In place, the sum is added to x itself. */
 INLINE void exchange(float *x, float *sum, float *const *rows, const float *weights, int n, int nv, const int in_place)
 {
@@ -213,7 +213,7 @@ INLINE void scatter_group_panel(float *const *xs, float *const *rows, const floa
     EACH (b, GROUP)
         EACH (k, count)
             part[b][k] = AT(xs[b], at + k);
-    for (int t = 0; t < n; t++, weights += GROUP) { /* in order, as a word may stand twice among the rows */
+    for (int t = 0; t < n; t++, weights += GROUP) { /* in order, as a word may occur twice among the rows */
         float *row = rows[t];
         vec weight[GROUP];
         EACH (b, GROUP)

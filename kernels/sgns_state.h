@@ -192,7 +192,7 @@ INLINE void add_to_runs(State *s, int which, int column)
     run->n++;
 }
 
-/* The vectors of a run among hidden or grads; the last of these stand for examples that do not exist. */
+/* The vectors of a run among hidden or grads; the last of these are place-holders for examples that do not exist. */
 INLINE void vectors_of(const Run *run, float *const *from, float **to)
 {
     for (int b = 0; b < GROUP; b++)

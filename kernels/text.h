@@ -1,4 +1,4 @@
-/* From UTF-8 text to the ids of its tokens. docs/tokenising.md says what a token is; tests/test_text.py says it in Python.
+/* From UTF-8 text to the ids of its tokens. docs/tokenising.md says what a token is; tests/text/test_text.py says it in Python.
  *
  * A block of text is copied once (ASCII capitals become small on the way) and read once. Runs of ASCII are cut
  * in place; a token that holds any other byte is decoded, repaired, lower-cased and written to a scratch
@@ -72,7 +72,7 @@ static inline void put(Reader *r, const char *text, uint32_t length)
         flush(r);
 }
 
-/* A token that lies in the text itself: ASCII only. */
+/* A token that is stored in the text itself: ASCII only. */
 static inline void put_slice(Reader *r, const uint8_t *from, const uint8_t *to)
 {
     while (to - from > LONGEST_TOKEN) {
@@ -273,7 +273,7 @@ static const uint8_t *read_unicode_token(Reader *r, const uint8_t *p)
     return p;
 }
 
-/* The same for tokens of ASCII only; hands over as soon as another character could matter. */
+/* The same for tokens of ASCII only; returns as soon as another character could matter. */
 static inline const uint8_t *read_word(Reader *r, const uint8_t *p)
 {
     const uint8_t *from = p;
@@ -392,7 +392,7 @@ typedef struct {
     int64_t head; /* tokens before the first line end (not split: the line may have begun earlier) */
     int64_t closed; /* 1: there was a line end */
     int64_t size; /* ids written, the head and its line end included */
-    int64_t tail; /* tokens of the last line, which may go on */
+    int64_t tail; /* tokens of the last line, which may continue */
     int64_t kept, lines, split;
 } Renumbered;
 

@@ -30,7 +30,7 @@ LEFT_OUT = ("--data", "--page", "--into", "--output", "--log", "--corpus", "--fo
 """Options that name places on one machine, or when to stop: they are not part of the command on a page."""
 
 Setting = dict[str, Any]
-"""What tells a run from others; it can be written as JSON."""
+"""What identifies a run; it can be written as JSON."""
 
 
 # ---- the command line ---------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def need_torch() -> None:
 
 
 def data_files(data: Path | None, *names: str) -> list[Path]:
-    """Return the paths of data files, or leave with a message that says which one is missing."""
+    """Return the paths of data files, or end the script with a message that names the missing one."""
     if data is None:
         sys.exit("Give --data DIR, or set CAWV_DATA to the folder of the data sets.")
     paths = [data / name for name in names]

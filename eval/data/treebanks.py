@@ -24,7 +24,7 @@ class TaggedCorpus:
     name : str
     sentences, tags : list of list of str
     sources : list of str
-        Document (file) of each sentence, as far as the format says; empty strings otherwise.
+        Document (file) of each sentence, if the format names it; empty strings otherwise.
     """
 
     name: str
@@ -122,7 +122,7 @@ def read_tagged(
 
 
 def read_tagged_part(path: str | os.PathLike[str]) -> TaggedCorpus:
-    """Read a tagged corpus whose name may tell the column of the tags.
+    """Read a tagged corpus whose name may give the column of the tags.
 
     Penn Treebank tags are the third column in the three-column files of Universal Dependencies, ``ud_*.tsv``.
     """
@@ -132,7 +132,7 @@ def read_tagged_part(path: str | os.PathLike[str]) -> TaggedCorpus:
 
 def _recognise(path: str | os.PathLike[str]) -> str:
     """Tell the format from the first 50 lines that are neither blank nor comments."""
-    # A comment is "# text"; the Penn Treebank's tag "#" comes in columns and not first in a file.
+    # A comment is "# text"; the Penn Treebank's tag "#" is in a column and never first in a file.
     lines = list(
         islice((line for _, line in numbered_lines(path) if line.strip() and not line.startswith("# ")), 50)
     )

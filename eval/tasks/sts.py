@@ -149,7 +149,7 @@ def evaluate(
         coverage_of="tokens",
         seed=seed,
         protocol=f"cosine of sentence vectors against people's score, Pearson in each set, mean over the "
-        f"sets without pooling; readouts as in eval/sts.py, SIF with a = {a:g}, p from "
+        f"sets without pooling; readouts as in eval/tasks/sts.py, SIF with a = {a:g}, p from "
         f"{'the sentences' if counts is None else 'the counts of the vectors'}, fitted on "
         f"{'other sentences' if background else 'the sentences of each set'}; sentences split into words, "
         f"signs and contractions; {RULE}; a sentence without a known word has cosine 0",

@@ -1,4 +1,4 @@
-"""Does a place of the window die, and is it said? Runs of cbow-attn over rates, seeds, texts and parts.
+"""Does a place of the window die, and is there a warning? cbow-attn over rates, seeds, texts and parts.
 
     python scripts/experiments/attention_safety.py --data "$CAWV_DATA"
 
@@ -67,7 +67,7 @@ def encoded(options: argparse.Namespace, name: str, lowercase: bool) -> EncodedC
 
 
 def look(text: EncodedCorpus, setting: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
-    """Train one setting and return the lowest share of a place, the dead places, and what was said."""
+    """Train one setting and return the lowest share of a place, the dead places, and the warnings."""
     config = TrainConfig(
         **{**COMMON, **size, **setting["options"]},
         parts=setting["parts"],

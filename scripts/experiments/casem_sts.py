@@ -222,7 +222,7 @@ class Trial:
 
 
 def gap(point: np.ndarray, samples: np.ndarray, mine: int, other: int) -> str:
-    """Return the difference of two variants with its interval, bold if that lies above 0."""
+    """Return the difference of two variants with its interval, bold if the interval is above 0."""
     low, high = np.percentile(samples[mine] - samples[other], [2.5, 97.5])
     star = "**" if low > 0 else ""
     return f"{star}{point[mine] - point[other]:+.1f}{star} ({low:+.1f} to {high:+.1f})"

@@ -296,7 +296,7 @@ def predictions(load: Workload, costs: Costs) -> list[list[str]]:
 
 
 def measured(load: Workload, line: float, seconds: float) -> list[str]:
-    """Measure and simulate one model; return what the page says of it."""
+    """Measure and simulate one model; return its row of the page."""
     token = load.measured(1, seconds)
     rows, waits = [], []
     for name, private in (("plain Hogwild", False), ("private rows", True)):

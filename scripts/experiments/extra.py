@@ -1,4 +1,4 @@
-"""Import this before torch: finds ``study``, and says what to install where PyTorch is missing."""
+"""Import this before torch: finds ``study``, and ends with advice where PyTorch is missing."""
 
 import sys
 from pathlib import Path

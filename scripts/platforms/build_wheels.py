@@ -28,7 +28,7 @@ OLDEST_GLIBC = "2.28"
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a command and return what it says; end the script if it fails."""
+    """Run a command and return its output; end the script if it fails."""
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=env, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")

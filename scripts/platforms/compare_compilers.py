@@ -4,7 +4,7 @@
     python scripts/platforms/compare_compilers.py CORPUS --compilers gcc clang
 
 builds the package with each into a folder of its own, starts a process with each, and lets them train in
-turn, one thread each: words per second of processor time, of which the medians are compared. It writes a
+turn, one thread each: the medians of words per second of processor time are compared. It writes a
 section of docs/measurements/compilers.md. Of CORPUS, a text file, the first two million words are read.
 """
 
@@ -79,7 +79,7 @@ class Side:
         )  # fmt: skip
         where = self.ask("")
         if not where.startswith(str(folder)):
-            raise SystemExit(f"the process measures {where}, not what lies in {folder}")
+            raise SystemExit(f"the process measures {where}, not the build in {folder}")
 
     def ask(self, line: str) -> str:
         """Send a line; return the answer."""

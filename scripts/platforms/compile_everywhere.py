@@ -10,7 +10,7 @@ probe, of Linux targets, and compares its numbers with those of this machine. Th
 fails.
 
 The modules that need Python are compiled against the headers of the Python that runs this script; for Windows
-``python_windows.h`` stands in for its ``pyconfig.h``. Their objects are not linked.
+``python_windows.h`` replaces its ``pyconfig.h``. Their objects are not linked.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def numbers(command: list[str]) -> list[float] | str:
 
 
 def tried(target: str, folder: Path, emulator: list[str], expected: list[float] | None) -> dict[str, str]:
-    """Run the probe of a target for each instruction set; return what is to be said of each."""
+    """Run the probe of a target for each instruction set; return the outcome of each."""
     found = {}
     for isa in SETS[target.split("-")[0]]:
         values = numbers([*emulator, str(folder / f"{target}.probe"), isa])

@@ -8,7 +8,7 @@ The first argument is a folder: Debian and its Python are unpacked there if it d
 the wheel, its dependencies and pytest, from wheels alone (together 1 GB). There is no compiler in it. What
 follows ``--`` are arguments of pytest; without them the demo runs. The programs of arm64 run on qemu, an
 emulated processor (``QEMU_CPU``, default neoverse-n1: NEON). It needs root, for chroot, and for arm64 the
-kernel's binfmt_misc, which is told that qemu runs such programs.
+kernel's binfmt_misc, where qemu is registered for such programs.
 """
 
 from __future__ import annotations

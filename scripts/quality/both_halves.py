@@ -183,7 +183,7 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
 
 
 def cell(words: int, size: int, model: str, seed: int) -> Setting:
-    """Return what tells one training from the others."""
+    """Return the settings that identify a training."""
     return {"words": words, "size": size, "model": model, "seed": seed}
 
 
@@ -396,7 +396,7 @@ def judge_reasons(study: Study, runs: Runs) -> None:
 
 
 def judge_unknown(study: Study, options: Any, runs: Runs) -> None:
-    """Judge pairs of words of which one, or both, are left out of the vocabulary, so that n-grams make it."""
+    """Judge pairs with one or both words left out of the vocabulary, so that n-grams make their vectors."""
     from scipy.stats import spearmanr
 
     names = ("ws353", "rg65", "mturk287", "yp130", "verb143")
@@ -435,7 +435,7 @@ def judge_unknown(study: Study, options: Any, runs: Runs) -> None:
 
 
 def found(runs: Runs, sets: str, **facts: Any) -> dict[str, dict[str, list[float]]]:
-    """Return form -> family -> values, of the runs of which these facts are true."""
+    """Return form -> family -> values, for the runs with these settings."""
     result: dict[str, dict[str, list[float]]] = {}
     for record in runs.done.values():
         setting = record["setting"]

@@ -125,7 +125,7 @@ def clusters(rng: np.random.Generator, a: float, b: float, n: int, classes: int)
 
 
 def searches(rng: np.random.Generator, a: float, b: float, n: int, classes: int, n_searches: int) -> Pair:
-    """Return the clusters of several searches, of which some are luckier: standard deviation .05."""
+    """Return the clusters of several searches, some luckier than others: standard deviation .05."""
     gold = np.arange(n) % classes
     made = []
     for skill in (a, b):

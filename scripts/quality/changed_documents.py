@@ -53,7 +53,7 @@ def main() -> None:
     config = ResolvedConfig.of(
         TrainConfig(model="skipgram", window=10, epochs=given.epochs, vector_size=50, workers=1)
     )
-    # Two texts of which each has books of every author; which books, is drawn below.
+    # Each text has books of every author; which books is drawn below.
     slices = Slices([Documents(documents[0::2]), Documents(documents[1::2])], config, 10)
     together = slices.model_of_all()
     of_book = [*authors[0::2], *authors[1::2]]

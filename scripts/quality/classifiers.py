@@ -38,8 +38,8 @@ FILES = {
     "subj": ("subj/all.tsv",),
     "imdb": ("imdb/train.neg.tsv.xz", "imdb/train.pos.tsv.xz"),
 }
-"""Lines with a label first and a text last; of the two files of imdb each is a label. Where there is no file
-to test on, a tenth of the lines is drawn by lot."""
+"""Lines with a label first and a text last; each of imdb's two files has one label. Where there is no file
+to test on, a tenth of the lines is drawn at random."""
 
 OURS = """
 import sys

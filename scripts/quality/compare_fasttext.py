@@ -2,7 +2,7 @@ r"""Quality beside fastText: the same tokens, the same options, several seeds; u
 
     python scripts/quality/compare_fasttext.py CORPUS --words 10000000 --pairs ws353.tsv mturk287.tsv
 
-Needs the package fasttext. Of the words of the pairs, drawn by lot, a third stays as it is, a third is
+Needs the package fasttext. Of the words of the pairs, chosen at random, a third stays as it is, a third is
 thinned out to 8 occurrences (rare), and a third is taken out of the text (unknown: made of n-grams).
 A pair is unknown if one of its words is, else rare if one is. Per set and kind of pairs there is a Spearman
 correlation; the table has their means, weighted by the number of pairs. Each program has its own learning
@@ -68,7 +68,7 @@ def thinned(corpus: str, n_words: int, kind_of: dict[str, str], path: Path) -> N
 
 
 def kinds_of(words: list[str]) -> dict[str, str]:
-    """Return of which kind each word is, by lot."""
+    """Assign each word to a kind at random."""
     words = sorted(set(words))
     random.Random(0).shuffle(words)
     return {word: KINDS[i % 3] for i, word in enumerate(words)}

@@ -35,7 +35,7 @@ METHODS = ("cawv change", "plain Procrustes", "overlap alone")
 
 
 class Watched(Slices):
-    """Texts of which plain Procrustes says something, too: distances without centring and with all words."""
+    """Texts for which plain Procrustes is measured too: distances without centring and with all words."""
 
     plain: np.ndarray
 
@@ -85,8 +85,8 @@ def main() -> None:
         f"{given.permutations} permutations, {given.epochs} epochs, otherwise defaults; mean of {len(done)} "
         "seeds ± standard deviation. AUC: changed words against all others. Recall with a limit that only "
         "who knows the answer can set: the best that has at most 5 % false discoveries among all four shares "
-        "together. Recall at fdr .05: what `cawv change` says by itself; false discoveries among what it "
-        f"says: {false}.\n\n"
+        "together. Recall at fdr .05: by default, of `cawv change`; false discoveries among what it "
+        f"reports: {false}.\n\n"
     )
     columns = ("exchanged", "method", "AUC", "recall, limit known", "recall at fdr .05")
     seconds = sum(record["seconds"] for record in done)

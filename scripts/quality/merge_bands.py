@@ -35,7 +35,7 @@ from wordvec_ca.runs import train
 from wordvec_ca.training.replica_set import Replicas
 
 BANDS = (0, 100, 1_000, 10_000, 1 << 62)
-"""Words by rank, for which the loss is told apart."""
+"""Bands of words, by rank, whose losses are reported separately."""
 
 NOISE = 20
 """Negatives of each held-out prediction, the same for all runs."""
@@ -198,7 +198,7 @@ def cells(texts: list[str]) -> Iterator[Setting]:
 
 
 def rows(done: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield a row of the table for each run that has one of today's beside it."""
+    """Yield a row of the table for each run that has a counterpart with today's rule."""
     for run in done:
         same = {name: run[name] for name in ("words", "model", "replicas", "seed")}
         same["options"] = {name: given for name, given in run["options"].items() if name != "bits"}

@@ -53,7 +53,7 @@ def read(corpus: str, words: float) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def value(text: str) -> Any:
-    """Return a number, or the text if it is none."""
+    """Return a number, or the text if it is not a number."""
     try:
         return json.loads(text)
     except ValueError:
@@ -88,7 +88,7 @@ def trained(cell: Setting, encoded: Any, valid: Any, sets: list[Any]) -> dict[st
 
 
 def memory(corpus: str, runs: Runs) -> list[tuple[Any, ...]]:
-    """Compare the memory that ``--dry-run`` tells with what a run takes."""
+    """Compare the memory that ``--dry-run`` predicts with what a run takes."""
 
     def measured(setting: Setting) -> dict[str, Any]:
         command = [sys.executable, "-m", "wordvec_ca", "train", str(path), "--epochs", "1"]
@@ -211,7 +211,7 @@ def main() -> None:
         note = (
             "Replicas of one thread, and one worker in the second column; 200 merges in a run unless named. "
             "Means over the seeds of the difference to one worker of the same seed; in brackets the least "
-            "and the greatest. 50 dimensions and 3 epochs unless said. Similarity is the mean of Spearman's "
+            "and the greatest. 50 dimensions and 3 epochs by default. Similarity is the mean of Spearman's "
             "rho over the sets of word pairs."
         )
         write_section(options.page, TITLE, options.section, "\n\n".join([note, *beside_one(done)]))
@@ -219,7 +219,7 @@ def main() -> None:
         note = (
             "Each replica has one thread, unless workers are named. Loss and similarity (mean of Spearman's "
             "rho over the sets of word pairs) are means over the seeds; in brackets the least and the "
-            "greatest seed. 50 dimensions and 3 epochs unless said."
+            "greatest seed. 50 dimensions and 3 epochs by default."
         )
         write_section(options.page, TITLE, options.section, "\n\n".join([note, *parts(done)]))
 

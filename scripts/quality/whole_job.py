@@ -6,7 +6,7 @@
 Each program reads, counts, trains once through the text and saves: 50 dimensions, window 20, 10 negatives,
 min_count 20, with each number of threads. All get the same plain file of lower-case tokens. CPU and wall
 time are those of the process and its children, memory is the largest resident set (at least that of this
-script); on a busy machine only CPU time says much.
+script); on a busy machine only CPU time is meaningful.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ PROMPT = '<span class="gp">'
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Give each block of a terminal the attribute of which the theme copies the text."""
+    """Give each block of a terminal the attribute whose text the theme copies."""
     return BLOCK.sub(_with_commands, content)
 
 

@@ -200,7 +200,7 @@ def speed_table() -> list[list[str]]:
 
 
 def draw_speed_of_the_readme() -> None:
-    """Draw the speed beside gensim's on the processor of most people, for light and for dark ground."""
+    """Draw the speed beside gensim's on a common processor, for light and for dark pages."""
     head, *rows = speed_table()
     times = [float(row[-1]) for row in rows]
     scale = 340 / max(times)

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: a page for each package, with the docstrings of what it hands out (its ``__all__``)."""
+"""Hook of MkDocs: a page for each package, with the docstrings of its public names (its ``__all__``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"wordvec_ca.kernels": ROOT / "kernels", "wordvec_ca.eval": ROOT / "eval"}
-"""Packages that do not lie where their name says (see docs/decisions/001-layout.md)."""
+"""Packages whose folder is not the one of their name (see docs/decisions/001-layout.md)."""
 
 PACKAGES = (
     "runs",
@@ -98,7 +98,7 @@ def index_page() -> str:
 
 
 def public_names(package: str) -> tuple[str, list[str]]:
-    """Return the docstring of a package and the public names that it hands out, as its source says them."""
+    """Return the docstring of a package and its public names, read from its source."""
     place = PLACES.get(package, ROOT / Path(*package.split(".")))
     tree = ast.parse((place / "__init__.py").read_text(encoding="utf-8"))
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the pages that lie beside the documentation, CHANGELOG.md and CONTRIBUTING.md."""
+"""Hook of MkDocs: the pages outside the documentation's folder, CHANGELOG.md and CONTRIBUTING.md."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ from guarded_text import PASSWORD, TOKEN, check_no_secret, guarded_text
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.errors import DataError
+from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.runs import RunRequest, run_request
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -145,7 +147,16 @@ def test_from_python(url: str, tmp_path: Path) -> None:
     import traceback
 
     config = TrainConfig(min_count=1, vector_size=8, epochs=1, workers=1)
-    train([url], config, output=tmp_path / "m", command=f"train {url}", valid=url)
+    run_request(
+        RunRequest(
+            config=ResolvedConfig.of(config),
+            corpus=[url],
+            output=tmp_path / "m",
+            command=f"train {url}",
+            valid=url,
+            validates=True,
+        )
+    )
     check_no_secret(tmp_path)
     with pytest.raises(DataError) as error:
         train(url.replace("t.txt", "missing"), config, output=tmp_path / "none")

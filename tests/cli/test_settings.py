@@ -89,7 +89,8 @@ def test_first_vectors_and_subwords_are_refused_before_anything_is_read(command,
 
 
 def test_a_resumed_run_leaves_the_settings_of_its_beginning(command, text) -> None:
-    from wordvec_ca import TrainConfig, train
+    from wordvec_ca.models import ResolvedConfig, TrainConfig
+    from wordvec_ca.runs import RunRequest, run_request
 
     class Killed(BaseException):
         """Ends a run as nothing that a program may catch and save from."""
@@ -100,8 +101,15 @@ def test_a_resumed_run_leaves_the_settings_of_its_beginning(command, text) -> No
 
     settings = {"corpus": [str(text.absolute())], "vector-size": 8, "epochs": 40, "workers": 1}
     config = TrainConfig(epochs=40, vector_size=8, workers=1)
+    request = RunRequest(
+        config=ResolvedConfig.of(config),
+        corpus=text,
+        output="model",
+        checkpoint_every="1k",
+        settings=settings,
+    )
     with pytest.raises(Killed):
-        train(text, config, output="model", callbacks=[kill], checkpoint_every="1k", settings=settings)
+        run_request(request, callbacks=[kill])
     assert Path("model.run").exists()
     assert command("train", "--resume", "model").code == 0
     assert tomllib.loads(Path("model/run.toml").read_text()) == settings

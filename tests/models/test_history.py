@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.models.config import TrainConfig
+from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.history import MOST_POINTS, History, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.runs.run import train
+from wordvec_ca.runs import RunRequest, run_request
 
 
 def record(
@@ -51,7 +51,10 @@ def test_a_model_keeps_its_history_and_the_command(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     text = [[f"w{i}" for i in rng.zipf(1.5, 12) if i < 50] for _ in range(500)]
     config = TrainConfig(model="cbow-attn", vector_size=8, min_count=1, workers=1, epochs=3)
-    made = train(text, config, output=tmp_path / "m", command="cawv train it")
+    resolved = ResolvedConfig.of(config)
+    made = run_request(
+        RunRequest(config=resolved, corpus=text, output=tmp_path / "m", command="cawv train it")
+    )
     assert [point.epoch for point in made.history.points] == [1, 2, 3]
     loaded = EmbeddingModel.load(tmp_path / "m")
     assert loaded.record["command"] == "cawv train it"

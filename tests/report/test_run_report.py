@@ -26,7 +26,7 @@ from wordvec_ca.report.attention import relative_attention, word_classes
 from wordvec_ca.report.facts import reproduction
 from wordvec_ca.report.page import render
 from wordvec_ca.report.svg import Scale, Series, chart
-from wordvec_ca.runs.run import train
+from wordvec_ca.runs import RunRequest, run_request
 
 HOSTILE = [
     "<script>document.title='run'</script>",
@@ -54,7 +54,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = HOSTILE + [f"wort{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(300)] + [".", "7", "1.5"]
     text = [[words[i - 1] for i in rng.zipf(1.4, 15) if i <= len(words)] for _ in range(2_000)]
     config = TrainConfig(model="cbow-attn", vector_size=8, window=4, min_count=1, workers=1, epochs=4)
-    train(text, config, output=folder, valid=text[:50], command="cawv train '<b>'")
+    run_request(
+        RunRequest(
+            config=ResolvedConfig.of(config),
+            corpus=text,
+            output=folder,
+            valid=text[:50],
+            validates=True,
+            command="cawv train '<b>'",
+        )
+    )
     return folder
 
 

@@ -1,7 +1,7 @@
 /* Notes each change of a name and each flush below one folder, and ends the process after a chosen one or at a moment.
  *
  * Loaded before the C library (LD_PRELOAD), it does nothing until record_file_events() is called; see
- * scripts/stress/power_cuts.py, which reads what it writes. One line an event, with tabs between:
+ * tests/stress/power_cuts.py, which reads what it writes. One line an event, with tabs between:
  *
  *     create PATH | folder PATH | rename FROM TO | exchange A B | remove PATH | sync PATH NUMBER
  *

@@ -13,6 +13,7 @@ from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
+from wordvec_ca.specs.model_files import ModelFile
 
 
 @click.command("change", short_help="Which words have changed between texts?")
@@ -205,7 +206,7 @@ def _are_models(names: tuple[str, ...]) -> bool:
 
     from wordvec_ca.errors import DataError
 
-    models = [name for name in names if os.path.isfile(os.path.join(name, "config.json"))]
+    models = [name for name in names if os.path.isfile(os.path.join(name, ModelFile.CONFIG))]
     if models and len(models) < len(names):
         raise DataError(
             f"{models[0]!r} is a model, and p-values need documents to permute: give the text that it was "

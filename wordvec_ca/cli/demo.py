@@ -11,6 +11,7 @@ import click
 from wordvec_ca.cli.output import next_commands, reason, say, show
 from wordvec_ca.cli.paths import OUTPUT
 from wordvec_ca.cli.terminal import status
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import ModelName
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     opens.
     """
     from wordvec_ca.files import check_output
-    from wordvec_ca.models import TrainConfig
-    from wordvec_ca.runs import progress_display, train
+    from wordvec_ca.models import ResolvedConfig, TrainConfig
+    from wordvec_ca.runs import RunRequest, progress_display, run_request
     from wordvec_ca.text import articles, docstrings
     from wordvec_ca.vectors import MODEL_FILES
 
@@ -77,15 +78,14 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     text = [*docstrings(max_words=share), *articles(max_words=share)]
     say(f"{len(text):,} paragraphs, {sum(map(len, text)) / 1e6:.1f} MB of text")
     with progress_display("bar" if sys.stderr.isatty() else "lines") as (callbacks, _):
-        trained = train(
-            iter(text),
-            config,
+        request = RunRequest(
+            config=ResolvedConfig.of(config),
+            corpus=iter(text),
             output=output,
             overwrite=overwrite,
-            callbacks=callbacks,
             command=COMMAND,
-            progress=False,
         )
+        trained = run_request(request, callbacks=callbacks, progress=False)
     vectors = trained.vectors
     show(f"\nnearest neighbours among {len(vectors):,} words")
     for word, neighbours in _surest(vectors):
@@ -124,7 +124,7 @@ def _map(model: str) -> str:
     """Write the page with the map, and return where it is, or why there is none."""
     from wordvec_ca.report import UnfaithfulMapError, explore
 
-    page = Path(model) / "words.html"
+    page = Path(model) / ModelFile.WORDS_PAGE
     try:
         with status() as tell:
             made = explore(model, max_megabytes=25, cache=False, tell=tell)

@@ -10,6 +10,7 @@ from wordvec_ca.cli.options import Choice, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
 from wordvec_ca.cli.terminal import status
+from wordvec_ca.specs.model_files import ModelFile
 
 MEGABYTES = 25.0
 """Of a page, unless the words or the size are asked for: what most mail programs send."""
@@ -21,7 +22,7 @@ MEGABYTES = 25.0
 @click.option(
     "-o",
     "--output",
-    type=OutputPath("file", inside=("words.html",)),
+    type=OutputPath("file", inside=(ModelFile.WORDS_PAGE,)),
     metavar="FILE",
     help="Page to write, or a table: FILE.parquet.  [default for a model directory: MODEL/words.html]",
 )
@@ -90,7 +91,7 @@ def command(
 
     if output is None and (other is not None or detect_format(model) != "model"):
         raise click.UsageError("give -o FILE: only the page of one model directory has a place of its own")
-    place = Path(model) / "words.html" if output is None else Path(output)
+    place = Path(model) / ModelFile.WORDS_PAGE if output is None else Path(output)
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size
     with status(quiet) as tell:

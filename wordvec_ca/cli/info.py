@@ -12,11 +12,9 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import show_styled, styled
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.specs.quantities import counted, duration, size
-
-DOCUMENTS = "documents.npy"
-"""The file of a model directory that holds the vectors of documents."""
 
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
@@ -73,8 +71,8 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         "made": f"{str(record.get('started', '-'))[:16].replace('T', ' ')}, trained in "
         f"{duration(timings.get('training_seconds', float('nan')))}, by cawv {record.get('version', '-')}",
         "changes": str(len(record.get("changes") or [])) if record.get("changes") else "",
-        "again": f"cawv train --config {model}/run.toml -o NEW"
-        if (Path(model) / "run.toml").exists()
+        "again": f"cawv train --config {model}/{ModelFile.SETTINGS} -o NEW"
+        if (Path(model) / ModelFile.SETTINGS).exists()
         else str(record.get("command") or "from Python"),
     }
     return {name: text for name, text in facts.items() if text}
@@ -133,7 +131,7 @@ def _model(path: str) -> dict[str, Any]:
 
     vectors = load_vectors(path)
     summary = {"words": len(vectors), "dimensions": vectors.vector_size}
-    if (Path(path) / DOCUMENTS).is_file():
+    if (Path(path) / ModelFile.DOCUMENTS).is_file():
         from wordvec_ca.models import tags_of_model
 
         summary["documents"] = tags_of_model(path).n

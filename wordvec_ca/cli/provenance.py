@@ -43,8 +43,10 @@ def write_provenance(table: str | os.PathLike[str]) -> None:
 
 def _digest(path: Path) -> str | None:
     """Return the SHA-256 of what is at a place; None if it is not on this machine, or no longer there."""
+    from wordvec_ca.files import CHECKSUMS
+
     if path.is_dir():
-        sums = path / "SHA256SUMS"
+        sums = path / CHECKSUMS
         if sums.is_file():
             return _digest(sums)
         files = sorted(file for file in path.rglob("*") if file.is_file())

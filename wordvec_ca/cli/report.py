@@ -9,6 +9,7 @@ import click
 
 from wordvec_ca.cli.output import show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
+from wordvec_ca.specs.model_files import ModelFile
 
 
 @click.command(name="report", short_help="A page about a model.")
@@ -16,7 +17,7 @@ from wordvec_ca.cli.paths import ExistingPath, OutputPath
 @click.option(
     "-o",
     "--output",
-    type=OutputPath("file", inside=("report.html",), stdout=True),
+    type=OutputPath("file", inside=(ModelFile.REPORT_PAGE,), stdout=True),
     metavar="FILE",
     help="HTML file to write, or - for standard output.  [default: MODEL/report.html]",
 )
@@ -31,12 +32,12 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     from wordvec_ca.files import atomic_file, compress_by_suffix
     from wordvec_ca.report import render
 
-    if not (model / "config.json").is_file() or not _is_of_a_run(model):
+    if not (model / ModelFile.CONFIG).is_file() or not _is_of_a_run(model):
         raise DataError(
             f"{str(model)!r} is not the directory of a trained model, and a report shows a training; "
             "of vectors alone `cawv nn` shows neighbours, and `cawv eval` says how good they are"
         )
-    place = model / "report.html" if output is None else Path(output)
+    place = model / ModelFile.REPORT_PAGE if output is None else Path(output)
     page = render(model, place=None if output == "-" else place).encode("utf-8", "replace")
     if output == "-":
         sys.stdout.buffer.write(page)
@@ -55,7 +56,7 @@ def _is_of_a_run(model: Path) -> bool:
     import json
 
     try:
-        record = json.loads((model / "config.json").read_text("utf-8"))
+        record = json.loads((model / ModelFile.CONFIG).read_text("utf-8"))
     except (OSError, RecursionError, ValueError):
         return True  # it looks like a record: its reader reports what is wrong
     return isinstance(record, dict) and "config" in record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shlex
 import sys
@@ -123,32 +124,31 @@ def _flag(name: str) -> str:
 
 
 def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.runs import check_run_output, train
+    from wordvec_ca.runs import RunRequest, check_run_output, run_request
 
     output = run.output or default_output(corpus, config.model)
     check_run_output(output, overwrite=run.overwrite)
     _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)
-        model = train(
-            list(corpus),
-            config,
+        request = RunRequest(
+            config=config,
+            corpus=list(corpus),
             output=output,
             overwrite=run.overwrite,
-            callbacks=callbacks,
             valid=run.valid,
-            vocab=_given_vocab(run),
+            validates=run.valid is not None,
+            vocab=_loaded_vocab(run),
             cache_dir=run.cache_dir,
             keep_cache=run.keep_cache,
             no_cache=run.no_cache,
-            encoding_progress=encoding_progress,
             checkpoint_every=run.checkpoint_every,
             continue_from=run.continue_from,
             init_vectors=run.init_vectors,
             command=_command_line(),
             settings=given_settings(corpus, config, _given()),
-            progress=False,
         )
+        model = run_request(request, callbacks=callbacks, encoding_progress=encoding_progress, progress=False)
     _tell(model, output, run)
 
 
@@ -158,7 +158,7 @@ def _command_line() -> str:
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.cluster import describe_cluster_plan, plan_on_cluster, train_on_cluster
+    from wordvec_ca.cluster import cluster_request, describe_cluster_plan, plan_on_cluster, run_on_cluster
 
     assert run.cluster is not None
     if run.dry_run:
@@ -177,23 +177,26 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
     _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, _ = _displays(stack, run)
-        model = train_on_cluster(
+        request = cluster_request(
             list(corpus),
             config,
             output=output,
             cluster=run.cluster,
             nodes=run.nodes,
             overwrite=run.overwrite,
-            callbacks=callbacks,
-            notice=(lambda text: None) if run.quiet else say,
             valid=run.valid,
-            vocab=_given_vocab(run),
+            given_vocab=bool(run.read_vocab),
             cache_dir=run.cache_dir,
             checkpoint_every=run.checkpoint_every,
             checkpoint_dir=run.checkpoint_dir,
             storage_patience=run.storage_patience,
-            command=_command_line(),
-            settings=given_settings(corpus, config, _given()),
+        )
+        settings = given_settings(corpus, config, _given())
+        model = run_on_cluster(
+            dataclasses.replace(request, command=_command_line(), settings=settings),
+            _given_vocab(run),
+            callbacks=callbacks,
+            notice=(lambda text: None) if run.quiet else say,
         )
     _tell(model, output, run)
 
@@ -303,7 +306,7 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
     if model.record["interrupted"]:
         raise click.exceptions.Exit(130)
     if not run.quiet:
-        of_documents = getattr(model, "documents", None) is not None  # what a cluster returns has none
+        of_documents = model.documents is not None
         say(next_commands(output, "--document TAG") if of_documents else next_commands(output))
 
 

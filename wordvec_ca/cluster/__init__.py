@@ -9,15 +9,17 @@ from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.cost import describe_cluster_plan, plan_on_cluster
 from wordvec_ca.cluster.driver import FinishedRun
 from wordvec_ca.cluster.request import files_of_cluster_run, is_cluster_run
-from wordvec_ca.cluster.run import resume_on_cluster, train_on_cluster
+from wordvec_ca.cluster.run import cluster_request, resume_on_cluster, run_on_cluster, train_on_cluster
 
 __all__ = [
     "FinishedRun",
     "check_cluster_address",
+    "cluster_request",
     "describe_cluster_plan",
     "files_of_cluster_run",
     "is_cluster_run",
     "plan_on_cluster",
     "resume_on_cluster",
+    "run_on_cluster",
     "train_on_cluster",
 ]

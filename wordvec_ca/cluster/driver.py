@@ -23,7 +23,7 @@ from wordvec_ca.cluster.ledger import Ledger
 from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.cluster.progress import ProgressReporter
 from wordvec_ca.cluster.record import cluster_record
-from wordvec_ca.cluster.request import ClusterRequest
+from wordvec_ca.cluster.request import COUNTED, VOCAB, ClusterRequest
 from wordvec_ca.cluster.round_checkpoints import BackgroundCall, Checkpointing
 from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.cluster.run_state import RunState
@@ -37,6 +37,7 @@ from wordvec_ca.files import Storage, replacing
 from wordvec_ca.models import Callback, EmbeddingModel, Progress
 from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
 from wordvec_ca.showable import showable_name
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.training import Checkpoints, parse_interval, quality_warning
 from wordvec_ca.vectors import MODEL_FILES
 
@@ -66,15 +67,18 @@ class FinishedRun:
         The model directory.
     record : dict
         What ``config.json`` says of the run.
+    documents : None
+        There are none: models of documents are trained on one machine.
     """
 
     directory: str
     record: dict[str, Any]
+    documents: None = None
 
     @property
     def vocab(self) -> Vocab:
         """The words, read from the model directory."""
-        return Vocab.load(Path(self.directory) / "vocab.tsv")
+        return Vocab.load(Path(self.directory) / ModelFile.VOCAB)
 
     def load(self) -> EmbeddingModel:
         """Load the model; it must fit into the memory of this machine."""
@@ -206,8 +210,8 @@ class Driver:
         began, ray, storage = time.monotonic(), self.members.ray, self.storage
 
         def kept() -> tuple[bytes | None, bytes | None]:
-            note = storage.read("counted.json") if resumed else None
-            return note, None if note is None else storage.read("vocab.tsv")
+            note = storage.read(COUNTED) if resumed else None
+            return note, None if note is None else storage.read(VOCAB)
 
         note, lines = BackgroundCall(kept).wait(self.members.ask)
         if note is not None and lines is not None:
@@ -216,7 +220,7 @@ class Driver:
                 words = Words(lines.count(b"\n"), *found["raw"])
                 return SharedWords(words, ray.put(np.frombuffer(lines, np.uint8)))
             except (KeyError, TypeError, ValueError) as error:
-                raise DataError(f"counted.json in {self.storage.place!r} cannot be used: {error}") from error
+                raise DataError(f"{COUNTED} in {self.storage.place!r} cannot be used: {error}") from error
         if vocab is None:
             self.phase = "counting"
             shared, _ = Counting(self.members, self.request.shards, self.config.text_options()).run()
@@ -228,8 +232,8 @@ class Driver:
 
         # the note last: a resumed run trusts the words only if it finds it, and counts again otherwise
         def keep() -> None:
-            storage.write("vocab.tsv", text)
-            storage.write("counted.json", json.dumps(record).encode())
+            storage.write(VOCAB, text)
+            storage.write(COUNTED, json.dumps(record).encode())
 
         BackgroundCall(keep).wait(self.members.ask)
         return shared

@@ -248,6 +248,7 @@ class Members:
                 self.mark_dead(member, "its node is gone")
         self._examine()
         taken = {member.node for member in self.present} | set(self.left_out)
+        # by address: the same nodes get the same numbers in each run
         for name, node in sorted(nodes.items(), key=lambda item: (item[1]["NodeManagerAddress"], item[0])):
             if len(self.present) >= self.wanted:
                 break
@@ -354,8 +355,8 @@ class Members:
         threads = self.config.workers or cpus
         actor = self._actor.options(
             num_cpus=min(cpus, threads),
-            max_restarts=0,
-            max_task_retries=0,
+            max_restarts=0,  # a restarted actor has no parameters: Members starts a new one and sends them
+            max_task_retries=0,  # a repeated call would train or merge the same text twice
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
         ).remote(
             __version__,
@@ -410,6 +411,7 @@ class Members:
         try:
             while waiting:
                 refs = list(waiting.values())  # all that are ready at a time: with many nodes each look costs
+                # short: between two looks the driver asks all members, so that one that hangs is noticed
                 ready, _ = self.ray.wait(refs, num_returns=len(refs), timeout=0.2)
                 arrived = set(ready)
                 for member in [m for m, ref in waiting.items() if ref in arrived]:
@@ -459,7 +461,7 @@ class Members:
             raise
         except errors.RayActorError as error:
             if isinstance(error, getattr(errors, "ActorUnavailableError", ())):
-                return None
+                return None  # perhaps only the network; if the actor is gone, the next call says so
             started = "creation task" not in str(error)
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             why = "its process or its node has died" if started else f"it cannot start: {lines[-1]}"
@@ -470,6 +472,7 @@ class Members:
 
     def _refuse(self, member: Member, fault: UnfitNode) -> None:
         """Leave out a node that cannot go on; raise a DataError if another has reported the same fault."""
+        # if a second node cannot read it either, the fault is in the text, not in the nodes
         other = self._unreadable.setdefault(str(fault), member)
         if isinstance(fault, UnreadableText) and other is not member:
             raise DataError(f"{member.name}, as {other.name}: {fault}")

@@ -267,6 +267,7 @@ class Node:
         UnfitNode
             They and their base do not fit into this machine's memory.
         """
+        # before memory is taken: the system would end the process, and the node would only seem to have died
         self._check_room(len(self._vocab))
         model = EmbeddingModel(self.config, self._vocab)
         model.initialise()
@@ -313,6 +314,7 @@ class Node:
         for shard, begin, end in segments:
             tokens, at = self._texts[shard], begin
             while at < end and self._stop_at != version:
+                # at the end of a line, since windows do not cross lines
                 stop = end_of_line(tokens, min(at + piece, end))
                 found = self.replica.train(
                     tokens, [TokenRange(at, stop, position + self._trained, (epoch, shard, at))]
@@ -384,7 +386,7 @@ class Node:
         for part, theirs in enumerate(merged):
             for name, array in self.replica.parameters.items():
                 self.replica.apply(name, rows_of(part, len(merged), len(array)), theirs[name])
-        if not merged:
+        if not merged:  # a run with one node: its own parameters are the new version
             self.replica.mark()
         self._made(version)
         return version
@@ -488,6 +490,7 @@ class Node:
             raise TrainingDiverged(f"training diverged: {fault}. Lower alpha (now {self.config.alpha:g})")
         model = self.replica.model
         model.record, model.history = record, history
+        # with the process: two nodes may share a disk
         self._saved = self.directory / f"cawv-{run}-{os.getpid()}"
         model.save(self._saved, overwrite=True)
         return [(path.name, path.stat().st_size) for path in sorted(self._saved.iterdir())]

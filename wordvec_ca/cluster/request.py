@@ -18,6 +18,9 @@ from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.runs import REQUEST_FILE, Request, request_in, run_folder
 from wordvec_ca.training import Checkpoints, Interval, parse_interval
 
+VOCAB, COUNTED = "vocab.tsv", "counted.json"
+"""The words that a run has counted, and the note that they are complete."""
+
 STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be unreachable."""
 
@@ -130,7 +133,7 @@ class ClusterRequest(Request):
 
 def clear(storage: Storage) -> None:
     """Remove all that a run has put there, and the folder if nothing else is in it."""
-    others = ("vocab.tsv", "counted.json", FORMER_REQUEST_FILE, REQUEST_FILE)
+    others = (VOCAB, COUNTED, FORMER_REQUEST_FILE, REQUEST_FILE)
     for name in (*Checkpoints(storage).names(), *others):
         storage.remove(name)
     storage.remove_folder()

@@ -13,7 +13,7 @@ from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.driver import Driver, FinishedRun
 from wordvec_ca.cluster.lease import Lease, LeaseLost
 from wordvec_ca.cluster.members import PATIENCE
-from wordvec_ca.cluster.request import ClusterRequest, clear, parse_patience
+from wordvec_ca.cluster.request import COUNTED, ClusterRequest, clear, parse_patience
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
@@ -44,8 +44,6 @@ def train_on_cluster(
     merging: Mapping[str, Any] | None = None,
     patience: float = PATIENCE,
     storage_patience: str = "30m",
-    command: str | None = None,
-    settings: Mapping[str, Any] | None = None,
 ) -> FinishedRun:
     """Train a model on the nodes of a Ray cluster.
 
@@ -86,10 +84,6 @@ def train_on_cluster(
     storage_patience : str, default "30m"
         For how long the text and the storage of checkpoints may be away before the run ends: 90s, 30m, 2h.
         Meanwhile it trains on what the nodes hold.
-    command : str, optional
-        What to type to do this again.
-    settings : mapping, optional
-        The same as settings.
 
     Returns
     -------
@@ -110,6 +104,47 @@ def train_on_cluster(
     If Ray dies on this machine, or answers no more, the process ends with exit code 1 and a message:
     Ray's calls cannot be interrupted. ``resume_on_cluster`` goes on from the last checkpoint.
     """
+    request = cluster_request(
+        corpus,
+        config,
+        output=output,
+        cluster=cluster,
+        nodes=nodes,
+        overwrite=overwrite,
+        valid=valid,
+        given_vocab=vocab is not None,
+        cache_dir=cache_dir,
+        checkpoint_every=checkpoint_every,
+        checkpoint_dir=checkpoint_dir,
+        merging=merging,
+        patience=patience,
+        storage_patience=storage_patience,
+    )
+    return run_on_cluster(request, vocab, callbacks=callbacks, notice=notice)
+
+
+def cluster_request(
+    corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    config: TrainConfig | None = None,
+    *,
+    output: str | os.PathLike[str],
+    cluster: str = "local",
+    nodes: int = 2,
+    overwrite: bool = False,
+    valid: str | os.PathLike[str] | None = None,
+    given_vocab: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
+    checkpoint_every: str = "10m",
+    checkpoint_dir: str | None = None,
+    merging: Mapping[str, Any] | None = None,
+    patience: float = PATIENCE,
+    storage_patience: str = "30m",
+) -> ClusterRequest:
+    """Check the arguments of ``train_on_cluster`` and return the request for its run; nothing is written.
+
+    ``given_vocab`` is whether the words are given; the other parameters and the errors are those of
+    ``train_on_cluster``.
+    """
     if config is not None:
         check_type(config)
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
@@ -123,7 +158,7 @@ def train_on_cluster(
             " is for one machine: train without a cluster, or leave it out of the options",
         )
     if warning := config.alpha_warning():
-        warnings.warn(warning, stacklevel=2)
+        warnings.warn(warning, stacklevel=3)
     check_cluster_address(cluster)
     _check_nodes(nodes)
     parse_interval(checkpoint_every)
@@ -137,7 +172,7 @@ def train_on_cluster(
     if "-" in files:
         raise DataError("standard input (-) can be read only once, by one machine: give files or URLs")
     target = os.path.abspath(output)
-    request = ClusterRequest(
+    return ClusterRequest(
         config=config,
         files=tuple(files),
         valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
@@ -149,13 +184,24 @@ def train_on_cluster(
         overwrite=overwrite,
         cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
         checkpoint_every=checkpoint_every,
-        given_vocab=vocab is not None,
+        given_vocab=given_vocab,
         merging=dict(merging or {}),
         patience=patience,
         storage_patience=parse_patience(storage_patience),
-        command=command,
-        settings=settings,
     )
+
+
+def run_on_cluster(
+    request: ClusterRequest,
+    vocab: Vocab | str | os.PathLike[str] | None = None,
+    *,
+    callbacks: Sequence[Callback] = (),
+    notice: Callable[[str], None] | None = None,
+) -> FinishedRun:
+    """Train what a request asks for; parameters, result and errors are those of ``train_on_cluster``.
+
+    The command line adds the command that was typed and the settings that repeat it.
+    """
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
     with _leased(request, notice) as lease:
         _clear_old_run(request)
@@ -261,7 +307,7 @@ def _leave(request: ClusterRequest, *, new: bool) -> None:
     """Clear what a new run that failed has begun, unless there is work in it: then say how to go on."""
     storage = Storage(request.storage)
     try:
-        if Checkpoints(storage).names() or "counted.json" in storage.names():
+        if Checkpoints(storage).names() or COUNTED in storage.names():
             shown = showable_name(storage.place)
             warnings.warn(
                 f"what was done is kept in {shown!r}: cawv train --resume {shown} continues it",

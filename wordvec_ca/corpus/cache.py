@@ -44,6 +44,8 @@ from wordvec_ca.text import (
     url_identity,
 )
 
+TOKENS, VOCAB, RECORD = "tokens.i32", "vocab.tsv", "cache.json"
+
 TAGS = "documents.tags"
 """The tags of each document, as JSON, if records name them."""
 
@@ -120,7 +122,7 @@ _DAMAGE = (
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
     """Return what is cached if it was made by the wanted recipe and is whole, or else the reason why not."""
     try:
-        record = json.loads((directory / "cache.json").read_text("utf-8"))
+        record = json.loads((directory / RECORD).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no cache in {directory}"
     except (OSError, RecursionError, ValueError) as error:
@@ -146,7 +148,7 @@ def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] |
     (Encoding, str or None) or str
     """
     try:
-        record = json.loads((directory / "cache.json").read_text("utf-8"))
+        record = json.loads((directory / RECORD).read_text("utf-8"))
         if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
             return f"the cache in {directory} was made by another version or machine"
         found = _whole(directory, record)
@@ -198,7 +200,7 @@ def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
 def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
     if _parts(directory) != record["parts"]:
         return f"the cache in {directory} is damaged: its files are not those that were written"
-    vocab = Vocab.load(directory / "vocab.tsv")
+    vocab = Vocab.load(directory / VOCAB)
     vocab.raw_tokens, vocab.raw_types = record["raw"]
     options = record["recipe"]["options"]
     digest = begin_fingerprint(vocab, options["tokenizer"], lowercase=options["lowercase"])
@@ -214,7 +216,7 @@ def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
 
 def tokens(directory: Path) -> NDArray[np.int32]:
     """Map the ids of a cache."""
-    return np.memmap(directory / "tokens.i32", dtype=np.int32, mode="r")
+    return np.memmap(directory / TOKENS, dtype=np.int32, mode="r")
 
 
 def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
@@ -225,7 +227,7 @@ def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
     DataError
         The tags are damaged or missing.
     """
-    record = json.loads((directory / "cache.json").read_text("utf-8"))
+    record = json.loads((directory / RECORD).read_text("utf-8"))
     given = record["recipe"]["options"].get("documents")
     if given is None:
         return None
@@ -255,7 +257,7 @@ def _read_starts(directory: Path) -> DocumentStarts:
 
 def invalidate(directory: Path) -> None:
     """Take an old cache out of use, before one of its files is replaced."""
-    withdraw(directory / "cache.json")
+    withdraw(directory / RECORD)
 
 
 def complete(
@@ -286,7 +288,7 @@ def complete(
     if starts is not None:
         with atomic_file(directory / STARTS, follow_links=False) as file:
             file.write(np.concatenate([starts.starts, starts.numbers]).data)
-    encoding.vocab.save(directory / "vocab.tsv")
+    encoding.vocab.save(directory / VOCAB)
     record = {
         "recipe": made,
         "stats": encoding.stats.as_dict(),
@@ -295,12 +297,12 @@ def complete(
         "parts": _parts(directory),
         "starts": None if starts is None else starts.digest,
     }
-    save_json(directory / "cache.json", record)
+    save_json(directory / RECORD, record)
 
 
 def _parts(directory: Path) -> list[dict[str, Any]]:
     """Return what recognises the two large files, even after the directory was copied or moved."""
-    parts = [_identity(os.fspath(directory / name)) for name in ("tokens.i32", "vocab.tsv")]
+    parts = [_identity(os.fspath(directory / name)) for name in (TOKENS, VOCAB)]
     return [{key: part[key] for key in ("size", "ends")} for part in parts]
 
 

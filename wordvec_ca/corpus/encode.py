@@ -188,7 +188,7 @@ def encode_corpus(
         if not isinstance(found := kept(), str):  # another run has encoded the same text meanwhile
             return found
         with cache.nameless_file(directory) as spill:
-            with atomic_file(directory / "tokens.i32", follow_links=False) as out:
+            with atomic_file(directory / cache.TOKENS, follow_links=False) as out:
                 made = reading.encode(spill, out)
                 cache.invalidate(directory)
             given = options.documents and options.tag_field

@@ -28,7 +28,7 @@ from wordvec_ca.training import Inference
 from wordvec_ca.vectors import KeyedVectors
 
 INFER = "infer"
-"""The name of this method beside those of `wordvec_ca.sentences.SentenceVectorizer`."""
+"""The name of this method; the others are those of `wordvec_ca.sentences.SentenceVectorizer`."""
 
 RECORD = "sentences.json"
 
@@ -79,7 +79,7 @@ class DocumentVectorizer:
         self.tokenizer = trusted_tokenizer(config.tokenizer, tokenizer, "the model")
         self.lowercase = config.lowercase if lowercase is None else lowercase
         self.threads = threads or usable_cpus()
-        # without n-grams: what has no row of its own has no part in inference
+        # without n-grams: inference uses only words that have a row of their own
         rows = found.inputs[:, : config.vector_size]
         self.vectors_ = KeyedVectors(found.vocab.words, rows, found.vocab.counts, found.full_record())
         self.coverage_ = Coverage()

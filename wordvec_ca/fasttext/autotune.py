@@ -30,7 +30,7 @@ WIDTHS = {
     "wordNgrams": (1, 5),
     "bucket": (10_000, 10_000_000),
 }
-"""The least and the greatest value of what is tried."""
+"""The range of values that are tried."""
 
 NGRAMS_OF_CHARACTERS = ((0, 0), (2, 5), (3, 6))
 SUBQUANTISERS = (2, 4, 8, 16)

@@ -32,7 +32,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     Raises
     ------
     DataError
-        The counts are none that labels can have: fastText would follow their tree for ever.
+        No labels can have these counts: fastText would follow their tree for ever.
     """
     n = len(counts)
     if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):
@@ -52,7 +52,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
 
 
 def label_paths(children: np.ndarray) -> Paths:
-    """Return the inner nodes above each label, and 1 where the path goes on to the right."""
+    """Return the inner nodes above each label, and 1 where the path turns right."""
     n = (children.shape[1] + 1) // 2
     parents, right = np.full(2 * n, -1), np.zeros(2 * n, np.float32)
     inner = np.arange(n, 2 * n - 1)

@@ -1,4 +1,4 @@
-"""A model of fastText in memory: its dictionary, its rows, and what they say of lines."""
+"""A model of fastText in memory: its dictionary, its rows, and its predictions for lines."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ class Model:
         return Found(*found)
 
     def lines_at_once(self, k: int) -> int:
-        """Return how many lines to predict at a time, so that what is found takes bounded memory."""
+        """Return how many lines to predict at a time, so that the results take bounded memory."""
         k = self.dictionary.n_labels if k < 0 else k
         return max(1, SCORES_AT_ONCE // max(1, min(k, self.dictionary.n_labels)))
 
     @cached_property
     def line(self) -> LineModel:
-        """What it says of one line or word at a time."""
+        """Its results for one line or word at a time."""
         d, o = self.dictionary, self.options
         return LineModel(
             d.entries,

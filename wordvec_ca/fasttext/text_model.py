@@ -347,7 +347,7 @@ class TextModel:
         return _decoded(words, on_unicode_error), _decoded(labels, on_unicode_error)
 
     def measured(self, path: Path, k: int = 1, threshold: float = 0.0) -> Meter:
-        """Return what is predicted for the lines of a file, held against their labels."""
+        """Compare the predictions for the lines of a file with their labels."""
         types, tokens = encoded(path)
         d = self.core.dictionary
         ends, made = lines_of(types, tokens), d.type_rows(types)

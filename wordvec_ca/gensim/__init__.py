@@ -1,6 +1,6 @@
 """A drop-in for gensim's word vectors: the same paths, names and arguments, several times sooner.
 
-Comes in: a program that says ``from gensim.models import Word2Vec``. It says ``from wordvec_ca.gensim.models
+Input: a program with ``from gensim.models import Word2Vec``. Write ``from wordvec_ca.gensim.models
 import Word2Vec`` or ``import wordvec_ca.gensim as gensim`` instead, and nothing else changes; gensim need not
 be installed. If it is, its other modules (``utils``, ``corpora``, ...) are here too (``rest``).
 docs/tutorials/from-gensim.md has a table of every parameter, and what differs.

@@ -1,7 +1,7 @@
 """What is gensim's own: its other modules under this package's name, if gensim is installed.
 
 ``wordvec_ca.gensim.utils`` is ``gensim.utils``, the same module, so that one replaced name is enough for a
-whole program. Only what stands here itself, such as ``wordvec_ca.gensim.models.word2vec``, is ours.
+whole program. Only what this package defines itself, such as ``wordvec_ca.gensim.models.word2vec``, is ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 OURS = "wordvec_ca.gensim."
 HERE = ("models", "rest")
-"""What of it stands here, if it has a file here."""
+"""The module of that name in this package, if there is one."""
 
 
 def gensims(name: str) -> Any:

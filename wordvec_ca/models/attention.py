@@ -20,6 +20,7 @@ from wordvec_ca.models.directory import read_attention, read_config
 from wordvec_ca.models.documents import document_logit
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
 
@@ -130,11 +131,11 @@ def attention_weights(
     folder = Path(directory)
     word_logits, slot_logits = read_attention(folder)
     config = read_config(folder)
-    index = Vocab.load(folder / "vocab.tsv").index
+    index = Vocab.load(folder / ModelFile.VOCAB).index
     if len(index) != len(word_logits):
         raise DataError(
-            f"{str(folder)!r}: vocab.tsv has {len(index)} words, but the record says {len(word_logits)}; "
-            "the files are not of the same model"
+            f"{str(folder)!r}: {ModelFile.VOCAB} has {len(index)} words, but the record says "
+            f"{len(word_logits)}; the files are not of the same model"
         )
     of_document = None
     if config.spec.documents:

@@ -12,8 +12,9 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
-from wordvec_ca.vectors import ModelFile, read_metadata
+from wordvec_ca.vectors import read_metadata
 
 OF_OLDER_MODELS = {"vectors": "input"}
 """Options that older records do not have, and what they were then."""

@@ -14,7 +14,8 @@ from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import map_npy, release_pages, save_npy, scratch_array, write_npy_stream
 from wordvec_ca.kernels import aligned_zeros, padded
-from wordvec_ca.vectors import KeyedVectors, ModelFile
+from wordvec_ca.specs.model_files import ModelFile
+from wordvec_ca.vectors import KeyedVectors
 
 PREFIX = "*dt_"
 """Stands before the tag of a document in a table that has words too; gensim's."""

@@ -39,6 +39,7 @@ from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
 from wordvec_ca.showable import showable_name, showable_record
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import (
     MODEL_FILES,
@@ -46,7 +47,6 @@ from wordvec_ca.vectors import (
     FittedForm,
     Halves,
     KeyedVectors,
-    ModelFile,
     NgramVectors,
     Resamples,
     attention_of_words,

@@ -20,9 +20,9 @@ from wordvec_ca.files import (
 )
 from wordvec_ca.models.directory import read_config, read_record
 from wordvec_ca.models.settings_file import settings_file
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import (
     MODEL_FILES,
-    ModelFile,
     add_gensim_index,
     form_of_directory,
     map_of_inputs,

@@ -24,6 +24,7 @@ from wordvec_ca.report.neighbours import document_table, neighbour_tables
 from wordvec_ca.report.run import summary, training_figures
 from wordvec_ca.report.vocabulary import vocabulary
 from wordvec_ca.report.wording import visible
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import COVERAGE, KeyedVectors
 
 
@@ -71,7 +72,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
         style=Markup(source),
         config=config,
         summary=summary(record, config, len(vectors)),
-        training=training_figures(History.load(folder / "history.tsv")),
+        training=training_figures(History.load(folder / ModelFile.HISTORY)),
         vocabulary=vocabulary(vectors, record, config),
         attention=attention(folder, vectors, config) if config.spec.attends else None,
         coverage="" if vectors.resamples is None else f"{COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}",
@@ -83,7 +84,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
 
 def _explorer(folder: Path, place: str | os.PathLike[str] | None) -> str | None:
     """Return the address, as seen from the page, of the map that `cawv explore` has made, if there is one."""
-    made = folder / "words.html"
+    made = folder / ModelFile.WORDS_PAGE
     if place is None or not made.is_file():
         return None
     return quote(Path(os.path.relpath(made, Path(place).parent)).as_posix())

@@ -7,8 +7,8 @@ reads from top to bottom: prepare, encode, fit, save. The package `cluster` does
 from wordvec_ca.runs.displays import Bar, JsonLog, Lines, progress_display, show_progress, style_for_python
 from wordvec_ca.runs.estimate import describe, measured_speed, plan
 from wordvec_ca.runs.interrupts import ended_by_signals
-from wordvec_ca.runs.request import REQUEST_FILE, Request, request_in
-from wordvec_ca.runs.run import resume, train
+from wordvec_ca.runs.request import REQUEST_FILE, Request, RunRequest, request_in
+from wordvec_ca.runs.run import resume, run_request, train
 from wordvec_ca.runs.run_directory import check_run_output, files_of_run, run_folder
 from wordvec_ca.runs.warm_start import check_together, continued_config
 
@@ -18,6 +18,7 @@ __all__ = [
     "JsonLog",
     "Lines",
     "Request",
+    "RunRequest",
     "check_run_output",
     "check_together",
     "continued_config",
@@ -30,6 +31,7 @@ __all__ = [
     "request_in",
     "resume",
     "run_folder",
+    "run_request",
     "show_progress",
     "style_for_python",
     "train",

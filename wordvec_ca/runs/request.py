@@ -33,8 +33,13 @@ class Request:
     ----------
     config : ResolvedConfig
         Options of training.
-    output, overwrite, cache_dir, checkpoint_every, command, settings
+    output, overwrite, cache_dir, checkpoint_every
         As in ``train``.
+    command : str, optional
+        What to type to do this again; kept in the record of the model.
+    settings : mapping, optional
+        The same as settings for ``cawv train --config``, kept as ``run.toml`` in the model directory; by
+        default those of ``RunRequest.as_settings``.
     run : str
         A random name, which the checkpoints and the model of this run carry, too.
 

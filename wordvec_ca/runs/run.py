@@ -71,8 +71,6 @@ def train(
     checkpoint_every: str = DEFAULT_INTERVAL,
     continue_from: str | os.PathLike[str] | None = None,
     init_vectors: str | os.PathLike[str] | None = None,
-    command: str | None = None,
-    settings: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     **options: Never,
 ) -> EmbeddingModel:
@@ -113,11 +111,6 @@ def train(
     init_vectors : path, optional
         A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these for the words
         that it has.
-    command : str, optional
-        What to type to do this again; kept in the record of the model.
-    settings : mapping, optional
-        The same as settings for ``cawv train --config``, kept as ``run.toml`` in the model directory; by
-        default those of ``RunRequest.as_settings``.
     progress : bool, optional
         Show how far the run is; by default on a terminal and in notebooks, unless there are ``callbacks`` or
         an ``encoding_progress``.
@@ -160,9 +153,21 @@ def train(
         checkpoint_every=checkpoint_every,
         continue_from=continue_from,
         init_vectors=init_vectors,
-        command=command,
-        settings=settings,
     )
+    return run_request(request, callbacks=callbacks, encoding_progress=encoding_progress, progress=progress)
+
+
+def run_request(
+    request: RunRequest,
+    *,
+    callbacks: Sequence[Callback] = (),
+    encoding_progress: Any = None,
+    progress: bool | None = None,
+) -> EmbeddingModel:
+    """Train what a request asks for; parameters, result and errors as of ``train``, which makes one.
+
+    The command line makes its own, with the command that was typed and the settings that repeat it.
+    """
     session = Session(callbacks, encoding_progress)
     with ExitStack() as cleanup:
         cleanup.enter_context(session.shown(progress))
@@ -365,7 +370,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         valid=request.valid,
     )
     if request.continue_from is None and (warning := config.alpha_warning()):
-        warnings.warn(warning, stacklevel=3)
+        warnings.warn(warning, stacklevel=4)
     if (config.replicas or 1) > config.threads:
         warnings.warn(
             OptionWarning(
@@ -374,7 +379,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
                 Option("workers"),
                 f" is {config.threads}: there will be {config.threads}",
             ),
-            stacklevel=3,
+            stacklevel=4,
         )
     kernels.load(config.backend)  # fails at once if it cannot run here
     parse_interval(request.checkpoint_every)

@@ -33,13 +33,12 @@ from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, t
 from wordvec_ca.models import WORK, read_tree
 from wordvec_ca.resampling import folder_of_model
 from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, request_in
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.training import BASE, Checkpoints, Interval, State, TrainingDiverged, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
 
-TREE = "tree.npy"
-"""The tree of a model that is trained further, see `wordvec_ca.models.EmbeddingModel`."""
-
-OURS = {REQUEST_FILE, TREE, WORK, BASE, "vocab.tsv", "text", "valid", "resamples", "lock"}
+VOCAB = "vocab.tsv"
+OURS = {REQUEST_FILE, ModelFile.TREE, WORK, BASE, VOCAB, "text", "valid", "resamples", "lock"}
 
 
 class UnfinishedRun:
@@ -91,7 +90,7 @@ class UnfinishedRun:
                 if not made:
                     _clear_old_run(folder, target, overwrite)
                 if vocab is not None:
-                    vocab.save(folder / "vocab.tsv")
+                    vocab.save(folder / VOCAB)
             except OSError as error:
                 raise DataError(
                     f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
@@ -203,18 +202,18 @@ class UnfinishedRun:
         """Return the vocabulary that was given, if one was."""
         if self.request.vocab_raw is None:
             return None
-        vocab = Vocab.load(self.folder / "vocab.tsv")
+        vocab = Vocab.load(self.folder / VOCAB)
         vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
         return vocab
 
     def keep_tree(self, tree: np.ndarray | None) -> None:
         """Keep the tree of a model that is trained further, for when the run is resumed."""
         if tree is not None:
-            save_npy(self.folder / TREE, tree)
+            save_npy(self.folder / ModelFile.TREE, tree)
 
     def tree(self, n_words: int) -> np.ndarray | None:
         """Return the tree that was kept, if one was."""
-        path = self.folder / TREE
+        path = self.folder / ModelFile.TREE
         return read_tree(path, n_words) if path.exists() else None
 
     def may_overwrite(self) -> bool:
@@ -259,7 +258,7 @@ def _output(directory: str | os.PathLike[str]) -> Path:
 
 
 def _nothing_to_resume(given: str, target: Path, folder: Path) -> str:
-    if (target / "config.json").is_file():
+    if (target / ModelFile.CONFIG).is_file():
         return (
             f"{given!r} is a finished model, so there is nothing to resume; "
             f"to train it further: cawv train TEXT --continue-from {given}"
@@ -324,7 +323,7 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
     if not overwrite:
         check_no_unfinished_run(target)
     elif _checkpoints_in(folder):
-        warnings.warn(f"the unfinished run in {str(folder)!r}{_done(target)}, is dropped", stacklevel=4)
+        warnings.warn(f"the unfinished run in {str(folder)!r}{_done(target)}, is dropped", stacklevel=5)
     with contextlib.suppress(DataError):
         UnfinishedRun(target, _read_request(folder, target), None)._clear_elsewhere()
     for path in folder.iterdir():

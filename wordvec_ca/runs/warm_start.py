@@ -25,6 +25,7 @@ from wordvec_ca.models import (
     read_config,
     read_record,
 )
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
@@ -205,7 +206,7 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
         known = fasttext_vocab(directory)
     else:
         record = read_record(Path(directory))
-        known = Vocab.load(Path(directory) / "vocab.tsv")
+        known = Vocab.load(Path(directory) / ModelFile.VOCAB)
         known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
     rows = [found.index.get(word, -1) for word in known.words]
     here = np.append(found.counts, 0)[rows]

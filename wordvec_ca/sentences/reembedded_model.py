@@ -10,6 +10,7 @@ import numpy as np
 from wordvec_ca._version import __version__
 from wordvec_ca.sentences.ca_sem import Reembedding
 from wordvec_ca.sentences.word_vectors import WordVectors
+from wordvec_ca.specs.model_files import ModelFile
 
 REEMBEDDING_FILES = frozenset({"v0.npy", "chi.npy", "counts.npz", "reembedding.json"})
 """Files that re-embedding adds to a model directory."""
@@ -46,12 +47,12 @@ def save_reembedded(
     known = getattr(vectors, "counts", None)
     counts = result.counts.counts if known is None else np.asarray(known)
     with replacing(directory, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES) as folder:
-        save_npy(folder / "vectors.kv.vectors.npy", result.transform(vectors.vectors))
+        save_npy(folder / ModelFile.VECTORS, result.transform(vectors.vectors))
         save_npy(folder / "chi.npy", result.chi(vectors.vectors))
         result.save(folder, words=vectors.index_to_key)
         words = escape_lines(vectors.index_to_key).split("\n")[:-1]
         lines = "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True))
-        (folder / "vocab.tsv").write_bytes(lines.encode("utf-8", "surrogatepass"))
+        (folder / ModelFile.VOCAB).write_bytes(lines.encode("utf-8", "surrogatepass"))
         write_gensim_index(folder, vectors.index_to_key, counts)
         record = {
             "format": MODEL_FORMAT,
@@ -69,5 +70,5 @@ def save_reembedded(
             },
             "source": getattr(vectors, "metadata", {}),
         }
-        (folder / "config.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        (folder / ModelFile.CONFIG).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         write_checksums(folder)

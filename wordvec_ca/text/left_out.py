@@ -13,8 +13,9 @@ from collections.abc import Collection
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import compression_of, open_by_content, signature_of
+from wordvec_ca.specs.model_files import ModelFile
 
-OURS = ({"vectors.kv.vectors.npy"}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
+OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
 """Files by which cawv knows its folders: models, encoded texts, search indexes, unfinished runs."""
 
 HEAD = 4096

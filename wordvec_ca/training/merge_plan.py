@@ -77,8 +77,6 @@ class MergePlan:
         epoch, start = divmod(position, max(1, n_tokens))
         done = start * self.merges_per_epoch // max(1, n_tokens)
         here = -(-(done + 1) * n_tokens // self.merges_per_epoch)
-        if here <= start:
-            here = -(-(done + 2) * n_tokens // self.merges_per_epoch)
         return epoch * n_tokens + here
 
     def factors(
@@ -273,6 +271,7 @@ def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
 
     best, least = 1, GAIN * run_seconds(config, n_words, n_tokens, 1) if workers <= THREADS else math.inf
     candidates = {min(-(-workers // threads), most_replicas(config)) for threads in WAITING}
+    # fewer replicas than the usual candidates may still fit into memory
     if workers > THREADS and not any(map(fits, candidates)):
         candidates = {2, 4}
     for replicas in filter(fits, candidates):

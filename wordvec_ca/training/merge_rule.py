@@ -102,8 +102,8 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
     """
     if rule == "saturating":
         with np.errstate(invalid="ignore", divide="ignore"):
-            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))
-        factors = np.where(x < 1e-12, 1.0, factors)
+            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))  # expm1: 1 - exp(-x) has no digits for small x
+        factors = np.where(x < 1e-12, 1.0, factors)  # the limit; the quotient is 0 / 0 there
     else:
         factors = np.full(x.shape, 1.0 / n if rule == "mean" else 1.0)
     return np.where(np.isinf(x), 1.0 / n, factors).astype(np.float32)
@@ -123,7 +123,7 @@ def merged_rows(
     factors : ndarray of shape (n_rows,), float32
         From `merge_factors`, of these rows.
     """
-    total = np.zeros_like(base)
+    total = np.zeros_like(base)  # float32, in the order of the replicas: as in the kernel
     for delta in deltas:
         total += delta
     return base + factors[:, np.newaxis] * total

@@ -66,9 +66,11 @@ def private_rows(
     if len(keep):
         touches *= keep / 2.0**32
     shares = touches / max(touches.sum(), 1.0)
-    same_word = float(np.square(shares).sum())  # of two tokens
+    same_word = float(np.square(shares).sum())  # that two tokens are of one word
+    # with more predictions a token than in the measurements, a word moves as many times farther
     meetings = max(1.0, predictions / USUAL_CONTEXTS)
     merge_every = int(min(MEETINGS / max(same_word * meetings, 1e-12), DRIFT / meetings, LONGEST))
+    # rarer words are not worth the merge: threads seldom write to such a row at the same time
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
     work = merge_every * max(1.0, contexts / USUAL_CONTEXTS)
     affordable = int(work / TOKENS_PER_ROW)

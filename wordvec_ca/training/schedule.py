@@ -25,7 +25,7 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
     """
     if sample <= 0:
         return np.zeros(0, np.uint32)
-    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)
+    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)  # a given word may have no occurrence
     keep = np.minimum(np.sqrt(ratio) + ratio, 1.0)
     return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
@@ -34,6 +34,7 @@ class Schedule:
     """Learning rates as a function of the position in the run, hence the same for any timing of threads."""
 
     def __init__(self, config: ResolvedConfig, n_tokens: int) -> None:
+        # the default of min_alpha is above a very low alpha: the rate must not rise
         self._alpha, self._min_alpha = config.alpha, min(config.min_alpha, config.alpha)
         self._total = n_tokens * config.epochs
         self._warmup = config.attention_warmup
@@ -63,7 +64,7 @@ class Clock:
     """Training time over all sessions of a run, and when the next record is due."""
 
     def __init__(self, before: float) -> None:
-        self._started = time.monotonic() - before
+        self._started = time.monotonic() - before  # monotonic: a corrected clock must not change the speed
         self._recorded = time.monotonic()
 
     @property

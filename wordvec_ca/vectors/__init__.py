@@ -24,7 +24,6 @@ from wordvec_ca.vectors.formats.gensim_index import (
 from wordvec_ca.vectors.formats.model_directory import (
     MODEL_FILES,
     MODEL_FORMAT,
-    ModelFile,
     check_ngrams,
     form_of_directory,
     read_metadata,
@@ -74,7 +73,6 @@ __all__ = [
     "FittedForm",
     "Halves",
     "KeyedVectors",
-    "ModelFile",
     "Neighbour",
     "Neighbours",
     "NgramIndex",

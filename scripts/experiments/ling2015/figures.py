@@ -25,7 +25,7 @@ FUNCTION = {"has", "with", "the", "it", "a"}
 
 
 def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
-    """Draw the attention of the first seed's main recipe, and return what it says."""
+    """Draw the attention of the first seed's main recipe, and return its numbers as text."""
     from wordvec_ca.models import attention_weights
 
     recipe = next(r for r in recipes() if r.name == MAIN)

@@ -125,7 +125,7 @@ class Doc2Vec(Word2Vec):
     dm_concat : {0, 1}
         With ``dm=1``: rows side by side in place of their mean.
     dm_tag_count : int, default 1
-        Tags of a document that stand beside the words with ``dm_concat``.
+        Tags of a document whose vectors are concatenated with those of the words, with ``dm_concat``.
     dv : KeyedVectors, optional
         Vectors of documents to begin with.
     dv_mapfile : path, optional
@@ -313,7 +313,7 @@ class Doc2Vec(Word2Vec):
         corpus_iterable : iterable of TaggedDocument, optional
             May be a generator.
         corpus_file, update, progress_per, keep_raw_vocab, trim_rule
-            As in ``Word2Vec``. With ``update``, words and documents are added; those that there are stay.
+            As in ``Word2Vec``. With ``update``, words and documents are added; existing ones stay.
         **kwargs : object
             For ``prepare_vocab``.
         """
@@ -361,7 +361,7 @@ class Doc2Vec(Word2Vec):
 
     @property
     def _tags(self) -> DocumentTags:
-        """The documents, before a text says which lines they are."""
+        """The documents, before a text assigns lines to them."""
         return DocumentTags(len(self.dv.index_to_key))
 
     def _corpus(
@@ -416,7 +416,7 @@ class Doc2Vec(Word2Vec):
     ) -> np.ndarray:
         """Return the vector of a document that the model was not trained on, or of each of a list.
 
-        The same words always have the same vector. A document of which the model knows no word has zeros,
+        The same words always have the same vector. A document without a known word has zeros,
         and a warning says so.
 
         Parameters
@@ -513,13 +513,13 @@ class Doc2Vec(Word2Vec):
         self.dv.init_sims(replace)
 
     def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, rethrow: bool = False) -> Any:
-        """Read what ``save`` wrote, or a ``Doc2Vec`` of gensim 4; training can go on from it.
+        """Read what ``save`` wrote, or a ``Doc2Vec`` of gensim 4; training can continue from it.
 
         Parameters
         ----------
         fname : path
         mmap : {None, "r"}
-            "r" maps arrays from the file: nothing is read before it is used.
+            "r" maps arrays from the file: they are read when they are used.
         rethrow : bool
             Ignored.
 
@@ -548,7 +548,7 @@ class Doc2Vec(Word2Vec):
 
 
 def _checked(documents: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Yield words and tags of documents; warn if the first has a str, of which the words are characters."""
+    """Yield words and tags of documents; warn if the first has a str: its words are characters."""
     iterator = iter(documents)
     for document in islice(iterator, 1):
         if isinstance(document.words, str):
@@ -563,7 +563,7 @@ def _checked(documents: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
 
 
 def _state_of(corpus_iterable: Any, corpus_file: Any) -> Any:
-    """Return what differs when the documents do; None if only reading them tells."""
+    """Return what identifies the documents; None if only reading them shows whether they changed."""
     if corpus_file is not None:
         state = os.stat(corpus_file)
         return os.fspath(corpus_file), state.st_size, state.st_mtime_ns

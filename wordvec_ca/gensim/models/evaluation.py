@@ -47,7 +47,7 @@ class Evaluated(Neighbours):
         Raises
         ------
         ValueError
-            A question stands before the first section.
+            There is a question before the first section.
         """
         rows = self._rows_of(restrict_vocab, case_insensitive)
         directions = Directions(self.index_to_key, self.vectors[:restrict_vocab]).normed()
@@ -110,7 +110,7 @@ class Evaluated(Neighbours):
         pairs : path
             Lines of two words and a number; ``#`` begins a comment.
         delimiter : str
-            What stands between them.
+            The separator between columns.
         encoding : str
             Of the file.
         restrict_vocab : int, default 300000

@@ -166,7 +166,7 @@ class FastText(Word2Vec):
         Parameters
         ----------
         vocab_size : int, optional
-            Words; by default those that there are.
+            Words; by default those of the model.
         report : dict, optional
             Taken over and added to.
         """
@@ -180,7 +180,7 @@ class FastText(Word2Vec):
 
 
 def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> FastText:
-    """Read a ``.bin`` of fastText, of any version; training can go on from it.
+    """Read a ``.bin`` of fastText, of any version; training can continue.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ class FastTextKeyedVectors(KeyedVectors):
 
     @classmethod
     def stored_it(cls, state: dict[str, Any]) -> bool:
-        """Return whether attributes have n-grams of which vectors can be made."""
+        """Return whether attributes have n-grams to make vectors of."""
         return bool(state.get("compatible_hash")) and state.get("vectors_ngrams") is not None
 
     @classmethod
@@ -234,7 +234,7 @@ class FastTextKeyedVectors(KeyedVectors):
 
 
 USUAL_BUCKETS = 2_000_000
-"""As many as models have that are not told otherwise."""
+"""The default of a model."""
 
 BUCKETS_OF_A_ROW = 1_000
 """More buckets than this for each row in use, and than usual, have no model."""
@@ -244,7 +244,7 @@ MOST_RANDOM_BYTES = 1 << 28
 
 
 def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:
-    """Return rows for buckets of which the file has only those in use.
+    """Return rows for all buckets from a file that holds only those in use.
 
     Parameters
     ----------

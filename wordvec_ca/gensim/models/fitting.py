@@ -32,7 +32,7 @@ WIDEST_WINDOW = 10_000
 """Words of the longest sentence: a wider window reaches no further."""
 
 FIRST_SENTENCES = 100
-"""Sentences whose lengths tell how long the others are, if nobody knows."""
+"""Sentences from whose lengths those of the others are estimated, if they are unknown."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ def corpus_of(
 def words_expected(
     model: Any, sentences: Iterable[Any], total_examples: int | None, total_words: int | None
 ) -> tuple[int, int]:
-    """Return how many known words, and how many sentences, an epoch has, as far as anybody knows."""
+    """Return how many known words, and how many sentences, an epoch has, as far as they are known."""
     raw, n = model.corpus_total_words or 0, model.corpus_count or 0
     known = int(np.sum(model.wv.expandos["count"])) / raw if raw else 1.0
     if not (raw and n):

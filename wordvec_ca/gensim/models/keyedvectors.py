@@ -40,8 +40,8 @@ REAL = np.float32
 class KeyedVectors(Evaluated):
     """Keys and their vectors; see ``KeyTable`` for parameters and attributes.
 
-    The same as gensim's but for this: a vector of length zero has cosine 0 with all, there are no division
-    warnings, and vectors that are set (``kv[key] = vector``) are at once seen by ``most_similar``.
+    It differs from gensim's in two ways: a vector of length zero has cosine 0 with all, without warnings of
+    division, and ``most_similar`` uses vectors that are set (``kv[key] = vector``) at once.
     """
 
     @property
@@ -113,7 +113,7 @@ class KeyedVectors(Evaluated):
         ----------
         fname : path
         mmap : {None, "r"}
-            "r" maps arrays from the file: nothing is read before it is used, nothing can be changed.
+            "r" maps arrays from the file: they are read when they are used, and cannot be changed.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class KeyedVectors(Evaluated):
             Also write lines of word and count there.
         binary : bool, default False
         total_vec : int, optional
-            What the header says; by default the number of keys.
+            The number of words in the header; by default the number of keys.
         write_header : bool, default True
         prefix : str
             Stands before each key.
@@ -218,7 +218,7 @@ class KeyedVectors(Evaluated):
         Raises
         ------
         EOFError
-            There are fewer words than the header says.
+            There are fewer words than the header announces.
         UnicodeDecodeError
             A word cannot be decoded.
         """
@@ -234,7 +234,7 @@ class KeyedVectors(Evaluated):
         encoding: str = "utf8",
         unicode_errors: str = "strict",
     ) -> None:
-        """Take the vectors of a file for the words that are there already; no word is added.
+        """Take the vectors of a file for the words that are known already; no word is added.
 
         Parameters
         ----------

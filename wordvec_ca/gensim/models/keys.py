@@ -1,4 +1,4 @@
-"""Keys, their rows and attributes, and the vectors that stand in the rows."""
+"""Keys, their rows and attributes, and the vectors in the rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KeyTable(Lifecycle, LightVectors):
     Attributes
     ----------
     vectors : ndarray of shape (n_keys, vector_size)
-        May be changed in place, and training goes on from there; call ``fill_norms(force=True)`` then.
+        May be changed in place: training continues from there; call ``fill_norms(force=True)`` then.
     index_to_key : list
     key_to_index : dict
     expandos : dict of str to ndarray of shape (n_keys,)
@@ -100,7 +100,7 @@ class KeyTable(Lifecycle, LightVectors):
     def allocate_vecattrs(
         self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None
     ) -> None:
-        """Make room for attributes of all keys; by default for those that there are, as many as keys now.
+        """Make room for attributes of all keys; by default for the existing ones, one value for each key.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class KeyTable(Lifecycle, LightVectors):
         extras : dict of str to ndarray of shape (n_keys,), optional
             Attributes of the keys.
         replace : bool, default False
-            Replace the vectors of keys that are there already; else they stay as they are.
+            Replace the vectors of known keys; else they stay as they are.
         """
         if isinstance(keys, KEY_TYPES):
             keys, weights = [keys], np.asarray(weights).reshape(1, -1)
@@ -221,7 +221,7 @@ class KeyTable(Lifecycle, LightVectors):
         self.forget_norms()
 
     def __setitem__(self, keys: Any, weights: Any) -> None:
-        """Set the vector of a key, or the vectors of a list of keys; new keys come in at the end."""
+        """Set the vector of a key, or the vectors of a list of keys; new keys are appended."""
         if not isinstance(keys, list):
             keys, weights = [keys], np.asarray(weights).reshape(1, -1)
         self.add_vectors(keys, weights, replace=True)
@@ -316,7 +316,7 @@ def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, see
     shape : tuple of int
         Rows and d.
     former : ndarray of shape (n, d), optional
-        Vectors that there are.
+        Vectors that exist already.
     seed : int
         Of the random numbers.
     """

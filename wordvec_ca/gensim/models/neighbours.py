@@ -81,7 +81,7 @@ class Neighbours(KeyTable):
         Raises
         ------
         ValueError
-            None of the words is there.
+            None of the words is known.
         """
         words = list(words)
         used = [word for word in words if word in self]

@@ -23,7 +23,7 @@ logger = logging.getLogger("gensim.models.phrases")
 
 _WORDS = ("a an the", "and or", "at by for from in of on to with without")
 ENGLISH_CONNECTOR_WORDS = frozenset(word for words in _WORDS for word in words.split())
-"""Words that may stand inside an English phrase, as in "eye of the beholder"."""
+"""Words that may occur inside an English phrase, as in "eye of the beholder"."""
 
 NEVER = float("-inf")
 
@@ -87,7 +87,7 @@ SCORERS: dict[str, Callable[..., float]] = {"default": original_scorer, "npmi": 
 
 
 class _PhrasesTransformation:
-    """Joins the phrases of sentences; what is a phrase, a subclass knows."""
+    """Joins the phrases of sentences; a subclass decides what a phrase is."""
 
     delimiter: str = "_"
     scoring: Callable[..., float]
@@ -98,7 +98,7 @@ class _PhrasesTransformation:
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is none.
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
 
         Parameters
         ----------
@@ -242,7 +242,8 @@ class Phrases(_PhrasesTransformation):
     scoring : {"default", "npmi"} or callable
         ``original_scorer``, ``npmi_scorer``, or a function of the same arguments.
     connector_words : set of str
-        May stand inside a phrase, not at its ends, and do not count; ``ENGLISH_CONNECTOR_WORDS`` for English.
+        Words that may occur inside a phrase, not at its ends, and do not count;
+        ``ENGLISH_CONNECTOR_WORDS`` for English.
 
     Raises
     ------
@@ -317,7 +318,7 @@ class Phrases(_PhrasesTransformation):
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is none.
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
 
         Parameters
         ----------
@@ -384,7 +385,7 @@ class FrozenPhrases(_PhrasesTransformation):
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is none.
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Vectors of both matrices of a model, beside ``wv``, which holds the input rows as in gensim."""
+"""Vectors of both matrices of a model, in addition to ``wv``, which holds the input rows as in gensim."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def save(thing: Any, target: Any) -> None:
 
 
 def _put_documents(documents: Any, tensors: dict[str, np.ndarray]) -> None:
-    """Add the vectors of documents, their tags as JSON, and what is counted of them."""
+    """Add the vectors of documents, their tags as JSON, and their counts."""
     try:
         tags = [key if isinstance(key, str) else int(key) for key in documents.index_to_key]
     except (TypeError, ValueError) as error:

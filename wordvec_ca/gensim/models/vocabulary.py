@@ -92,7 +92,7 @@ class Vocabulary(Lifecycle):
         corpus_file : path, optional
             A file of sentences, one a line, words between white space.
         update : bool, default False
-            Add the words to those that there are, which keep their rows and parameters.
+            Add the words to those of the model, which keep their rows and parameters.
         progress_per : int
             Ignored: there is a log record when the corpus has been read.
         keep_raw_vocab : bool, default False
@@ -263,7 +263,7 @@ class Vocabulary(Lifecycle):
         sample : float, optional
             Replaces that of the model.
         dry_run : bool, default False
-            Change nothing, only tell what would come out.
+            Change nothing, only return what the result would be.
 
         Returns
         -------
@@ -317,7 +317,7 @@ class Vocabulary(Lifecycle):
         return (scanned and scanned.raw_types) or len(self.raw_vocab)
 
     def _add_words(self, kept: Mapping[Any, int]) -> None:
-        """Add words behind those that there are, and their counts to those that are known."""
+        """Append new words, and add the counts of known ones."""
         wv = self.wv
         for word in kept:
             if word not in wv.key_to_index:
@@ -405,7 +405,7 @@ class Vocabulary(Lifecycle):
         Parameters
         ----------
         vocab_size : int, optional
-            Words; by default those that there are.
+            Words; by default those of the model.
         report : dict, optional
             Taken over and added to.
         """
@@ -488,7 +488,7 @@ def sample_share(counts: np.ndarray, sample: float) -> float:
 
 
 def _checked(sentences: Iterable[Any]) -> Iterable[Any]:
-    """Return sentences; warn if the first is a str, of which the words would be characters."""
+    """Return sentences; warn if the first is a str: each character would be a word."""
     iterator = iter(sentences)
     for first in iterator:
         if isinstance(first, str):

@@ -95,7 +95,7 @@ class Word2Vec(WithForms, Vocabulary):
     sg : {0, 1}
         1 for skip-gram, 0 for CBOW.
     hs : {0, 1}
-        1 for hierarchical softmax, also beside negative sampling.
+        1 for hierarchical softmax, alone or with negative sampling.
     negative : int, default 5
         Negatives per prediction; 0 for no negative sampling, only with ``hs=1``.
     ns_exponent : float, default 0.75
@@ -141,7 +141,7 @@ class Word2Vec(WithForms, Vocabulary):
     ValueError
         An option is outside its limits.
     TypeError
-        The corpus is none, or can be read only once.
+        The corpus is not iterable, or can be read only once.
     RuntimeError
         No word is left to train.
     """
@@ -273,7 +273,7 @@ class Word2Vec(WithForms, Vocabulary):
         start_alpha, end_alpha : float, optional
             Learning rates at the start and the end, also of later calls.
         word_count, queue_factor, report_delay
-            Ignored: nothing is counted from there, there is no queue, and there is a log record each second.
+            Ignored: there is no queue, and progress is logged each second.
         compute_loss : bool, default False
             Sum the loss of this call, for ``get_latest_training_loss``.
         callbacks : iterable of CallbackAny2Vec
@@ -447,7 +447,7 @@ class Word2Vec(WithForms, Vocabulary):
     # ---- files --------------------------------------------------------------------------------------------
 
     def save(self, fname_or_handle: Any, **_: Any) -> None:
-        """Write the model to one file that ``load`` memory-maps; no pickle. Training can go on from it.
+        """Write the model to one file that ``load`` memory-maps; no pickle. Training can continue from it.
 
         Parameters
         ----------
@@ -469,7 +469,7 @@ class Word2Vec(WithForms, Vocabulary):
         Parameters
         ----------
         fname : path
-            Large arrays go to files beside it.
+            Large arrays go to separate files next to it.
 
         Raises
         ------
@@ -479,7 +479,7 @@ class Word2Vec(WithForms, Vocabulary):
         stored.save_for_gensim(self, fname)
 
     def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, rethrow: bool = False) -> Any:
-        """Read what ``save`` wrote, or a model of gensim 1 to 4; training can go on from it.
+        """Read what ``save`` wrote, or a model of gensim 1 to 4; training can continue from it.
 
         ``Word2Vec.load`` returns a ``FastText`` if the file holds one.
 
@@ -487,7 +487,7 @@ class Word2Vec(WithForms, Vocabulary):
         ----------
         fname : path
         mmap : {None, "r"}
-            "r" maps arrays from the file: nothing is read before it is used.
+            "r" maps arrays from the file: they are read when they are used.
         rethrow : bool
             Ignored.
 

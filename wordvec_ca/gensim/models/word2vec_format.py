@@ -110,7 +110,7 @@ def intersect_word2vec_format(
     encoding: str = "utf8",
     unicode_errors: str = "strict",
 ) -> int:
-    """Take the vectors of a file for the words that are there already, and return for how many.
+    """Take the vectors of a file for the known words, and return for how many.
 
     Parameters are those of ``KeyedVectors.intersect_word2vec_format``.
     """

@@ -27,6 +27,7 @@ from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
 from wordvec_ca.report.explorer.suggestions import suggestions
 from wordvec_ca.report.explorer.sureness import FIRST, sureness
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
 
 DOCUMENTS = 2_000
@@ -164,7 +165,7 @@ def _with_documents(
 ) -> tuple[_Source, int]:
     """Return a model with documents behind its words, and how many; words that never learnt are left out."""
     folder = Path(model)
-    has_record = (folder / "config.json").is_file() and (folder / "documents.npy").is_file()
+    has_record = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.DOCUMENTS).is_file()
     if not has_record or not (config := read_config(folder)).spec.documents:
         if documents:
             raise DataError(f"{os.fspath(model)!r} has no vectors of documents: leave the documents out")
@@ -233,7 +234,7 @@ def _shown(
 
 def _made(folder: Path) -> dict[str, Any] | None:
     """Return what a model was trained with and on, if it is a directory with a record."""
-    if not (folder / "config.json").is_file():
+    if not (folder / ModelFile.CONFIG).is_file():
         return None
     try:
         record, config = read_record(folder), read_config(folder)
@@ -311,7 +312,7 @@ class _Attention:
 
 def _attention(folder: Path) -> _Attention | None:
     """Return the attention of a model directory, if it has any."""
-    if not (folder / "attention_slots.npy").is_file():
+    if not (folder / ModelFile.ATTENTION_SLOTS).is_file():
         return None
     return _Attention(folder) if read_config(folder).spec.attends else None
 

@@ -27,10 +27,9 @@ from wordvec_ca.files import (
     write_checksums,
 )
 from wordvec_ca.machine import out_of_addresses
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors.formats.model_directory import is_model_directory, map_array, read_model_directory
 from wordvec_ca.vectors.table import VectorTable
-
-INDEX = "vectors.kv"
 
 
 def _gensim_class() -> Any:
@@ -79,7 +78,11 @@ def to_gensim(words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | No
 
 
 def write_gensim_index(
-    directory: str | os.PathLike[str], words: Sequence[str], counts: np.ndarray | None, *, name: str = INDEX
+    directory: str | os.PathLike[str],
+    words: Sequence[str],
+    counts: np.ndarray | None,
+    *,
+    name: str = ModelFile.INDEX,
 ) -> Path:
     """Write ``directory/vectors.kv`` for an existing ``directory/vectors.kv.vectors.npy``.
 
@@ -159,8 +162,10 @@ def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = Fal
     folder = Path(directory)
     if not is_model_directory(folder):
         raise DataError(f"{folder} is not a model directory; give the output file with -o")
-    if (folder / INDEX).exists() and not overwrite:
-        raise OutputExistsError(f"{folder / INDEX} exists; ", Option("overwrite", True), " writes it again")
+    if (folder / ModelFile.INDEX).exists() and not overwrite:
+        raise OutputExistsError(
+            f"{folder / ModelFile.INDEX} exists; ", Option("overwrite", True), " writes it again"
+        )
     table = read_model_directory(folder)
     index = write_gensim_index(folder, table.words, table.counts)
     if read_checksums(folder):

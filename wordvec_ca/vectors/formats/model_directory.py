@@ -25,7 +25,7 @@
     resamples*.npy          models of resampled text, if there are some: see `wordvec_ca.vectors.resamples`
     SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
 
-The names are here and nowhere else. `read_model_directory` reads what is published, and
+The names are those of `wordvec_ca.specs.model_files`. `read_model_directory` reads what is published, and
 ``EmbeddingModel.load`` the parameters.
 """
 
@@ -34,7 +34,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,6 +53,7 @@ from wordvec_ca.files import (
     read_words,
 )
 from wordvec_ca.showable import showable_record
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
@@ -61,32 +61,6 @@ from wordvec_ca.vectors.parts import Part, parts_of_record
 from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
 from wordvec_ca.vectors.resamples import RESAMPLE_FILES, Resamples
 from wordvec_ca.vectors.table import VectorTable
-
-
-class ModelFile(StrEnum):
-    """The names of the files of a model directory."""
-
-    CONFIG = "config.json"
-    VOCAB = "vocab.tsv"
-    VECTORS = "vectors.kv.vectors.npy"
-    INDEX = "vectors.kv"
-    INPUTS = "inputs.npy"
-    OUTPUTS = "outputs.npy"
-    NODES = "nodes.npy"
-    TREE = "tree.npy"
-    ATTENTION_WORDS = "attention_words.npy"
-    ATTENTION_SLOTS = "attention_slots.npy"
-    DOCUMENTS = "documents.npy"
-    DOCUMENT_TAGS = "documents.tags"
-    ATTENTION_DOCUMENTS = "attention_documents.npy"
-    HISTORY = "history.tsv"
-    SETTINGS = "run.toml"
-    NGRAMS = "ngrams.tsv"
-    NGRAM_ROWS = "ngrams.npy"
-    NGRAMS_PUBLISHED = "ngrams_published.npy"
-    REPORT_PAGE = "report.html"
-    WORDS_PAGE = "words.html"
-
 
 MODEL_FORMAT = 1
 """Version of the model directory; older ones are still read."""

@@ -24,6 +24,7 @@ from wordvec_ca.specs.formats import (
     VectorFormat,
     format_named,
 )
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors.formats.csv_table import is_csv_table
 from wordvec_ca.vectors.formats.zip_archive import unpacked
 from wordvec_ca.vectors.table import (
@@ -110,7 +111,6 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 
 def _folder_format(place: Path) -> str:
     """Return which of ``READABLE`` a folder is."""
-    from wordvec_ca.vectors.formats.model_directory import ModelFile
     from wordvec_ca.vectors.formats.projector import is_projector_folder
     from wordvec_ca.vectors.formats.spacy_pipeline import is_spacy_folder
     from wordvec_ca.vectors.formats.static_embedding import is_static_folder, static_folder_library

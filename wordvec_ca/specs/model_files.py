@@ -1,0 +1,30 @@
+"""The names of the files of a model directory; ``wordvec_ca.vectors`` says what is in them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ModelFile(StrEnum):
+    """A file of a model directory, by its name there."""
+
+    CONFIG = "config.json"
+    VOCAB = "vocab.tsv"
+    VECTORS = "vectors.kv.vectors.npy"
+    INDEX = "vectors.kv"
+    INPUTS = "inputs.npy"
+    OUTPUTS = "outputs.npy"
+    NODES = "nodes.npy"
+    TREE = "tree.npy"
+    ATTENTION_WORDS = "attention_words.npy"
+    ATTENTION_SLOTS = "attention_slots.npy"
+    DOCUMENTS = "documents.npy"
+    DOCUMENT_TAGS = "documents.tags"
+    ATTENTION_DOCUMENTS = "attention_documents.npy"
+    HISTORY = "history.tsv"
+    SETTINGS = "run.toml"
+    NGRAMS = "ngrams.tsv"
+    NGRAM_ROWS = "ngrams.npy"
+    NGRAMS_PUBLISHED = "ngrams_published.npy"
+    REPORT_PAGE = "report.html"
+    WORDS_PAGE = "words.html"
