@@ -3,12 +3,14 @@
 import gzip
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wordvec_ca import TrainConfig, changes
 from wordvec_ca.change import Documents
+from wordvec_ca.change.evidence import examples
 from wordvec_ca.change.texts import Slices
 from wordvec_ca.corpus import likeness_of_lines
 from wordvec_ca.errors import DataError
@@ -134,6 +136,21 @@ def test_what_differs_no_more_than_other_words_is_not_called_changed():
         assert 0 <= one.low <= one.high <= 1
         assert 0 <= one.change <= 1
         assert one.p >= one.smallest_p * 0.999
+
+
+def test_examples_of_documents_name_file_and_line(tmp_path):
+    text, records = str(tmp_path / "text"), str(tmp_path / "records.jsonl")
+    Path(text).write_text("a b\n\nc a\n")
+    Path(records).write_text('{"book": "x", "text": "a b"}\n{"book": "y", "text": "c a"}\n')
+    of_files, of_records = Documents(text, "blank-lines"), Documents(records, "book", field="text")
+    options = ResolvedConfig.of(TrainConfig()).text_options()
+    vectors = {"b": np.array([1.0, 0.0]), "c": np.array([0.0, 1.0])}
+    texts = [of_files, of_records, Documents([["a b"], ["c a"]])]
+    found = examples(texts, ["a"], vectors, options, 5)["a"]
+    assert {(one.text, one.source, one.line) for one in found} == {
+        (0, text, 1), (0, text, 3), (1, records, 1), (1, records, 2),
+        (2, "document 1", 1), (2, "document 2", 1),
+    }  # fmt: skip
 
 
 def test_examples_are_sentences_of_each_text_with_their_place(tmp_path):

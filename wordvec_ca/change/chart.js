@@ -18,7 +18,7 @@ function intervalBar(value, low, high, [least, most]) {
   return drawn("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, ...parts);
 }
 
-/** How far a word moved from the first text in each later one, and what 95 % of dealt texts stay below. */
+/** How far a word moved from the first text in each later one, and what 95 % of permuted texts stay below. */
 function trajectory(moved, band, names, most, large) {
   const [width, height] = large ? [460, 190] : [110, 34];
   const [left, right, top, bottom] = large ? [44, 14, 22, 30] : [3, 4, 4, 4];

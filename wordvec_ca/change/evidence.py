@@ -161,18 +161,20 @@ def _chosen(
 
 def _numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int, Line]]:
     """Yield source, number and content of each line of a text, as far as it can be read again."""
+    fields = field_names(options.field)
     if isinstance(text, Documents):
-        for number, document in enumerate(text, 1):
-            for line, content in enumerate(document, 1):
-                yield f"document {number}", line, content
-        return
+        if text.paths is None or text.encoding is not None:
+            for number, document in enumerate(text, 1):
+                for line, content in enumerate(document, 1):
+                    yield f"document {number}", line, content
+            return
+        text, fields = text.paths, text.fields
     paths = [text] if isinstance(text, str | os.PathLike) else text
     if isinstance(paths, Iterable) and not isinstance(paths, list | tuple):
         return
     if not all(isinstance(one, str | os.PathLike) for one in paths):
         yield from (("sentence", number, content) for number, content in enumerate(paths, 1))
         return
-    fields = field_names(options.field)
     try:
         for path in find_files(paths):
             if fields is None:

@@ -104,8 +104,8 @@ def _table(found: Association) -> str:
     for one in found.measures:
         p = "" if one.p != one.p else f"{'≤ ' if one.p <= found.smallest_p else ''}{one.p:.3f}"
         lines.append(
-            f"{one.measure:<12} {one.value:8.3f} {f'{one.low:.3f} to {one.high:.3f}':>18} {p:>8} "
-            f"{f'{one.random_low:.3f} to {one.random_high:.3f}':>22}"
+            f"{one.measure:<12} {one.value:8.3f} {_range(one.low, one.high):>18} {p:>8} "
+            f"{_range(one.random_low, one.random_high):>22}"
         )
     verdict = (
         f"{found.measures[0].measure}: more than random lists give (p < .05)."
@@ -127,3 +127,8 @@ def _table(found: Association) -> str:
         for one in found.words
     ]
     return "\n".join(lines)
+
+
+def _range(low: float, high: float) -> str:
+    """Return "low to high"; a dash if that is not known, as the interval of a correlation of two words."""
+    return "-" if low != low else f"{low:.3f} to {high:.3f}"

@@ -80,6 +80,9 @@ class Documents:
     ----------
     paths : list of str or path, or None
         The files, directories and patterns; None if the documents themselves were given.
+    fields : list of str or None
+        Of records: the fields with the text.
+    encoding : str or None
 
     Raises
     ------
@@ -107,7 +110,7 @@ class Documents:
             raise ValueError("documents of files need group_by: blank-lines, files, lines:N or a field")
         self._given = None if paths else source
         self.paths = None if not paths else [source] if isinstance(source, str | os.PathLike) else source
-        self._encoding, self._fields, self._group_by = encoding, field_names(field), group_by
+        self.encoding, self.fields, self._group_by = encoding, field_names(field), group_by
         self._way, self._n = ("", 0) if group_by is None else check_group_by(group_by, field, encoding)
         self._is_field = bool(self._way) and self._way not in WAYS
 
@@ -155,7 +158,7 @@ class Documents:
     def _of_file(self, path: str) -> Iterator[tuple[bool, Line]]:
         """Yield each line of a file, and whether it is the first of a document."""
         begins = True
-        for place, line in enumerate(_text_lines(path, self._encoding)):
+        for place, line in enumerate(_text_lines(path, self.encoding)):
             if self._way == LINES and place % self._n == 0:
                 begins = True
             if self._way == BLANK_LINES and isinstance(line, str) and not line.strip():
@@ -167,7 +170,7 @@ class Documents:
     def _records(self) -> Iterator[tuple[int, Line]]:
         """Yield the lines of all records, with numbers by the value of their field."""
         numbers: dict[str, int] = {}
-        assert self._fields is not None
+        assert self.fields is not None
         assert self._group_by is not None
         assert self.paths is not None
         for path in find_files(self.paths):
@@ -176,7 +179,7 @@ class Documents:
                     has = ", ".join(map(repr, list(record)[:20]))
                     raise DataError(f"{path}, record {place}: no field {self._group_by!r}; it has {has}")
                 number = numbers.setdefault(str(record[self._group_by]), len(numbers))
-                for text in (value_of(record, name) for name in self._fields):
+                for text in (value_of(record, name) for name in self.fields):
                     if isinstance(text, list):
                         yield number, [str(word) for word in text]
                     elif text:
