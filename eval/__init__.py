@@ -1,6 +1,6 @@
 """How good are the vectors? Tasks, the data they read, and the statistics that compare results.
 
-Comes in: vectors of any origin and folders of evaluation sets. Goes out: a `Report` per task and set with
+Input: vectors of any origin and folders of evaluation sets. Output: a `Report` per task and set with
 intervals and coverage, and paired comparisons of models. Nothing here knows how vectors were trained.
 """
 

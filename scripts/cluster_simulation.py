@@ -247,7 +247,7 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
             config=config, files=tuple(f"s3://text/{i:06}" for i in range(n_shards)), valid=(),
             shards=tuple(Shard(i, (f"s3://text/{i:06}",), TOKENS // n_shards) for i in range(n_shards)),
             output=f"{folder}/model", storage=f"{folder}/run", cluster="auto", nodes=nodes,
-            overwrite=False, cache_dir=None, checkpoint_every="10G", given_vocab=False,
+            overwrite=False, cache_dir=None, checkpoint_every="10G",
             merging={"merges_per_epoch": MERGES}, patience=60.0,
         )  # fmt: skip
         lease: Any = SimpleNamespace(check=lambda **options: None)

@@ -186,7 +186,7 @@ def request_of(tmp_path: Path) -> ClusterRequest:
     return ClusterRequest(
         config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
         output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2,
-        overwrite=False, cache_dir=None, checkpoint_every="10m", given_vocab=False,
+        overwrite=False, cache_dir=None, checkpoint_every="10m",
         merging={"rate": 2.0}, patience=60,
     )  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
         assert ClusterRequest.read(place) == request
     assert is_cluster_run(tmp_path / "m")
-    with pytest.raises(DataError, match="is one on a cluster"):
+    with pytest.raises(DataError, match="is a run on a cluster"):
         resume(tmp_path / "m")
     (tmp_path / "m.run" / "lock").unlink()
     for place in (tmp_path / "m.run", tmp_path / "shared"):  # as earlier versions named it

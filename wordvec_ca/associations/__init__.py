@@ -1,6 +1,6 @@
 """On which side is a word, and are two groups of words associated with two others?
 
-Comes in: vectors, and lists of words or pairs of words. Goes out: projections on an axis, and measures of
+Input: vectors, and lists of words or pairs of words. Output: projections on an axis, and measures of
 association, each with an interval over models and words, and how often random lists give as much.
 """
 

@@ -1,6 +1,6 @@
 """Words that have changed between texts or between models: how far, and whether chance could have done it.
 
-Comes in: texts that are compared, or models. Goes out: `Changes`, a table of words with distances, intervals
+Input: texts that are compared, or models. Output: `Changes`, a table of words with distances, intervals
 and p-values, and a page that shows it.
 """
 

@@ -30,7 +30,7 @@ class Choice(click.Choice[str]):
         Raises
         ------
         click.BadParameter
-            It is none of them.
+            It is not one of them.
         """
         try:
             return super().convert(value, param, ctx)

@@ -37,7 +37,7 @@ class ExistingPath(click.Path):
         Raises
         ------
         click.BadParameter
-            There is none, or not of the kind.
+            It does not exist, or is not of the kind.
         """
         try:
             return super().convert(value, param, ctx)

@@ -64,7 +64,7 @@ OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
 """Options that only ca-sem and ca-sem-sif have: giving one alone chooses the second."""
 
 OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
-"""Options of sentences that are made of vectors of words: whoever gives one does not mean inference."""
+"""Options of sentence vectors that are made of word vectors: giving one excludes inference."""
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:

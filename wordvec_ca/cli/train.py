@@ -185,7 +185,6 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
             nodes=run.nodes,
             overwrite=run.overwrite,
             valid=run.valid,
-            given_vocab=bool(run.read_vocab),
             cache_dir=run.cache_dir,
             checkpoint_every=run.checkpoint_every,
             checkpoint_dir=run.checkpoint_dir,

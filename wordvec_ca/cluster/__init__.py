@@ -1,6 +1,6 @@
 """Training on many machines: nodes of a Ray cluster, each with all parameters and a part of the text.
 
-Comes in: files or URLs that all nodes know, a `TrainConfig`, and where the cluster is. Goes out: the model
+Input: files or URLs that all nodes know, a `TrainConfig`, and where the cluster is. Output: the model
 directory that one machine would make. The driver gives segments of text to nodes and enters in a ledger what
 was merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
 """

@@ -210,7 +210,7 @@ class Members:
         Raises
         ------
         DataError
-            There is none.
+            No node can be used.
         """
         limit = time.monotonic() + self.patience
         self._here = self.ray.get_runtime_context().get_node_id()
@@ -431,7 +431,7 @@ class Members:
     def have_done(self, calls: Mapping[Member, Any]) -> bool:
         """Wait until members have done what they were asked; return whether all of them live.
 
-        To be asked before others are given what they have made: Ray hands an actor its calls one by one, and
+        To be asked before others are given what they have made: Ray passes an actor its calls one by one, and
         one that waits for the work of a node that hangs answers no other, either.
         """
         waiting = list(calls.values())

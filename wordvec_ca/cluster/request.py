@@ -44,8 +44,6 @@ class ClusterRequest(Request):
         See ``check_cluster_address``.
     nodes : int
         How many, at most.
-    given_vocab : bool
-        Whether the words were given, not counted.
     merging : dict
         What of `MergePlan` is set by hand.
     patience : float
@@ -61,7 +59,6 @@ class ClusterRequest(Request):
     storage: str
     cluster: str
     nodes: int
-    given_vocab: bool
     merging: Mapping[str, Any]
     patience: float
     storage_patience: float = STORAGE_PATIENCE
@@ -77,9 +74,12 @@ class ClusterRequest(Request):
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
         """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
         if "cluster" not in record:
-            raise DataError(f"the run of {record['output']!r} is one on a single machine: resume it there")
+            raise DataError(
+                f"the run of {record['output']!r} is on a single machine: resume it without a cluster"
+            )
         if "workers" in record:  # the threads of a node, in the records of older runs
             record["config"]["workers"] = record.pop("workers")
+        record.pop("given_vocab", None)  # which older runs have recorded, and nothing reads
         record["config"] = ResolvedConfig.from_dict(record["config"])
         record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
         record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
@@ -112,7 +112,7 @@ class ClusterRequest(Request):
         Raises
         ------
         DataError
-            There is none.
+            There is no such run.
         """
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
@@ -145,7 +145,7 @@ def parse_patience(text: str) -> float:
     Raises
     ------
     ValueError
-        It is none.
+        It is not a time.
     """
     try:
         interval = parse_interval(text)
@@ -161,7 +161,7 @@ def parse_patience(text: str) -> float:
 
 
 def is_cluster_run(place: str | os.PathLike[str]) -> bool:
-    """Return whether the unfinished run of an output, or at a URL, is one on a cluster."""
+    """Return whether the unfinished run of an output, or at a URL, is a run on a cluster."""
     given = os.fspath(place)
     if is_url(given):
         return True

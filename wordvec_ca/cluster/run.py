@@ -112,7 +112,6 @@ def train_on_cluster(
         nodes=nodes,
         overwrite=overwrite,
         valid=valid,
-        given_vocab=vocab is not None,
         cache_dir=cache_dir,
         checkpoint_every=checkpoint_every,
         checkpoint_dir=checkpoint_dir,
@@ -132,7 +131,6 @@ def cluster_request(
     nodes: int = 2,
     overwrite: bool = False,
     valid: str | os.PathLike[str] | None = None,
-    given_vocab: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
     checkpoint_every: str = "10m",
     checkpoint_dir: str | None = None,
@@ -142,8 +140,7 @@ def cluster_request(
 ) -> ClusterRequest:
     """Check the arguments of ``train_on_cluster`` and return the request for its run; nothing is written.
 
-    ``given_vocab`` is whether the words are given; the other parameters and the errors are those of
-    ``train_on_cluster``.
+    Parameters and errors are those of ``train_on_cluster``.
     """
     if config is not None:
         check_type(config)
@@ -184,7 +181,6 @@ def cluster_request(
         overwrite=overwrite,
         cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
         checkpoint_every=checkpoint_every,
-        given_vocab=given_vocab,
         merging=dict(merging or {}),
         patience=patience,
         storage_patience=parse_patience(storage_patience),

@@ -2,7 +2,7 @@
 
 Ray places actors and tasks, and moves objects; encoded text is neither: it is on a node's disk, outlives no
 process, and is read by the training loop as a mapped file. Ray's placement groups fix where actors run, not
-which of them has which file, and Ray Data would hold the text in memory and hand it out in blocks of its own.
+which of them has which file, and Ray Data would hold the text in memory and divide it into blocks of its own.
 """
 
 from __future__ import annotations

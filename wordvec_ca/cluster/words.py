@@ -1,4 +1,4 @@
-"""The words of a run as the driver hands them on: text in the object store, and their number.
+"""The words of a run as the driver passes them to nodes: text in the object store, and their number.
 
 Ten million words take 150 MB as text and ten times as much as Python's strings. So nodes gather and read
 them; the driver passes the text on, and writes it beside the checkpoints for when the run is resumed.

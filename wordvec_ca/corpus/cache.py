@@ -134,7 +134,7 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
 
 
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
-    """Return a whole cache and, if its corpus is not as it was, what has changed; or why there is none.
+    """Return a whole cache and, if its corpus is not as it was, what has changed; or why it cannot be used.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Files as every package needs them: whole or absent, compressed, large.
 
-Comes in: bytes, rows and paths. Goes out: files that appear complete or not at all (``atomic_file``,
+Input: bytes, rows and paths. Output: files that appear complete or not at all (``atomic_file``,
 ``replacing``), the storage of a run behind a path or a URL (``Storage``), arrays that are streamed to and
 mapped from ``.npy``, compressed streams, words escaped to one line, text made safe to show. Nothing here
 knows what a word vector is.

@@ -74,5 +74,5 @@ SIGNATURES = (
 
 
 def signature_of(head: bytes) -> Signature | None:
-    """Return the format of a file that begins so; None if it is none of these."""
+    """Return the format of a file that begins so; None if it is not one of these."""
     return next((one for one in SIGNATURES if head.startswith(one.begins)), None)

@@ -1,6 +1,6 @@
 """What is trained: the options of a model, its parameters, its directory on disk and its history.
 
-Comes in: a `TrainConfig` and a vocabulary. Goes out: an `EmbeddingModel` with parameter arrays that the
+Input: a `TrainConfig` and a vocabulary. Output: an `EmbeddingModel` with parameter arrays that the
 training loop updates in place, saved to and loaded from a model directory.
 """
 

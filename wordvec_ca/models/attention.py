@@ -25,7 +25,7 @@ from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
 
 DOCUMENT = "[document]"
-"""What stands for the document among the words of a window."""
+"""The name of the document among the words of a window."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def attention_weights(
     target : int
         Index of the word to be predicted.
     document : str or int, optional
-        The tag of the document in which the sentence stands, of a model of documents; by default a new one,
+        The tag of the document that the sentence is from, of a model of documents; by default a new one,
         with the mean logit of the documents of the model.
 
     Returns

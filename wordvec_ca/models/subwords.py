@@ -40,7 +40,7 @@ class Subwords:
     rows : ndarray of shape (n_rows, width), float32
         First those of the words, then those that n-grams share; padded as in ``EmbeddingModel.inputs``.
     sizes : ndarray of shape (n_rows,), float32
-        How many rows of the paper each stands for.
+        How many rows of the paper each replaces.
     offsets, columns, weights : ndarray
         The rows of word i are ``columns[offsets[i] : offsets[i + 1]]``, with weights that sum to 1.
     index : NgramIndex
@@ -93,7 +93,7 @@ class Subwords:
     def initialise(self, seed: int, vector_size: int) -> None:
         """Draw all rows uniformly from plus or minus 1 / vector_size, as fastText does.
 
-        A row that stands for m of them is as much smaller as makes their sum as long as that of m draws.
+        A row that replaces m of them is as much smaller as makes their sum as long as that of m draws.
         """
         rng = np.random.default_rng([seed, 0x6E6772616D])
         for start in range(0, len(self.rows), 65_536):
@@ -104,7 +104,7 @@ class Subwords:
     def begin_with(
         self, words: np.ndarray, own_rows: np.ndarray, ngrams: np.ndarray, ngram_rows: np.ndarray
     ) -> None:
-        """Set rows from those of another model; a row that stands for several gets their mean.
+        """Set rows from those of another model; a row that replaces several gets their mean.
 
         Parameters
         ----------

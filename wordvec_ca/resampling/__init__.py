@@ -1,6 +1,6 @@
 """Models of resampled text: K trainings, each on a bootstrap sample of the lines, and their mean.
 
-Comes in: an encoded text and options with ``resamples``. Goes out: the mean of the models, with the models
+Input: an encoded text and options with ``resamples``. Output: the mean of the models, with the models
 beside it, from which `wordvec_ca.vectors` makes intervals.
 """
 

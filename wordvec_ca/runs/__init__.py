@@ -1,6 +1,6 @@
 """A run on one machine, from a text to a saved model: what `train` and `resume` do around the training loop.
 
-Comes in: a corpus and a `TrainConfig`. Goes out: a trained model, in memory and in its directory. `train`
+Input: a corpus and a `TrainConfig`. Output: a trained model, in memory and in its directory. `train`
 reads from top to bottom: prepare, encode, fit, save. The package `cluster` does the same on many machines.
 """
 

@@ -209,7 +209,7 @@ class RunRequest(Request):
             It is that of a run on a cluster.
         """
         if "cluster" in record:
-            raise DataError(f"the run of {os.fspath(output)!r} is one on a cluster: resume it there")
+            raise DataError(f"the run of {os.fspath(output)!r} is a run on a cluster: resume it there")
         request = cls(**{**record, "config": ResolvedConfig.from_dict(record["config"]), "output": output})
         parse_interval(request.checkpoint_every)
         if not request.run.isalnum() or len(request.run) > 16:

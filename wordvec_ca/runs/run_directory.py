@@ -106,7 +106,7 @@ class UnfinishedRun:
         Raises
         ------
         DataError
-            There is none, it cannot be read, or another process is at work on it.
+            There is no such run, it cannot be read, or another process is at work on it.
         """
         target = _output(directory)
         folder = run_folder(target)

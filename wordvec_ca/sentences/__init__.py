@@ -1,6 +1,6 @@
 """Vectors of sentences from vectors of words: averages, SIF, uSIF, CA-SEM, and search among them.
 
-Comes in: `KeyedVectors` and sentences. Goes out: an array with a row for each sentence, re-embedded word
+Input: `KeyedVectors` and sentences. Output: an array with a row for each sentence, re-embedded word
 vectors, or the nearest sentences of an index.
 """
 

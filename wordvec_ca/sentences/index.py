@@ -274,7 +274,7 @@ def read_index_record(directory: str | Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        If there is none, or it is of a newer format.
+        If there is no index, or it is of a newer format.
     """
     path = Path(directory) / "config.json"
     try:

@@ -33,7 +33,7 @@ CA_SEM: dict[str, dict[str, Any]] = {
     "ca-sem": {"frequency": None, "scale": None, "max_iter": 100},
     "ca-sem-sif": {"frequency": "sif", "scale": 2.0, "max_iter": 20},
 }
-"""The two methods with chi, and what "auto" stands for in each: algorithm 1 of Zeng 2019, which has no word
+"""The two methods with chi, and what "auto" means in each: algorithm 1 of Zeng 2019, which has no word
 frequencies; and the weights 1 - chi times those of SIF."""
 
 N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem-sif": 1, "sif": 1, "usif": 5}

@@ -130,6 +130,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     become ``v0`` (``m v0`` with ``pooling="sum"``).
     """
 
+    # each parameter by itself, not grouped: scikit-learn's clone and grid search set them by these names
     def __init__(
         self,
         vectors: WordVectors | str | Path | None = None,

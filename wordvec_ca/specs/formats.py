@@ -254,7 +254,7 @@ def format_named(name: str) -> VectorFormat:
     Raises
     ------
     KeyError
-        There is none.
+        There is no such format.
     """
     return {one.name: one for one in FORMATS}[name]
 

@@ -275,7 +275,7 @@ def spec_of(model: str) -> ModelSpec:
     Raises
     ------
     ValueError
-        There is none.
+        There is no such model.
     """
     name = MODEL_ALIASES.get(model, model)
     for spec in SPECS:

@@ -3,7 +3,7 @@
 From these fields follow the options of ``cawv train`` with their help, the limits and the documentation of
 ``TrainConfig`` and ``TextOptions``, the settings of a run, and what may change when a run is resumed, trained
 further or put on a cluster. A new option is a field here; CONTRIBUTING.md shows one. In help, ``{name}``
-stands for another option, spelled as the reader types it.
+is the option of that name, spelled as the reader types it.
 """
 
 from __future__ import annotations
@@ -365,7 +365,7 @@ class TrainFields(TextFields):
         metavar="NAME:PLACES:DIMENSIONS,…", trait="has_parts", shapes="always")
     dbow_words: bool = _learning(False, "pv-dbow: train the vectors of words too, as skipgram does.",
         trait="pairs_documents")
-    dm_tag_count: int = _learning(1, "pv-dm-concat: tags of a document that stand beside the words.",
+    dm_tag_count: int = _learning(1, "pv-dm-concat: tags of a document that are put beside the words.",
         limits=(1, 1_000), trait="joins_documents", shapes="always")
     backend: Literal["cython", "numba"] = _learning("cython", "Implementation of the training loop.",
         on_cluster=False)

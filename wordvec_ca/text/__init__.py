@@ -1,7 +1,7 @@
 """Raw text as a stream of lines and tokens.
 
-Comes in: paths, patterns, URLs, open streams; plain or compressed text in any encoding, JSON lines, tables,
-Wikipedia dumps. Goes out: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. Nothing here
+Input: paths, patterns, URLs, open streams; plain or compressed text in any encoding, JSON lines, tables,
+Wikipedia dumps. Output: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. Nothing here
 remembers what words a text has.
 """
 

@@ -30,7 +30,7 @@ Line = str | Sequence[str]
 
 
 def check_group_by(group_by: str, field: str | Sequence[str] | None, encoding: str | None) -> tuple[str, int]:
-    """Return how documents are told apart, and the number of lines of each, or 0.
+    """Return how documents are separated, and the number of lines of each, or 0.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ LONGEST_RECORD = 1 << 25
 """Bytes of a line above which it is skipped, so that memory stays bounded."""
 
 MOST_PARTS = 1 << 21
-"""Commas, brackets and braces of a line above which it is skipped: each may stand for an object of Python."""
+"""Commas, brackets and braces of a line above which it is skipped: each may become an object of Python."""
 
 
 def too_long(record: bytes | str) -> str:

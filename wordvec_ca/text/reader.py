@@ -58,7 +58,7 @@ _MOST_LOOKED_AT = 1000
 
 _READ_PLAIN = 1 << 20
 _READ_COMPRESSED = 1 << 15
-_DECOMPRESSED_AT_ONCE = 1 << 11  # small: it may become 64 MB, since four bytes of zstd can stand for 128 kB
+_DECOMPRESSED_AT_ONCE = 1 << 11  # small: it may become 64 MB, since four bytes of zstd can expand to 128 kB
 _LARGEST_PIECE = 1 << 20
 _LARGEST_XZ = 300 << 20  # memory of its dictionary; xz -9 takes 65 MB
 _USUAL_WINDOW = 1 << 27  # of zstd; only --long gives larger ones
@@ -441,7 +441,7 @@ class _PrefixedStream(io.RawIOBase):
 
 
 def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
-    """Warn that lines are not sentences; return whether they are none."""
+    """Warn if lines are not sentences; return whether that is so."""
     width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
     if width is not None:
         warnings.warn(

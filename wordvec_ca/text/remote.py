@@ -51,7 +51,7 @@ def expand_url(url: str) -> list[str]:
     Raises
     ------
     DataError
-        There is none, it cannot be reached, or what it takes is not installed.
+        There is no such file, it cannot be reached, or the package for it is not installed.
     """
     system, path = file_system(url)
 

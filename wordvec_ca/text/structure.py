@@ -250,7 +250,7 @@ def _warn(name: str, what: str, field: str) -> None:
 
 
 def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
-    """Return a JSON value and where it ends; ``...`` for one that is cut off, None for what is none."""
+    """Return a JSON value and where it ends; ``...`` for one that is cut off, None if it is not a value."""
     try:
         return _DECODER.raw_decode(text, begin)
     except RecursionError:

@@ -93,7 +93,7 @@ class KnownWords:
 
 
 def check_tokenizer(tokenizer: str) -> str:
-    """Return a tokenizer's name; ValueError if there is none of that name (nothing is loaded yet)."""
+    """Return a tokenizer's name; ValueError if there is no such tokenizer (nothing is loaded yet)."""
     if not isinstance(tokenizer, str) or not (tokenizer in TOKENIZERS or is_segmenter(tokenizer)):
         raise OptionError(
             Option("tokenizer"),
@@ -104,5 +104,5 @@ def check_tokenizer(tokenizer: str) -> str:
 
 
 def is_words(tokenizer: str) -> bool:
-    """Return True for tokenizer "words", False for others; ValueError if there is none of that name."""
+    """Return True for tokenizer "words", False for others; ValueError if there is no such tokenizer."""
     return check_tokenizer(tokenizer) == "words"

@@ -84,7 +84,7 @@ def written_list(text: str) -> list[str] | None:
 
 
 def _read(text: str) -> list[str] | None:
-    """Return the words of a text in brackets; ValueError if they are none."""
+    """Return the words of a text in brackets; ValueError if they are not a list of words."""
     if text[0] == "[":
         try:
             return words_of(json.loads(text))

@@ -37,7 +37,7 @@ def parse_interval(text: str) -> Interval | None:
     Raises
     ------
     ValueError
-        It is none.
+        It is not an interval.
     """
     if text in ("never", "0"):
         return None

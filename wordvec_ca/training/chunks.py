@@ -44,7 +44,7 @@ class Chunks:
     size : int
         Tokens per chunk, at least; a chunk goes on to the end of its line.
     index, start : int
-        The first chunk to hand out, and the token where it begins.
+        The first chunk to train, and the token where it begins.
 
     Attributes
     ----------

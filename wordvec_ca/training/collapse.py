@@ -15,15 +15,15 @@ CONCENTRATED = 0.9
 """Attention whose mean sum of squared weights is at least this counts as collapsed."""
 
 NEGLECTED = 0.2
-"""Attention to the word before or after the target, in equal shares, below which it is said to have
+"""Attention to the word before or after the target, in equal shares, below which a warning says that it has
 collapsed. On Wikipedia these two had at least 1 in every setting tried, and no place within 20 words less
 than 0.18, up to a rate of 0.2, one worker; with the exact step at 0.4 a place may die. In the collapse that
 tests/training/test_languages.py reproduces one of the two has less than 0.1, for good, while what is left is
 spread so widely that its concentration shows nothing."""
 
 DEAD = 0.02
-"""Attention to a place, in equal shares, below which it is said to have died, if it is also less than a tenth
-of what the places around it have."""
+"""Attention to a place, in equal shares, below which a warning says that it has died, if it is also less
+than a tenth of what the places around it have."""
 
 PLACE_TOKENS = 20_000
 """Tokens over which the attention to each place is averaged."""

@@ -97,7 +97,7 @@ class DocumentJournal:
         self._chain.remove(name)
 
     def restore(self, name: str) -> None:
-        """Make the rows that a checkpoint stands for.
+        """Make the rows of a checkpoint.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """What comes out of training: word vectors, looked up, compared, read and written in every format.
 
-Comes in: a file or folder of vectors from any tool. Goes out: `KeyedVectors`. One module of ``formats`` for
+Input: a file or folder of vectors from any tool. Output: `KeyedVectors`. One module of ``formats`` for
 each format; a new one is a module and a line in ``formats/registry.py``.
 """
 

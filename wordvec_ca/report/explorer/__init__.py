@@ -1,6 +1,6 @@
 """The explorer: words on a map, with their neighbours, in one page that works without a network.
 
-Comes in: vectors, or a model directory, and a second one to compare with. Goes out: a page for browsers and
+Input: vectors, or a model directory, and a second one to compare with. Output: a page for browsers and
 notebooks, and a table for other programs.
 """
 

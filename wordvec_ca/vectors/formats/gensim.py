@@ -98,7 +98,7 @@ def _existing(prefix: str, name: str) -> Path:
     Raises
     ------
     DataError
-        There is none.
+        There is no such file.
     """
     beside = Path(f"{prefix}.{name}.npy")
     if not beside.is_file():

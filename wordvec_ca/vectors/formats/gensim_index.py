@@ -188,7 +188,7 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
         raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
     array = target.with_name(f"{target.name}.vectors.npy")
     check_files(target, array, overwrite=overwrite)
-    # without the index, which is loaded, the arrays beside it are none: it comes last
+    # the index comes last: it is what gensim loads, so the arrays are complete when it appears
     with replacing_files(target.parent, last=target.name) as made:
         save_npy(made / array.name, table.vectors, np.float32)
         write_gensim_index(made, table.words, table.counts, name=target.name)

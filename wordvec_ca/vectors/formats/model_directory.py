@@ -369,7 +369,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        There is none, it is not a JSON object, or its format is newer than this program.
+        There is no record, it is not a JSON object, or its format is newer than this program.
     """
     path = folder / ModelFile.CONFIG
     check_file(path)

@@ -24,7 +24,7 @@ class Loss(NamedTuple):
     Attributes
     ----------
     lowest, mean : float
-        Cosine of a stored vector with the original, over the words; NaN if there is none but zero vectors.
+        Cosine of a stored vector with the original, over the words; NaN if all vectors are zero.
     """
 
     lowest: float

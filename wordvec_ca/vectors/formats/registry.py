@@ -45,7 +45,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     DataError
-        It does not exist or is none of them; the message says what it looks like instead.
+        It does not exist or has none of these formats; the message says what it looks like instead.
     """
     from wordvec_ca.vectors.formats import text as text_format
 
