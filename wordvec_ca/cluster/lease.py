@@ -3,8 +3,9 @@
 Neither Ray nor fsspec has one that fits: the two drivers may be in different clusters, and object stores
 know no locks (a run on one machine has the system's, ``files.take_lock``). A file names the host, process
 and time of the driver, who renews it while it works. One whose process on this host is dead, or that is not
-renewed while another driver watches it, is stale and taken over; clocks of hosts need not agree. A driver reads its lease again after it was written and each
-time before it is renewed, and one that finds another's name there stops.
+renewed while another driver watches it, is stale and taken over; clocks of hosts need not agree. A driver
+reads its lease again after it was written and each time before it is renewed, and one that finds another's
+name there stops.
 """
 
 from __future__ import annotations
