@@ -29,13 +29,6 @@ LEAST = 300
 def other_language(vectors: Vectors, dataset: str) -> str | None:
     """Return a warning if a set is known to be English and the words of the vectors do not look so.
 
-    Parameters
-    ----------
-    vectors : KeyedVectors
-        The most frequent word first.
-    dataset : str
-        Name of the set.
-
     Notes
     -----
     English vectors have all of ``FREQUENT`` among their first thousand words; vectors of another language

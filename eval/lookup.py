@@ -144,14 +144,7 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
 
 
 def in_known_forms(vectors: Vectors, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return sentences with each word in the form in which it has a row; others stay as they are.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    sentences : sequence of lists of str
-        Words are looked up as everywhere.
-    """
+    """Return sentences with each word in the form in which it has a row; others stay as they are."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     rows = rows_of(vectors, words).tolist()
     forms = {

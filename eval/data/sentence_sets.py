@@ -124,12 +124,7 @@ def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> Labell
 
 
 def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
-    """Read texts whose class is that of their file, ``... TAB text``: the reviews of IMDB.
-
-    Parameters
-    ----------
-    paths : mapping of str to path
-        The file of each class.
+    """Read texts from one file for each class, ``... TAB text``: the reviews of IMDB.
 
     Raises
     ------

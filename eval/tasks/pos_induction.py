@@ -161,13 +161,6 @@ def encode(
     The scale makes the mean variance of the dimensions over the tokens 1 (``diagonal``: the variance of each
     dimension). Without it the scale of an embedding, which carries no information, would decide the result.
 
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : TaggedCorpus
-    covariance, normalise
-        As for ``evaluate``.
-
     Returns
     -------
     text : EncodedText

@@ -111,10 +111,6 @@ class RandomLists:
     def draw(self, n_lists: int) -> np.ndarray:
         """Return random lists whose words are as similar to each other as those of the given list.
 
-        Parameters
-        ----------
-        n_lists : int
-
         Returns
         -------
         ndarray of shape (n_lists, n), int64

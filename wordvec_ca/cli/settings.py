@@ -105,17 +105,7 @@ preset_option = option("preset", is_eager=True, callback=_use_preset)
 
 
 def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[str]) -> dict[str, Any]:
-    """Return the settings that repeat a run.
-
-    Parameters
-    ----------
-    corpus : tuple of str
-        The text.
-    config : ResolvedConfig
-        The options of training.
-    given : set of str
-        The options that were given.
-    """
+    """Return the settings that repeat a run, ``given`` being the names of the options that were given."""
     from wordvec_ca.files import absolute_name
 
     names = [absolute_name(name) for name in corpus]

@@ -20,19 +20,7 @@ def cluster_record(
     *,
     started: float,
 ) -> dict[str, Any]:
-    """Return what ``config.json`` says of a run: as of one on one machine, and ``cluster``.
-
-    Parameters
-    ----------
-    request : ClusterRequest
-        What was asked for.
-    rounds : Rounds
-        What was done.
-    vocabulary : Words
-        How many there are.
-    started : float
-        When the run began, in seconds since 1970.
-    """
+    """Return the ``config.json`` of a run that ``started`` so many seconds after 1970, with ``cluster``."""
     state, members, totals = rounds.state, rounds.members, rounds.state.totals
     found = [state.encoded[shard.number] for shard in request.shards]
     stats = replace(

@@ -274,15 +274,7 @@ class Rounds:
     # ---- one round -----------------------------------------------------------------------------------------
 
     def round(self, ready: list[Member], stopping: Callable[[], bool] = lambda: False) -> None:
-        """Train on all nodes, merge, and enter what was merged.
-
-        Parameters
-        ----------
-        ready : list of Member
-            See `ready`.
-        stopping : callable
-            If true, the nodes end their training soon.
-        """
+        """Train on all nodes, merge, and enter what was merged; if ``stopping()``, training ends soon."""
         plan = self.plan(len(ready))
         every = plan.merges_per_epoch or self.plan(2).merges_per_epoch
         left = self.state.ledger.left(self._held(ready))

@@ -136,13 +136,6 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
     """Return a whole cache and, if its corpus is not as it was, what has changed; or why it cannot be used.
 
-    Parameters
-    ----------
-    directory : Path
-        The cache.
-    corpus : Corpus, optional
-        As in ``reopen_corpus``.
-
     Returns
     -------
     (Encoding, str or None) or str

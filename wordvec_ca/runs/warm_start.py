@@ -352,16 +352,7 @@ def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVector
 def begin_from_vectors(
     model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
 ) -> dict[str, Any]:
-    """Copy vectors for the words that have some.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        Initialised.
-    vectors : KeyedVectors
-        See ``first_vectors``.
-    path : path
-        Where they come from.
+    """Copy vectors, read from ``path``, for the words that have some into an initialised model.
 
     Returns
     -------

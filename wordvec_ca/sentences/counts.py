@@ -161,13 +161,6 @@ def _whole_numbers(arrays: Mapping[str, NDArray[Any]], name: str, ndim: int) -> 
 def count_sentences(sentences: Iterable[Iterable[str]], key_to_index: Mapping[str, int]) -> WordCounts:
     """Count the words of tokenised sentences in one pass.
 
-    Parameters
-    ----------
-    sentences : iterable of token lists
-        Read once.
-    key_to_index : mapping word -> row
-        The known words.
-
     Raises
     ------
     DataError

@@ -86,16 +86,7 @@ def look_up(
     key_to_index: Mapping[str, int],
     ngrams: NgramVectors | None = None,
 ) -> TokenIds:
-    """Look up the tokens of sentences.
-
-    Parameters
-    ----------
-    sentences : list of lists of str
-        Tokenised sentences.
-    key_to_index : mapping word -> row
-        The known words.
-    ngrams : NgramVectors, optional
-        Give unknown words a vector.
+    """Look up the tokens of sentences; n-grams, if given, make vectors of unknown words.
 
     Raises
     ------

@@ -28,16 +28,7 @@ DAMAGE = (
 
 
 def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
-    """Return what is read from a checkpoint.
-
-    Parameters
-    ----------
-    storage : Storage
-        Where it is.
-    name : str
-        Of the file.
-    read : callable
-        Reads the archive.
+    """Return what ``read`` returns for the archive of a checkpoint.
 
     Raises
     ------

@@ -160,14 +160,7 @@ def _name_of(model: Any) -> Any:
 
 
 def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
-    """Return the parameters of a model as the training loop needs them, and share their memory.
-
-    Parameters
-    ----------
-    model : Word2Vec
-    tags : DocumentTags, optional
-        The documents, if it has any.
-    """
+    """Return the parameters of a model as the training loop needs them, and share their memory."""
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
     engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
@@ -263,14 +256,7 @@ class Report:
 
 
 def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]:
-    """Train a model; return how many words were trained on, and how many were read.
-
-    Parameters
-    ----------
-    model : Word2Vec
-    corpus : Corpus
-    callbacks : sequence of CallbackAny2Vec
-    """
+    """Train a model; return how many words were trained on, and how many were read."""
     engine = engine_of(model, corpus.tags)
     trainer = Trainer(engine, corpus.tokens, rates=row_rates(model))
     report = Report(model, engine, trainer, callbacks)

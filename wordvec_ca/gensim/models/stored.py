@@ -49,12 +49,7 @@ OF_THE_TREE = {"code", "point"}
 
 
 def save(thing: Any, target: Any) -> None:
-    """Write a model or vectors.
-
-    Parameters
-    ----------
-    thing : Word2Vec or KeyedVectors
-    target : path or binary file
+    """Write a ``Word2Vec`` or ``KeyedVectors`` to a path or a binary file.
 
     Raises
     ------

@@ -17,11 +17,6 @@ def write_table(contents: Contents, file: BinaryIO) -> None:
     first. Of a second model the columns end in ``_other``. What UTF-8 cannot hold in a word is written as its
     escape.
 
-    Parameters
-    ----------
-    contents : Contents
-    file : binary file
-
     Raises
     ------
     ImportError
