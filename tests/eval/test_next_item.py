@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.eval.comparison import compare
 from wordvec_ca.eval.data.sequences import Sequences, read_sequences
 from wordvec_ca.eval.tasks import next_item
 from wordvec_ca.vectors import KeyedVectors
@@ -30,6 +31,22 @@ def test_ranks_and_figures_by_hand() -> None:
     assert figures["hit-rate@10-all"] == pytest.approx(2 / 4)
     assert figures["items-proposed@10"] == pytest.approx(10 / 40)
     assert report.metrics["hit-rate@10"].low <= 2 / 3 <= report.metrics["hit-rate@10"].high
+
+
+def test_steps_that_share_an_item_depend_on_each_other() -> None:
+    """That a model misses one step is little evidence, in however many sequences this step occurs."""
+    held_out = Sequences("shop", [["i0", "i1"]] * 60 + [[f"i{n}", f"i{n + 2}"] for n in range(10, 30)] * 7)
+    report = next_item.evaluate(WHEEL, held_out)
+    assert report.value == 1
+    other = next_item.evaluate(WHEEL, held_out)
+    assert other.units is not None
+    steps, times = np.unique(other.units, axis=0, return_counts=True)
+    missed = (other.units == steps[times.argmax()]).all(axis=1)
+    assert missed.sum() == 60
+    other.items["hit-rate@10"][missed] = 0.0
+    (found,) = compare([report], [[other]])
+    assert found.difference == pytest.approx(-0.3)
+    assert 0.05 < found.p < 0.5
 
 
 def test_baselines_know_what_the_training_sequences_say() -> None:
