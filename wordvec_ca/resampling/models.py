@@ -37,6 +37,7 @@ from wordvec_ca.models import (
     logits_of,
     memory_bytes,
 )
+from wordvec_ca.specs.quantities import counted
 from wordvec_ca.training import (
     Checkpointing,
     Checkpoints,
@@ -131,7 +132,7 @@ class ResampledModels:
         assert config.resamples is not None
         if encoded.starts is not None and (n := encoded.starts.n) < LEAST_DOCUMENTS:
             raise DataError(
-                f"the text has {n} documents, and ",
+                f"the text has {counted(n, 'documents')}, and ",
                 Option("resamples"),
                 f" needs {LEAST_DOCUMENTS} or more to sample from: say with ",
                 Option("group_by"),
