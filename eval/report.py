@@ -124,7 +124,7 @@ class Report:
 
     @property
     def one_run(self) -> tuple[float, float]:
-        """Where the headline figure of one run on other text lies, 95 %; NaN without resampled models."""
+        """95 % interval of the headline figure of one run on other text; NaN without resampled models."""
         if len(self.runs) < 2:
             return math.nan, math.nan
         correlation = self.metrics[self.headline].statistic in CORRELATIONS

@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError(
         "the compiled parts of wordvec_ca are missing: build them with pip install -e . (or make demo), "
-        "with a C compiler at hand"
+        "where a C compiler is installed"
     ) from error
 except ImportError as error:
     if "failed to map" in str(error) or "allocate memory" in str(error):

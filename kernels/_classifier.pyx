@@ -379,7 +379,7 @@ cdef class RowMatrix:
             self.matrix.n, self.matrix.dim = given.shape[0], given.shape[1]
             self.matrix.stride = given.strides[0] // 4
             if given.shape[1] > 1 and given.strides[1] != 4:
-                raise ValueError("the numbers of a row must lie side by side")
+                raise ValueError("the numbers of a row must be contiguous")
             self.matrix.numbers = &given[0, 0] if given.shape[0] and given.shape[1] else <const float *> 1
             return
         parts, points = codes, centroids

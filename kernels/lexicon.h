@@ -2,7 +2,7 @@
  *
  * Open addressing with linear probing. A slot holds 32 bits of the hash and the place of a record; records are
  * one after another in one arena, each with its text behind it, so that looking up a known word touches two
- * cache lines: its slot and its record. prefetch_* let a caller that has many words in hand fetch both early.
+ * cache lines: its slot and its record. prefetch_* let a caller with many words to look up fetch both early.
  */
 #ifndef CAWV_LEXICON_H
 #define CAWV_LEXICON_H

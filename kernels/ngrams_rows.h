@@ -1,4 +1,4 @@
-/* Composes the vectors of words from shared rows and hands what they gained back to these rows; compiled once
+/* Composes the vectors of words from shared rows and adds what they gained to these rows; compiled once
  * per instruction set. Before including: LANES, the floats per vector, and NAME(loop), the name of a loop.
  * The readable reference is in ngrams_numpy.py. */
 #include "ngrams.h"

@@ -17,7 +17,7 @@ RARE = 8_192
 """A word that comes less often than once in so many draws is rare: by then its row has left the cache."""
 
 NEAR = 1 << 20
-"""Bytes of the rows within whose draws a burst lies: near enough for the row to be still in the cache."""
+"""Bytes of rows that a burst spans at most: few enough for the row to be still in the cache."""
 
 APART = 128
 """Minimum spread of a burst, in tuples: far enough apart to meet other contexts."""
@@ -32,7 +32,7 @@ PIECE = 1 << 18
 class NoisePools:
     """The pools of a run, one after another, each drawn from the smoothed unigram distribution.
 
-    The number of times that a word occurs in a pool is its expectation, rounded up or down, and they lie
+    The number of times that a word occurs in a pool is its expectation, rounded up or down, and they are spread
     evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
     wanted (docs/decisions/012). A word may occur twice in a tuple; it then counts twice.
 

@@ -16,7 +16,7 @@ INLINE void copy_slot_logits(State *s, int r)
 }
 
 /* Reads K[w_i, i] into `numbers` [place][target], or adds the numbers to K. A word is at slot i of a target, and at
- * i - 1 of the next one: so those of GROUP targets lie side by side, in reverse, except around the hole. */
+ * i - 1 of the next one: so those of GROUP targets are contiguous, in reverse, except around the hole. */
 INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *numbers, const int adds)
 {
     const Ring *ring = &s->rings[r];

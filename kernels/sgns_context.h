@@ -246,7 +246,7 @@ INLINE void spread(State *s, const int nv)
             add(s->rows[one->document + t], s->grads[0] + (2 * s->p->window + t) * s->p->width, nv);
         return;
     }
-    for (const Run *run = s->runs + s->n_runs - 1; run >= s->runs; run--) { /* the last one's rows are at hand */
+    for (const Run *run = s->runs + s->n_runs - 1; run >= s->runs; run--) { /* the last one's rows are in the cache */
         const int n_places = (int)(run->end - run->begin);
         float *grads[GROUP];
         vectors_of(run, s->grads, grads);

@@ -26,7 +26,7 @@ INLINE int use_path(State *s, int32_t word, int at, const float **labels)
     return n;
 }
 
-/* Prefetches the path of a word itself; the rows of its nodes are most often at hand, as many words share them. */
+/* Prefetches the path of a word itself; the rows of its nodes are mostly in the cache, as many words share them. */
 INLINE void prefetch_path(const State *s, int32_t word)
 {
     const int64_t begin = s->task->path_ends[word];

@@ -134,7 +134,7 @@ INLINE void add(float *row, const float *x, int nv)
 
 /* ---- a group of vectors and many rows ----------------------------------------------------
  *
- * The rows are met by all vectors xs[0 .. GROUP - 1]; besides, each vector has one row of its own, target_rows[b].
+ * The rows are multiplied with all vectors xs[0 .. GROUP - 1]; besides, each vector has one row of its own, target_rows[b].
  * Numbers for each pair of row and vector are stored row by row, [t][b], and those of the target rows last. */
 
 INLINE void dots_tile(float *const *xs, float *const *rows, int first, int nv, float *out, float *const *target_rows,

@@ -1,4 +1,4 @@
-"""Where evaluation sets lie: files of a data folder by pattern and by part, and the sets inside gensim."""
+"""Where evaluation sets are: files of a data folder by pattern and by part, and the sets inside gensim."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def main() -> None:
         {"average": "0.88", "em_steps 100": "0.91"},
     )
     report.text(
-        "SST here are the 6,920 sentences of its binary task (the paper's 67,349 phrases are not at hand), "
+        "SST here are the 6,920 sentences of its binary task (the paper's 67,349 phrases are not available), "
         "tested on its dev set. IMDB is split from its training half; the paper tests on the other half."
     )
     report.write()

@@ -147,7 +147,7 @@ def main() -> None:
             if outcome is not None:
                 cells[kind, count] = outcome[0], [one["test"] for one in outcome[1]]
     report.text(
-        f"MNIST at {arguments.size}x{arguments.size} instead of CIFAR-10, which is not at hand: test "
+        f"MNIST at {arguments.size}x{arguments.size} instead of CIFAR-10, which is not available: test "
         f"accuracy in % after {arguments.epochs} epochs of {images:,} images in batches of {BATCH}, by the "
         f"number of layers (kernel {KERNEL}x{KERNEL}, depth {DEPTH}, ReLU, Adagrad). In brackets the rate, "
         f"the best of {', '.join(f'{rate:g}' for rate in rates)} on {HELD_OUT:,} images held out, with "

@@ -399,7 +399,7 @@ def text_of(options: argparse.Namespace) -> str:
             "`cbow-attn` the exact step at .4 (window 1: .2), its logits at .12; `ssg` and `skipgram` "
             "at .025. V: V-measure of part-of-speech induction, the most likely of 10 restarts, on dev the "
             "mean of 5. Tagging: linear probe. Similarity: Spearman. ap: purity. Sentences: Pearson, SIF for "
-            "all. Empty: not judged by it. Rows of recipes whose runs are not at hand stay as an earlier "
+            "all. Empty: not judged by it. Rows of recipes whose runs are not available stay as an earlier "
             "call of this command wrote them, "
             "and so does the comparison.",
             table(headings, [[row.get(heading, "") for heading in headings] for row in rows]),
