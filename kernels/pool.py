@@ -32,7 +32,7 @@ PIECE = 1 << 18
 class NoisePools:
     """The pools of a run, one after another, each drawn from the smoothed unigram distribution.
 
-    The number of times that a word occurs in a pool is its expectation, rounded up or down, and they are spread
+    The number of times that a word occurs in a pool is its expectation, rounded up or down. They are spread
     evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
     wanted (docs/decisions/012). A word may occur twice in a tuple; it then counts twice.
 
