@@ -254,6 +254,12 @@ def test_lists_are_read_from_files_and_from_words(tmp_path):
         read_words(path)
 
 
+def test_lists_of_a_hundred_of_the_most_frequent_words_have_random_ones(vectors):
+    a, b = vectors.index_to_key[:100], vectors.index_to_key[100:200]
+    found = association(vectors, (a, b), (listed(2, 4), listed(3, 4)), measures=("weat",), n_random=39)
+    assert math.isfinite(found["weat"].p)
+
+
 def test_a_list_whose_words_are_more_alike_than_others_can_be_is_warned_of():
     kv = themes(seed=5)
     rows = np.array(kv.vectors)

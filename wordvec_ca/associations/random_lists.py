@@ -16,6 +16,9 @@ from wordvec_ca.errors import DataError
 LIKE = 500
 """Words of like frequency among which one is drawn: so many in the order of frequency, at most."""
 
+LEAST = 50
+"""Words of like frequency, at least, if there are so many."""
+
 WITHIN = 0.03
 """Mean cosine within a random list may differ so much from that of the list."""
 
@@ -29,12 +32,12 @@ ROUNDS = 8
 """So many times as many lists as are wanted are drawn, at most, before the most alike of them are taken."""
 
 
-def of_like_frequency(row: int, n_words: int) -> np.ndarray:
+def of_like_frequency(row: int, n_words: int, least: int = LEAST) -> np.ndarray:
     """Return the rows of words of like frequency: those around a row, as rows are in order of frequency.
 
-    Half to twice the rank, but no fewer than 50 words and no more than ``LIKE``.
+    Half to twice the rank, but no fewer than ``least`` words and no more than ``LIKE``.
     """
-    half = int(min(LIKE, max(50, 0.75 * row)) / 2)
+    half = int(max(least, min(LIKE, 0.75 * row)) / 2)
     low = max(0, min(row - half, n_words - 2 * half))
     return np.arange(low, min(n_words, low + 2 * half + 1))
 
@@ -78,7 +81,9 @@ def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.n
             f"of {len(rows):,} words; give vectors of more words"
         )
     places = np.searchsorted(others, rows)
-    return [others[of_like_frequency(int(place), len(others))] for place in places]
+    # A long list of frequent words needs more words to draw from than it has.
+    least = max(LEAST, 2 * len(rows))
+    return [others[of_like_frequency(int(place), len(others), least)] for place in places]
 
 
 class RandomLists:
