@@ -48,8 +48,10 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
     if reports:
         least = min(reports, key=lambda report: report.coverage)
         where = f" (least: {least.task} {least.dataset})" if len(reports) > 1 else ""
+        unknown = [report.dataset for report in reports if report.coverage == 0]
+        none = f"No item of {', '.join(unknown)} has known words only: another language or spelling? "
         lines.append(
-            f"Known words: {100 * least.coverage:.0f} % or more of every set{where}. "
+            f"{none * bool(unknown)}Known words: {100 * least.coverage:.0f} % or more of every set{where}. "
             "Intervals are over items, not over training runs."
         )
     return lines

@@ -172,3 +172,20 @@ def test_glove_scores_as_independently_known(glove, data):
     assert ws353.value == pytest.approx(0.533, abs=0.0015)
     assert rg65.value == pytest.approx(0.69, abs=0.01)
     assert ws353.coverage == rg65.coverage == 1.0
+
+
+def test_a_set_of_which_nothing_is_known_is_named_with_the_likely_cause() -> None:
+    from wordvec_ca.eval.report import Report
+    from wordvec_ca.eval.summary import summary_lines
+
+    def report(dataset: str, coverage: float) -> Report:
+        return Report(
+            "similarity", dataset, {}, n=0, coverage=coverage, coverage_of="pairs", seed=1, protocol=""
+        )
+
+    *_, last = summary_lines([report("known", 1.0), report("french", 0.0)])
+    assert last.startswith(
+        "No item of french has known words only: another language or spelling? Known words: 0 %"
+    )
+    *_, last = summary_lines([report("known", 1.0)])
+    assert last.startswith("Known words: 100 %")

@@ -91,6 +91,8 @@ def test_linear_in_the_length_of_the_sentence():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="joiner is empty"):
         PhraseDictionary({"a"}, joiner="")
+    with pytest.warns(UserWarning, match="no word of the vocabulary holds 'phrases.tsv'.*such as '_'"):
+        PhraseDictionary({"new_york", "new", "york"}, joiner="phrases.tsv")
 
 
 def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, capsys) -> None:

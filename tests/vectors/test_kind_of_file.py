@@ -105,3 +105,11 @@ def test_vectors_in_utf_16_are_named(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("\n".join(["3 3", *GOOD, ""]), "utf-16")
     with pytest.raises(DataError, match="v is in UTF-16; convert it: iconv"):
         KeyedVectors.load(tmp_path / "v")
+
+
+@pytest.mark.parametrize("kept", [9, 100])
+def test_safetensors_cut_off_within_the_header_are_named(kept: int, tmp_path: Path) -> None:
+    KeyedVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "v.safetensors")
+    (tmp_path / "v").write_bytes((tmp_path / "v.safetensors").read_bytes()[:kept])
+    with pytest.raises(DataError, match=r"begins as a safetensors file .* it is cut off"):
+        KeyedVectors.load(tmp_path / "v")

@@ -11,6 +11,7 @@ first.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -55,6 +56,12 @@ class PhraseDictionary:
                 n_parts += 1
                 at = word.find(joiner, at + len(joiner))
             self.longest = max(self.longest, n_parts)
+        if not self._prefixes:
+            warnings.warn(
+                f"no word of the vocabulary holds {joiner[:60]!r} between two others, so no phrases are "
+                "joined: phrases is the text between the words of a phrase, such as '_'",
+                stacklevel=3,
+            )
 
     def segment(self, tokens: Sequence[str]) -> list[str]:
         """Return the best segmentation, phrases joined.

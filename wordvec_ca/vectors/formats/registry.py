@@ -28,6 +28,7 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors.formats.csv_table import is_csv_table
 from wordvec_ca.vectors.formats.zip_archive import unpacked
 from wordvec_ca.vectors.table import (
+    CutOffError,
     VectorTable,
     check_unique,
     first_words,
@@ -67,6 +68,12 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         return "gensim"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= place.stat().st_size - 8:
         return "safetensors"
+    if head[6:9] == b"\0\0{":
+        promised = int.from_bytes(head[:8], "little")
+        raise CutOffError(
+            f"{place}: it begins as a safetensors file with a header of {promised} bytes, but has only "
+            f"{place.stat().st_size}; it is cut off"
+        )
     for one in FORMATS:
         if one.magic and head.startswith(one.magic):
             return one.name
