@@ -189,7 +189,7 @@ def comparison_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
             f"{d.model_value:.3f}",
             f"{d.difference:+.3f}",
             f"{d.low:+.3f} .. {d.high:+.3f}",
-            f"{d.holm:.3f}",
+            "<0.001" if d.holm < 0.001 else f"{d.holm:.3f}",
             f"{d.n:,}",
             d.verdict,
         )

@@ -139,6 +139,9 @@ def test_correlations_are_compared_on_the_pairs_that_both_cover():
     assert found.n == 380
     assert found.verdict == "better"
     assert found.low > 0.1
+    one = report(1.0, slice(0, 10), "a")
+    (same,) = compare([one], [[one]])
+    assert (same.difference, same.low, same.high, same.verdict) == (0, 0, 0, "tie")
 
 
 def test_reports_on_different_items_are_refused():

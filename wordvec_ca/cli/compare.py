@@ -26,12 +26,12 @@ COLUMNS = (
     Column("task"),
     Column("dataset"),
     Column("metric", spare=3),
-    Column("baseline", right=True),
-    Column("model", right=True),
-    Column("difference", right=True, spare=1),
-    Column("95 % interval", right=True, spare=2),
-    Column("p (Holm)", right=True, spare=4),
-    Column("n", right=True, spare=5),
+    Column("baseline", right=True, spare=2),
+    Column("model", right=True, spare=2),
+    Column("difference", right=True),
+    Column("95 % interval", right=True),
+    Column("p (Holm)", right=True, spare=1),
+    Column("n", right=True, spare=4),
     Column("verdict"),
 )
 

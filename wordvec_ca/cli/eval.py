@@ -139,6 +139,9 @@ def command(
 
         for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
             print_report(report)
+        if reports and json_to != "-" and (no_room := table.left_out()):
+            tell("")
+            show(no_room)
         if not reports:
             raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
         for kind in CONTROLS if controls else ():
@@ -150,7 +153,13 @@ def command(
                 print_report(report)
     if json_to not in (None, "-"):
         write_provenance(json_to)
-    left_out = "\n".join(["", "Not run:", *(f"* {entry}" for entry in missing)]) if missing else ""
+    # who asked for nothing in particular need not read what each other task needs
+    unasked = [entry for entry in missing if not entry.failed] if tasks is None and not details else []
+    told = [f"* {entry}" for entry in missing if entry not in unasked]
+    if unasked:
+        names = ", ".join(dict.fromkeys(entry.task for entry in unasked))
+        told.append(f"* for want of files (--details says of which): {names}")
+    left_out = "\n".join(["", "Not run:", *told]) if told else ""
     if json_to == "-":
         if left_out and not quiet:
             say(left_out.lstrip())

@@ -7,9 +7,12 @@ control character of it reaches the terminal (see `wordvec_ca.files.control_char
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import shutil
 import sys
 import textwrap
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -47,8 +50,11 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 def next_commands(model: str, word: str = "WORD") -> str:
     """Return lines with what one can do with a model that has just been made; ``word`` is an argument."""
-    name = shlex.quote(model)
-    return f"next: cawv explore {name}\n      cawv nn {name} {word}\n      cawv eval {name}"
+    name, program = shlex.quote(model), "cawv"
+    called = Path(sys.argv[0])
+    if called.name == program and shutil.which(program) is None:  # as `make demo` calls it
+        program = shlex.quote(os.path.relpath(called))
+    return f"next: {program} explore {name}\n      {program} nn {name} {word}\n      {program} eval {name}"
 
 
 def say(text: object) -> None:

@@ -156,6 +156,15 @@ class Table:
                 break
             self._shown.remove(spare)
 
+    def left_out(self) -> str:
+        """Return a line that names the columns for which there is no room, empty if all are shown."""
+        names = [
+            column.head
+            for number, column in enumerate(self._columns)
+            if column.head and number not in self._shown
+        ]
+        return f"No room in this terminal for: {', '.join(names)}." if names else ""
+
     def _total(self) -> int:
         return sum(self._columns[number].width + 2 for number in self._shown) - 2
 
@@ -203,7 +212,10 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
         for i, column in enumerate(columns)
     ]
     shown = Table(fitted)
-    return "\n".join([shown.head(), *map(shown.row, rows)])
+    left_out = shown.left_out()
+    return "\n".join(
+        [shown.head(), *map(shown.row, rows), *([styled(left_out, "aside")] if left_out else [])]
+    )
 
 
 def show_styled(text: str) -> None:
