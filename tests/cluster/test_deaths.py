@@ -467,10 +467,8 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
     assert len(finished.record["cluster"]["left_out"]) == 4
 
 
-@pytest.mark.parametrize(("phase", "way"), [("merging", "raylets-stopped"), ("training", "gcs-stopped")])
-def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(
-    tmp_path, monkeypatch, phase, way
-) -> None:
+@pytest.mark.parametrize("way", ["raylets-stopped", "gcs-stopped"])
+def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(tmp_path, monkeypatch, way) -> None:
     """Calls of Ray wait in compiled code then, without end, and Ctrl-C does not reach them."""
     import kill_ray
 
