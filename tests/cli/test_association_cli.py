@@ -69,6 +69,7 @@ def test_lists_are_compared_with_random_ones(command, model) -> None:
         (("axis", "m.kv", "low0", "--words", "a"), "'low0' is neither a model nor a pair of poles"),
         (("axis", "m.kv", "low0:low0", "--words", "a"), "'low0:low0' is not a pair of two different words"),
         (("axis", "m.kv", "low0:high0", "--words", "words.txt"), "words.txt: no such file"),
+        (("axis", "m.kv", "low0:high0", "--words", "a", "--plot", "a.png"), "'a.png' does not end in .svg"),
         (("association", "m.kv"), "give --targets A B and --attributes X Y, or --published NAME"),
         (("association", "m.kv", "--targets", "a,b", "--attributes", "x", "y"), "two lists are needed"),
         (("association", "m.kv", "--published", "x"), "no published test 'x'"),

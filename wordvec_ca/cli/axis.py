@@ -64,6 +64,8 @@ def command(
     given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
     if not given:
         raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")
+    if plot is not None and not plot.lower().endswith(".svg"):
+        raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
     asked = read_words(words)
     found = []
     for name in models:

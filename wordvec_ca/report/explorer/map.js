@@ -449,6 +449,7 @@ class PointMap {
         event.preventDefault();
         const lines = event.deltaMode === 1 ? 30 : 1;
         this.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) / 400), ...place(event));
+        this.showHover(...place(event)); // what is below the pointer now, not what was
       },
       { passive: false },
     );

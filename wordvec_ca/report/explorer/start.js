@@ -374,6 +374,7 @@ class Explorer {
         event.preventDefault();
         at("query").focus();
       } else if (event.key.toLowerCase() === "l") lasso();
+      else if (event.key === "0") this.map.fly({ x: 0.5, y: 0.5, scale: 1 });
     });
     listenToSearch(this, at("query"), at("suggestions"));
   }
