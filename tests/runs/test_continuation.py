@@ -260,6 +260,7 @@ def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_
                 anchored[index[word]], there + share * (moved[index[word]] - there), atol=1e-6
             )
     assert np.array_equal(row(model, "w0"), row(old, "w0"))
+    assert (model.config.anchored, continued_config(tmp_path / "new", {}).anchored) == (True, False)
     with pytest.warns(match="leaves all words where they were"):
         train(text(range(40)), config, continue_from=tmp_path / "old")
     with pytest.raises(OptionError, match="subwords"):

@@ -197,8 +197,83 @@ def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
     kv.save(tmp_path / "v.npy")
     assert np.array_equal(np.load(tmp_path / "v.npy"), VECTORS)
     assert (tmp_path / "v.words.txt").read_text("utf-8").split("\n") == [*WORDS, ""]
+    same(tmp_path / "v.npy")
     with pytest.raises(DataError, match=r"v.words.txt exists|v.npy exists"):
         kv.save(tmp_path / "v.npy", overwrite=False)
     with pytest.raises(DataError, match="cannot hold"):
         KeyedVectors(["a b"], [[1.0]]).save(tmp_path / "v.npy")
     assert np.array_equal(np.load(tmp_path / "v.npy"), VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("array", "words", "message"),
+    [
+        (VECTORS, None, r"without words: put them beside it in v\.words\.txt"),
+        (VECTORS, b"a\nb\n", r"v\.words\.txt has 2 lines, but .*v\.npy has 5 rows"),
+        (VECTORS, b"a\nb\nc\nd\nb\n", "'b' occurs twice, at lines 2 and 5"),
+        (VECTORS, b"a\nb\nc\nd\n\xff\n", r"v\.words\.txt is not UTF-8"),
+        (VECTORS[0], b"a\nb\nc\n", r"shape \(3,\); expected floats"),
+        (np.array([["x"], ["y"]]), b"a\nb\n", "expected floats"),
+        (np.array([[None], [{}]], object), b"a\nb\n", "not a readable .npy array"),
+        (
+            b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (9999999, 3)}\n",
+            b"a\n",
+            "bytes",
+        ),
+    ],
+    ids=["no words", "few words", "twice", "bytes", "row", "strings", "objects", "cut off"],
+)
+def test_arrays_that_do_not_fit_their_words_are_refused(
+    tmp_path: Path, array: np.ndarray | bytes, words: bytes | None, message: str
+) -> None:
+    place = tmp_path / "v.npy"
+    if isinstance(array, bytes):
+        header = array[10:].rjust(118)[:-1] + b"\n"
+        place.write_bytes(array[:10] + header + bytes(24))
+    else:
+        np.save(place, array, allow_pickle=True)
+    if words is not None:
+        (tmp_path / "v.words.txt").write_bytes(words)
+    with pytest.raises(DataError, match=message):
+        KeyedVectors.load(place)
+
+
+def test_words_of_a_category_in_parquet(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"word": pandas.Categorical(WORDS), "vector": VECTORS.tolist()})
+    frame.to_parquet(tmp_path / "v.parquet")
+    same(tmp_path / "v.parquet")
+    frame.loc[2, "word"] = None
+    frame.to_parquet(tmp_path / "v.parquet")
+    with pytest.raises(DataError, match="empty cells"):
+        KeyedVectors.load(tmp_path / "v.parquet")
+
+
+def test_a_zip_archive_that_grows_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("v.txt", b"a " + b"0 " * (40 << 20))
+    with pytest.raises(
+        DataError, match=r"v\.zip: v\.txt would take 83,886,082 bytes unpacked, from .*refused"
+    ):
+        KeyedVectors.load(tmp_path / "v.zip")
+    usage = type("Usage", (), {"free": 100})
+    monkeypatch.setattr("wordvec_ca.vectors.formats.zip_archive.shutil.disk_usage", lambda _: usage)
+    KeyedVectors(WORDS, VECTORS).save(tmp_path / "v.txt")
+    with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(tmp_path / "v.txt", "v.txt")
+    with pytest.raises(DataError, match=r"bytes unpacked, and 100 are free.*TMPDIR"):
+        KeyedVectors.load(tmp_path / "v.zip")
+
+
+def test_a_zip_archive_that_announces_less_than_it_holds_is_damaged(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("v.txt", b"a 0 1\n" * 100_000)
+    content = (tmp_path / "v.zip").read_bytes()
+    (tmp_path / "v.zip").write_bytes(
+        content.replace((600_000).to_bytes(4, "little"), (60).to_bytes(4, "little"))
+    )
+    with pytest.raises(DataError, match=r"v\.zip: the zip archive is damaged"):
+        KeyedVectors.load(tmp_path / "v.zip")

@@ -57,11 +57,7 @@ SIGNATURES = (
     Signature(b"\x1f\x9d", "a compress (.Z) file", as_text="pipe it in: zcat FILE | cawv ... -"),
     Signature(b"%PDF", "a PDF", as_text="extract the text first, for instance with pdftotext"),
     Signature(b"SQLite format 3\0", "an SQLite database", as_text="export the text first"),
-    Signature(
-        b"\x93NUMPY",
-        "a bare NumPy array without words",
-        as_vectors="give the model directory or .kv file it belongs to",
-    ),
+    Signature(b"\x93NUMPY", "a NumPy array"),
     Signature(
         b"\x89HDF", "an HDF5 file", as_vectors="convert the vectors to word2vec text or safetensors first"
     ),

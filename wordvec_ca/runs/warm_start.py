@@ -98,9 +98,9 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     """Return the configuration with which a model is trained further: its own, with some changes.
 
     The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
-    (``field``, ``count_memory``, ``workers``) is not inherited, nor are ``resamples``, and neither are
-    learning rates if the step of ``cbow_update`` becomes another, nor ``shared_by`` if the model or
-    ``negatives`` does.
+    (``field``, ``count_memory``, ``workers``) or one run (``resamples``, ``anchored``) is not inherited, and
+    neither are learning rates if the step of ``cbow_update`` becomes another, nor ``shared_by`` if the model
+    or ``negatives`` does.
 
     Parameters
     ----------

@@ -405,8 +405,9 @@ class TrainFields(TextFields):
         "{continue_from}: move the words of MODEL only by the share of their occurrences that are new, so "
         "that neighbours stay from day to day.",
         "The rows of a word go that part of the way from where they were to where training took them; words "
-        "that the new text does not have stay. Not with {subwords}.", goes_with="continue_from",
-        on_cluster=False)
+        "that the new text does not have stay. Not with {subwords}. It is an option of one run: who trains "
+        "the new model further, gives it again; a resumed run keeps it.", goes_with="continue_from",
+        on_cluster=False, continued=False)
 
 
 @dataclass(frozen=True, kw_only=True)

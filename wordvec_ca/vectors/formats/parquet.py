@@ -37,6 +37,11 @@ def read_parquet(path: str | Path) -> VectorTable:
     try:
         table = parquet.read_table(path, memory_map=True)
         kinds = {field.name: field.type for field in table.schema}
+        for name, kind in kinds.items():
+            if arrow.types.is_dictionary(kind):  # a category of pandas
+                at = table.schema.get_field_index(name)
+                table = table.set_column(at, name, table[name].cast(kind.value_type))
+        kinds = {field.name: field.type for field in table.schema}
         words = [n for n, t in kinds.items() if arrow.types.is_string(t) or arrow.types.is_large_string(t)]
         lists = [n for n, t in kinds.items() if _is_list(arrow, t) and _is_number(arrow, t.value_type)]
         numbers = [n for n, t in kinds.items() if n not in NOT_DIMENSIONS and _is_number(arrow, t)]

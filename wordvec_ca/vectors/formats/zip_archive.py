@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -13,6 +14,10 @@ from pathlib import Path
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.specs.formats import FORMATS
+
+SMALL, MOST_TIMES = 1 << 26, 100
+"""Bytes that a member may always have, and how many times its size in the archive a larger one may have:
+numbers in text, and float32, shrink to a half or a tenth."""
 
 
 def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
@@ -36,7 +41,8 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     DataError
-        The archive has no such member, or several and none was named, or it is damaged or encrypted.
+        The archive has no such member, or several and none was named, or it is damaged or encrypted; or the
+        member would be larger than vectors can be, or than half of the room for temporary files.
     """
     found = archive_and_member(path)
     if found is None:
@@ -52,6 +58,7 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
                     there = f"{len(files)} files" if not member else f"no member {member!r}"
                     shown = ", ".join(files[:8]) + ", ..." * (len(files) > 8)
                     raise DataError(f"{archive} has {there}: name one of {shown} as {archive}:MEMBER")
+                _check_size(archive, opened.getinfo(member or files[0]), shutil.disk_usage(folder).free)
                 place = Path(folder) / (os.path.basename(member or files[0]) or "member")
                 with opened.open(member or files[0]) as source, place.open("wb") as target:
                     while block := source.read(1 << 20):
@@ -75,3 +82,18 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
                 for part in error.args
             )
             raise
+
+
+def _check_size(archive: Path, member: zipfile.ZipInfo, free: int) -> None:
+    """Raise a DataError for a member that would be too large; zipfile reads no more than it announces."""
+    size = f"{archive}: {member.filename} would take {member.file_size:,} bytes unpacked"
+    if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
+        raise DataError(
+            f"{size}, from {member.compress_size:,} in the archive: vectors do not shrink {MOST_TIMES} "
+            "times, so this is refused; if you trust it, unpack it and give the file"
+        )
+    if member.file_size > free // 2:
+        raise DataError(
+            f"{size}, and {free:,} are free in {tempfile.gettempdir()}, of which half may be used: make "
+            "room, set TMPDIR to another folder, or unpack it and give the file"
+        )
