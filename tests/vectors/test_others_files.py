@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from pathlib import Path
 
@@ -174,6 +175,12 @@ def test_floret_is_named_as_such(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("2 3 2 3 1 2166136261 < >\n0 1 2 3\n1 2 3 4\n")
     with pytest.raises(DataError, match=r"table of floret.*no list of words"):
         KeyedVectors.load(tmp_path / "v")
+    header = struct.pack(
+        "<16i", 793712314, 12, 10, 5, 1, 5, 5, 1, 2, 1, 2000, 3, 5, 2, 2, 100
+    )  # floret 0.10.5
+    (tmp_path / "v.bin").write_bytes(header + struct.pack("<d3iq", 1e-4, 9, 9, 0, 99))
+    with pytest.raises(DataError, match=r"v.bin is a .bin of floret.*save_vectors"):
+        KeyedVectors.load(tmp_path / "v.bin")
 
 
 @pytest.mark.parametrize("library", ["faiss", "hnswlib"])

@@ -57,6 +57,10 @@ _LONGEST_WORD = 1 << 16
 MOST_DIMENSIONS = 1 << 16
 LONGEST_NGRAM = 1_000
 _WIDEST_WINDOW = 1_000
+_LEAST_T = 1e-300
+"""floret has its mode (1 or 2) and the number of hashes before lrUpdateRate: read as fastText's, those two
+integers make a tiny t."""
+
 LARGEST_OPTION = 2**31 - 1
 MOST_PLACES = 1 << 26
 """Of a pruned model: there is a place in memory for each."""
@@ -231,6 +235,11 @@ def read_model(
         else:
             raise DataError(
                 f"{name}: no fastText model of version 11 or 12: it does not begin as such a file does"
+            )
+        if options.lrUpdateRate in (1, 2) and 0 < options.t < _LEAST_T:
+            raise DataError(
+                f"{name} is a .bin of floret, which only floret loads: write its words with "
+                "model.save_vectors(FILE), which is read here, or model.save_floret_vectors(FILE) for spaCy"
             )
         n, n_words, n_labels, n_tokens = data.unpack(_SIZES, "the sizes of the dictionary")
         pruned = data.unpack(_PRUNED, "the sizes of the dictionary")[0] if version else -1
