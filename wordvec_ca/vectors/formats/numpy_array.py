@@ -28,7 +28,7 @@ def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> Vecto
             f"{path} is a bare NumPy array without words: put them beside it in {beside.name}, one a line in "
             "the order of the rows, or give the model directory or .kv file it belongs to"
         )
-    vectors = map_npy(path)
+    vectors = map_npy(Path(path))
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise DataError(
             f"{path} holds {vectors.dtype} of shape {vectors.shape}; expected floats of shape "
