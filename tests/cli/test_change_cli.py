@@ -58,6 +58,7 @@ def test_words_that_changed_are_shown_and_written(command, texts) -> None:
         (("old.txt",), "two texts or more"),
         (("old.txt", "-"), "read twice"),
         (("old.txt", "new.txt", "-o", "x", "--page", "./x"), "is the file of --output, too"),
+        (("old.txt", "new.txt", "--plot", "p.png"), "give a name that ends with .svg"),
         (("old.txt", "new.txt", "-o", "-"), "'-' names no file here"),
         (("old.txt", "new.txt", "-o", "old.txt"), "is part of what is read"),
         (("old.txt", "new.txt", "--permutations", "5"), "20"),
@@ -77,6 +78,8 @@ def test_texts_that_cannot_be_compared_are_refused(command, texts) -> None:
     outcome = command("change", "m.model", texts[1])
     assert outcome.code == 1
     assert "give the text that it was trained on, or models only" in outcome.err
+    outcome = command("change", "m.model", "m.model", "-n", "1")
+    assert "with different seeds differ, too" in outcome.err
     outcome = command("change", texts[0], texts[0], *SMALL, "-q")
     assert outcome.code == 0
     assert "the texts have the same lines" in outcome.err

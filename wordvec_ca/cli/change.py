@@ -10,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, SVG_FILE
 from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
@@ -20,7 +20,7 @@ from wordvec_ca.specs.model_files import ModelFile
 @click.argument("texts", nargs=-1, required=True, type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table; "
               "TSV.provenance.json says how it was made.")  # fmt: skip
-@click.option("--plot", type=OUTPUT_FILE, metavar="SVG", help="Draw how far the words shown are from the "
+@click.option("--plot", type=SVG_FILE, metavar="FILE.svg", help="Draw how far the words shown are from the "
               "first text.")  # fmt: skip
 @click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
               "and sort in any browser.")  # fmt: skip
@@ -130,14 +130,20 @@ def command(
     certain = sum(one.fdr <= 0.05 for one in found.words)
     changed = [one for one in found.words if one.changed]
     function_words = sum(one.function_word for one in changed)
+    if not found.permutations:
+        say(
+            "Two models of the same text with different seeds differ, too: this list does not tell which "
+            "words changed. Give the texts instead for p-values."
+        )
     if found.differ_throughout:
         say(
             "Most frequent words differ: the texts differ in subject or style. Words that differ no more "
             "than is typical of words of like frequency are used elsewhere, but not called changed."
         )
     judged = (
-        f"{len(changed):,} of {len(found.words):,} words changed at a false-discovery rate of 5 %, more than "
-        f"is typical ({certain:,} differ at all; {function_words:,} of the changed are function words)"
+        f"{len(changed):,} of {len(found.words):,} words changed at a false-discovery rate of 5 %; "
+        f"{function_words:,} of them are function words. {certain:,} words differ by more than chance, also "
+        "by no more than is typical"
         if found.permutations
         else f"{len(found.words):,} words are in every model"
     )

@@ -94,7 +94,7 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     if attends:
         show(f"\n{attends}")
     show(f"\nmodel directory: {Path(output)}")
-    show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD")))
+    show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD"), explored=True))
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
     show(f"\n{_map(output)}")

@@ -48,13 +48,19 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
     write(json_text(value, indent=indent))
 
 
-def next_commands(model: str, word: str = "WORD") -> str:
-    """Return lines with what one can do with a model that has just been made; ``word`` is an argument."""
+def next_commands(model: str, word: str = "WORD", *, explored: bool = False) -> str:
+    """Return lines with what one can do with a model that has just been made; ``word`` is an argument.
+
+    ``explored`` says whether a map of its words has just been made, too.
+    """
     name, program = shlex.quote(model), "cawv"
     called = Path(sys.argv[0])
     if called.name == program and shutil.which(program) is None:  # as `make demo` calls it
         program = shlex.quote(os.path.relpath(called))
-    return f"next: {program} explore {name}\n      {program} nn {name} {word}\n      {program} eval {name}"
+    asked = [f"nn {name} {word}", f"eval {name}"]
+    if not explored:
+        asked.insert(0, f"explore {name}")
+    return "next: " + "\n      ".join(f"{program} {one}" for one in asked)
 
 
 def say(text: object) -> None:
