@@ -681,6 +681,22 @@ def test_a_call_of_ray_that_never_returns_ends_the_run(ended: float, by_signal: 
     assert cleared == "cleared"
 
 
+def test_a_run_that_was_stopped_itself_gives_ray_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-Z for minutes and then fg: Ray has not been silent."""
+    for times, ends in (([0, 0.5, 1, 300, 300.5, 301], False), ([n / 2 for n in range(200)], True)):
+        clock = iter(times)
+        monkeypatch.setattr(silence, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+        monkeypatch.setattr(silence, "_waits_for_ray", lambda frame: True)
+        ended: list[str] = []
+        watch = silence.RaySilence(lambda line: None, lambda line: None)
+        monkeypatch.setattr(watch, "_end", lambda reason, by, ended=ended: ended.append(reason))
+        looks = iter([False] * (len(times) - 1) + [True])
+        monkeypatch.setattr(watch._stop, "wait", lambda seconds, looks=looks: next(looks))
+        watch.beat()
+        watch._watch(lambda: None)
+        assert bool(ended) == ends
+
+
 def test_waiting_for_ray_is_told_from_what_a_program_does_besides() -> None:
     """A callback of the user may take long, and the whole program may be a task of Ray."""
     seen = []

@@ -29,6 +29,9 @@ ENDED = 75.0
 ENDED_BY_SIGNAL = 10.0
 """The same after Ctrl-C."""
 
+ASLEEP = 5.0
+"""Seconds between two looks from which on the process itself is taken to have been stopped."""
+
 
 class RaySilence:
     """Watches the thread that made it.
@@ -73,11 +76,14 @@ class RaySilence:
     def _watch(self, arrived: Callable[[], int | None]) -> None:
         since, beats = time.monotonic(), self.beats
         reported, by_signal = False, None
+        looked = since
         while not self._stop.wait(LOOK_EVERY):
             now = time.monotonic()
+            slept, looked = now - looked > ASLEEP, now
             found = arrived()
             if (
-                not self.beats
+                slept  # this process was stopped itself (Ctrl-Z, a debugger): Ray gets its time again
+                or not self.beats
                 or self.beats != beats
                 or not _waits_for_ray(sys._current_frames().get(self._thread))
             ):
