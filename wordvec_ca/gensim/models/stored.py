@@ -54,9 +54,12 @@ def save(thing: Any, target: Any) -> None:
     Raises
     ------
     DataError
-        A key is neither str nor int, or the file cannot be written.
+        A key is neither str nor int, the vectors are not an array, or the file cannot be written.
     """
     vectors = getattr(thing, "wv", thing)
+    rows = vars(vectors).get("vectors")
+    if rows is not None and not isinstance(rows, np.ndarray):  # compress-fasttext's codes
+        raise DataError(f"the vectors are a {type(rows).__name__}: only arrays are saved; use pickle")
     tensors: dict[str, np.ndarray] = {}
     attributes: dict[str, Any] = {}
     objects = {"": vectors} if vectors is thing else {"wv.": vectors, "": thing}
