@@ -227,6 +227,29 @@ def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser: Brows
     assert browser.complaints == []
 
 
+def test_escape_clears_poles_and_a_link_keeps_what_is_shown(browser: Browser, pages: Pages) -> None:
+    visit(browser, pages.one, hash_="#find=king%20%E2%80%A6%20bread")
+    browser.evaluate("points.focus()")
+    browser.press("Escape")  # clears the poles
+    browser.wait("!explorer.axis && explorer.state.kind === 'none'")
+    visit(browser, pages.one, hash_="#word=queen")
+    browser.evaluate(
+        "(explorer.makeColours('frequency'), explorer.selectRegion(explorer.map.regions[1]),"
+        "explorer.map.turn++, explorer.map.setView({x: 0.4, y: 0.6, scale: 2}))"
+    )
+    address = browser.evaluate("explorer.link()")
+    selected = browser.evaluate("[...explorer.marked]")
+    visit(browser, pages.one)
+    visit(browser, pages.one, hash_="#" + address.partition("#")[2])
+    browser.wait("explorer.map.view.scale === 2")
+    assert browser.evaluate("[explorer.map.view.x, explorer.map.view.y]") == [0.4, 0.6]
+    assert browser.evaluate("colour.value") == "frequency"
+    assert browser.evaluate("[...explorer.marked]") == selected
+    assert browser.evaluate("explorer.words[explorer.state.row]") == "queen"
+    assert browser.evaluate("explorer.link()") == address
+    assert browser.complaints == []
+
+
 def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
     browser: Browser, pages: Pages
 ) -> None:

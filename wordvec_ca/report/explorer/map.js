@@ -80,6 +80,7 @@ class PointMap {
     const [x, y] = this.toMap(left, top);
     const scale = Math.max(0.6, Math.min(400, this.view.scale * factor));
     const by = this.view.scale / scale;
+    this.hover.hidden = true; // it names a word that moves away
     this.setView({ x: x + (this.view.x - x) * by, y: y + (this.view.y - y) * by, scale });
   }
 

@@ -192,7 +192,7 @@ class Explorer {
   }
 
   fromAddress() {
-    const [, name, value] = /^#?(word|row|find)=(.*)$/s.exec(location.hash) ?? [];
+    const [, name, value, view = ""] = /^#?(?:(word|row|find)=(.*?))?((?:&(?:colour|region|at)=[^&]*)*)$/s.exec(location.hash) ?? [];
     let text = value;
     try {
       text = value === undefined ? "" : decodeURIComponent(value);
@@ -203,6 +203,30 @@ class Explorer {
     const known = Number.isInteger(row) && row >= 0 && row < this.n;
     const asked = known ? { kind: "word", row } : parseQuery(text, this.vocabulary);
     this.answer(asked ?? { kind: "none" });
+    if (view) this.restoreView(new URLSearchParams(view));
+  }
+
+  /** The address with what it has not while one reads: colour, selected region, and the part of the map in view. */
+  link() {
+    const { x, y, scale } = this.map.view;
+    const asked = location.hash.replace(/^#/, "").replace(/(&(colour|region|at)=[^&]*)+$/, "");
+    const region = this.regions[this.mapOf].findIndex((one) => this.panels.region && this.nameOf(one) === this.panels.region);
+    const view = `&colour=${document.getElementById("colour").value}${region < 0 ? "" : `&region=${region}`}`;
+    const at = `&at=${[x, y, scale].map((value) => value.toFixed(4)).join(",")}`;
+    return `${location.href.split("#")[0]}#${asked}${view}${at}`;
+  }
+
+  restoreView(asked) {
+    const colour = asked.get("colour");
+    if (colour in this.colourings) this.makeColours(colour);
+    const region = this.regions[this.mapOf][asked.get("region") ?? -1];
+    if (region) this.selectRegion(region);
+    const [x, y, scale] = (asked.get("at") ?? "").split(",").map(Number);
+    if ([x, y, scale].every(Number.isFinite)) this.map.animate(1, () => this.map.setView({ x, y, scale }));
+  }
+
+  nameOf([, , , named]) {
+    return named.map((row) => shown(this.words[row], 18)).join(" · ");
   }
 
   answer(asked) {
@@ -234,7 +258,10 @@ class Explorer {
       this.say("unknown word");
     }
     input.value = asked.kind === "word" ? shown(this.words[asked.row], 200) : (asked.query ?? "");
-    if (document.activeElement === input) input.select();
+    if (document.activeElement === input) {
+      if (asked.kind === "unknown") input.select();
+      else this.map.points.focus({ preventScroll: true }); // so that the map's keys work
+    }
     if (asked.kind !== "unknown") [this.settled, this.address] = [input.value, location.hash];
     if (asked.kind !== "axis" && this.axis) {
       this.axis = null;
@@ -314,12 +341,13 @@ class Explorer {
   }
 
   /** The words of a region of the map that is shown. */
-  selectRegion([level, , , named, , label]) {
+  selectRegion(region) {
+    const [level, , , , , label] = region;
     const labels = this.regionOf[this.mapOf].subarray(level * this.n, (level + 1) * this.n);
     const rows = [];
     for (let row = 0; row < this.n; row++) if (labels[row] === label) rows.push(row);
     this.map.outline = null;
-    this.select(rows, { name: named.map((row) => shown(this.words[row], 18)).join(" · ") });
+    this.select(rows, { name: this.nameOf(region) });
   }
 
   showMapOf(number) {
@@ -349,7 +377,7 @@ class Explorer {
     at("lasso").onclick = lasso;
     at("unselect").onclick = () => this.select(null);
     at("share").hidden = location.protocol === "about:"; // in a notebook there is no address
-    at("share").onclick = (event) => copy(location.href, event.currentTarget, "✓");
+    at("share").onclick = (event) => copy(this.link(), event.currentTarget, "✓");
     at("theme").onclick = () => this.useTheme(this.themeName === "dark" ? "light" : "dark");
     at("whose").hidden = this.models.length < 2;
     at("model").replaceChildren(...this.models.map(({ name }, value) => el("option", { value }, name)));
@@ -367,6 +395,7 @@ class Explorer {
       if (event.key === "Escape") {
         if (this.map.mode !== "move") lasso();
         if (this.marked) this.select(null);
+        else if (this.axis) this.go({});
         return;
       }
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
