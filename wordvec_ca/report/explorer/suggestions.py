@@ -21,6 +21,12 @@ TRIED = 400
 PARALLEL = 0.46
 """Cosine of the differences of two pairs; below it sums are right by accident."""
 
+OTHERS = 10
+"""The most parallel pairs of other words, on which the step between the words of a sum is tried as well."""
+
+SUPPORT = 4
+"""How many of them it must answer clearly: in vectors of little text some pairs are parallel by accident."""
+
 MARGIN = 0.1
 """By how much the cosine of the answer must be above that of the second word."""
 
@@ -105,7 +111,17 @@ def _sums(directions: np.ndarray, graph: NeighbourGraph, words: list[str]) -> li
         tried += 1
         if parallel[one, other] < PARALLEL:
             break
-        if graph.rows[c, 0] != d and _is_clear(directions, a, b, c, d):
+        if graph.rows[c, 0] == d or not _is_clear(directions, a, b, c, d):
+            continue
+        shared = np.minimum(steps @ steps[one], steps @ steps[other])
+        shared[np.isin(first, (a, b, c, d)) | np.isin(second, (a, b, c, d))] = -1.0
+        others = np.argsort(-shared)[:OTHERS]
+        works = [
+            graph.rows[first[pair], 0] != second[pair]
+            and _is_clear(directions, a, b, int(first[pair]), int(second[pair]))
+            for pair in others
+        ]
+        if sum(works) >= SUPPORT:
             found.append((a, b, c, d))
             used |= {a, b, c, d}
         if len(found) == SUMS or tried == TRIED:
