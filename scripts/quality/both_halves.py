@@ -28,7 +28,6 @@ from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.runs import train
-from wordvec_ca.text import tokenize
 from wordvec_ca.vectors import KeyedVectors
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
@@ -62,8 +61,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "cbow, n-grams": {"model": "cbow", "subwords": True},
 }
 USUAL = ("cbow", "skipgram", "cbow-attn")
-GENSIM = {"gensim, cbow": 0, "gensim, skipgram": 1}
-"""Peers that keep their output rows; the options of the others' defaults."""
 
 LINES = {1: 15_608, 3: 46_800, 10: 156_003, 30: None}
 """Million words -> lines of the text."""
@@ -173,8 +170,6 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
         yield cell(10, size, "cbow-attn", 1), FINALISTS, False
     for model in ("cbow", "skipgram"):
         yield cell(10, 50, model, 1), ["input", "both"], False
-    for model in GENSIM:
-        yield cell(10, 100, model, 1), ["input", "output", "both"], False
     yield cell(10, 200, "cbow-attn", 1), ["input", "both"], False
     for seed, model in itertools.product((2, 3), USUAL):
         yield cell(3, 100, model, seed), ["input", "both"], False
@@ -308,15 +303,11 @@ class Study:
         keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
         if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
             return
-        if setting["model"] in GENSIM:
-            vocab, halves = self.gensim(setting)
-            rings = None
-        else:
-            model = self.model(setting)
-            vocab, size = model.vocab, model.config.vector_size
-            outputs = model.outputs.reshape(len(vocab), -1, model.inputs.shape[1])[:, :, :size]
-            halves = Halves(model.inputs[:, :size], outputs)
-            rings = None if model.config.parts is None else model.config.rings()
+        model = self.model(setting)
+        vocab, size = model.vocab, model.config.vector_size
+        outputs = model.outputs.reshape(len(vocab), -1, model.inputs.shape[1])[:, :, :size]
+        halves = Halves(model.inputs[:, :size], outputs)
+        rings = None if model.config.parts is None else model.config.rings()
         for key in keys:
 
             def run(key: Setting) -> dict[str, float]:
@@ -324,29 +315,6 @@ class Study:
                 return (self.judge.of_choice if sets == "choice" else self.judge.held_out)(vectors, syntax)
 
             self.runs.outcome(key, run)
-
-    def gensim(self, setting: Setting) -> tuple[Vocab, Halves]:
-        """Train gensim's model on the same text; return its words and both of its matrices."""
-        from gensim.models import Word2Vec
-
-        place = self.folder / "gensim.txt"
-        place.write_text(
-            "".join(
-                " ".join(tokenize(line, "words", lowercase=True)) + "\n"
-                for line in lines_of(self.corpus, LINES[setting["words"]])
-            ),
-            encoding="utf-8",
-        )
-        made = Word2Vec(
-            corpus_file=str(place),
-            vector_size=setting["size"],
-            sg=GENSIM[setting["model"]],
-            alpha=0.025 if GENSIM[setting["model"]] else 0.05,
-            seed=setting["seed"],
-            workers=1,
-        )
-        counts = np.array([made.wv.get_vecattr(word, "count") for word in made.wv.index_to_key])
-        return Vocab(made.wv.index_to_key, counts), Halves(made.wv.vectors, made.syn1neg[:, None, :])
 
     @staticmethod
     def made(halves: Halves, form: str, rings: Sequence[Any] | None) -> np.ndarray:
@@ -476,7 +444,7 @@ def write(page: Page, runs: Runs) -> None:
             several = {"words": words, "size": size}
             of_text = f"{words} M words, {size} dimensions"
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
-            for model in (*MODELS, *GENSIM):
+            for model in MODELS:
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
     page.text("## What the matrices have in common")
     for model in USUAL:
