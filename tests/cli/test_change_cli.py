@@ -58,7 +58,7 @@ def test_words_that_changed_are_shown_and_written(command, texts) -> None:
         (("old.txt",), "two texts or more"),
         (("old.txt", "-"), "read twice"),
         (("old.txt", "new.txt", "-o", "x", "--page", "./x"), "is the file of --output, too"),
-        (("old.txt", "new.txt", "--plot", "p.png"), "give a name that ends with .svg"),
+        (("old.txt", "new.txt", "--plot", "p.png"), "does not end in .svg"),
         (("old.txt", "new.txt", "-o", "-"), "'-' names no file here"),
         (("old.txt", "new.txt", "-o", "old.txt"), "is part of what is read"),
         (("old.txt", "new.txt", "--permutations", "5"), "20"),

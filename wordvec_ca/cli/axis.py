@@ -10,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show
-from wordvec_ca.cli.paths import SVG_FILE
+from wordvec_ca.cli.paths import OUTPUT_FILE
 
 if TYPE_CHECKING:
     from wordvec_ca.associations import Projections
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
               show_default=True, help="Axis: mean of the pairs' differences, difference of the poles' means, "
               "or first principal component.")  # fmt: skip
 @click.option(
-    "--plot", type=SVG_FILE, metavar="FILE.svg", help="Draw the words on the axis with their intervals."
+    "--plot", type=OUTPUT_FILE, metavar="FILE.svg", help="Draw the words on the axis with their intervals."
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @json_option("A JSON object for each word and model.")

@@ -10,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, SVG_FILE
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
 from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
@@ -20,8 +20,8 @@ from wordvec_ca.specs.model_files import ModelFile
 @click.argument("texts", nargs=-1, required=True, type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="TSV", help="Write all words to this table; "
               "TSV.provenance.json says how it was made.")  # fmt: skip
-@click.option("--plot", type=SVG_FILE, metavar="FILE.svg", help="Draw how far the words shown are from the "
-              "first text.")  # fmt: skip
+@click.option("--plot", type=OUTPUT_FILE, metavar="FILE.svg", help="Draw how far the words shown are from "
+              "the first text.")  # fmt: skip
 @click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
               "and sort in any browser.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")

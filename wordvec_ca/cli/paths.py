@@ -64,9 +64,6 @@ class OutputPath(FileName):
         Whether a file is compressed as its name says; if not, such a name is refused.
     stdout : bool
         Whether a file may be ``-``, standard output.
-    ending : str
-        The only ending that the name may have, such as ``.svg``, since the content is of that kind; empty for
-        any.
     """
 
     def __init__(
@@ -76,13 +73,11 @@ class OutputPath(FileName):
         inside: Collection[str] = (),
         compresses: bool = False,
         stdout: bool = False,
-        ending: str = "",
     ) -> None:
         self.kind = kind
         self.inside = inside
         self.compresses = compresses
         self.stdout = stdout
-        self.ending = ending
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
         """Raise a usage error if the output must not be written.
@@ -109,11 +104,6 @@ class OutputPath(FileName):
         if self.kind == "file" and not self.compresses and (suffix := compression_suffix(place)):
             raise click.BadParameter(
                 f"{output!r} would not be compressed: leave .{suffix} out, and compress the file later",
-                param_hint=hint,
-            )
-        if self.ending and place.suffix.lower() != self.ending:
-            raise click.BadParameter(
-                f"{output!r}: {self.ending[1:].upper()} is written; give a name that ends with {self.ending}",
                 param_hint=hint,
             )
         if self.kind != "any" and place.exists() and not overwrite:
@@ -206,5 +196,4 @@ INPUT = FileName()
 OUTPUT = OutputPath()
 OUTPUT_FILE = OutputPath("file")
 COMPRESSED_FILE = OutputPath("file", compresses=True)
-SVG_FILE = OutputPath("file", ending=".svg")
 OUTPUT_FOLDER = OutputPath("folder")
