@@ -648,12 +648,14 @@ def test_the_message_of_a_process_that_is_ended_may_change() -> None:
 
 
 SILENT = """
-import ctypes, os, signal, sys, threading, types
+import ctypes, os, signal, sys, types
 from wordvec_ca.cluster import silence
 silence.LOOK_EVERY, silence.REPORTED, silence.ENDED, silence.ENDED_BY_SIGNAL = 0.05, 0.2, {ended}, {by_signal}
 
 def told(text):
     print(text, file=sys.stderr, flush=True)
+    if {by_signal} < 100 and text.startswith("Ray has not answered"):  # the driver waits by now
+        os.kill(os.getpid(), signal.SIGINT)
 
 libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
 ray = types.ModuleType("ray.blocked")  # waits in compiled code for what never comes: no signal ends that
@@ -661,8 +663,6 @@ ray.lock = libc.pthread_mutex_lock
 exec("def wait(mutex): lock(mutex); lock(mutex)", vars(ray))
 watch = silence.RaySilence(told, told)
 watch.clear = lambda: told("cleared")
-if {by_signal} < 100:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 code = compile("with watch.watched():\\n    watch.beat()\\n    ray.wait(mutex)", "driver", "exec")
 exec(code, dict(vars(), __name__="wordvec_ca.cluster.driver"))
 """
@@ -710,4 +710,5 @@ def test_waiting_for_ray_is_told_from_what_a_program_does_besides() -> None:
 
     assert not frame_of("wordvec_ca.cluster.driver")
     assert not frame_of("ray._private.worker", "wordvec_ca.cluster.driver", "users_callback")
+    assert not frame_of("wordvec_ca.cluster.driver", "users_callback", "ray._private.worker")
     assert frame_of("wordvec_ca.cluster.driver", "ray._private.worker", "threading")

@@ -115,3 +115,15 @@ def test_what_cannot_be_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1 is not UTF-8"):
         list(Documents(latin, "files"))
     assert next(iter(Documents(latin, "files", encoding="latin1")))[0] == "café au lait"
+
+
+def test_a_model_of_documents_takes_no_groups_and_cells_may_be_long(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="takes each line"):
+        encode_corpus(Documents(documents()), TextOptions(documents=True), cache_dir=tmp_path)
+    table = tmp_path / "t.csv"
+    table.write_text("author,text\n" + "".join(f"a{n},{'word ' * 30_000}\n" for n in range(12)))
+    encoded = encode_corpus(
+        table, TextOptions(min_count=1, field="text", group_by="author"), cache_dir=tmp_path
+    )
+    assert encoded.starts is not None
+    assert encoded.starts.n == 12

@@ -50,6 +50,7 @@ ENDED = "the driver was ended, most likely by Ray, whose processes on this machi
 
 KEPT = {
     "nothing": "nothing had been done: give the command again",
+    "before": "what the run had kept is still there: cawv train --resume {place} goes on",
     "run": "no checkpoint had been written: cawv train --resume {place} begins the training again",
     "checkpoint": "the last checkpoint is kept: cawv train --resume {place} continues the run from there",
     "model": "the model had been saved in {output}",
@@ -139,16 +140,20 @@ class Driver:
         request = self.request
         if (warning := quality_warning(self.config, request.nodes)) is not None:
             self.notice(warning)
+        if resumed:
+            self._kept = "before"
         with ExitStack() as stack:
             self._keep_message = stack.enter_context(reported_if_ended(self._last_words()))
-            silence = RaySilence(self.notice, lambda why: self._keep_message(self._last_words(why)))
+            silence = RaySilence(
+                self.notice, lambda why: self._keep_message(self._last_words(why)), request.patience
+            )
             stack.enter_context(silence.watched())
             ray = stack.enter_context(
                 connected(request.cluster, request.nodes, request.config.workers, silence)
             )
             if not resumed:
                 request.write()
-            self._is_kept("run")
+                self._is_kept("run")
             self.members = Members(
                 ray,
                 self.config,

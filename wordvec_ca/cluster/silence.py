@@ -24,7 +24,10 @@ REPORTED = 20.0
 """Seconds without an answer of Ray that are reported."""
 
 ENDED = 75.0
-"""Seconds without an answer after which the process ends: longer than any limit of a single call."""
+"""Seconds without an answer after which the process ends, at least."""
+
+LONGER = 15.0
+"""Seconds by which that is more than the patience with a node: the limit of the longest single call."""
 
 ENDED_BY_SIGNAL = 10.0
 """The same after Ctrl-C."""
@@ -42,14 +45,18 @@ class RaySilence:
         Receives a line when Ray has not answered for long.
     tell : callable
         Called right before the process ends, with the reason.
+    patience : float
+        Seconds that a call may wait for a node.
     """
 
-    def __init__(self, notice: Callable[[str], None], tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, notice: Callable[[str], None], tell: Callable[[str], None], patience: float = 0.0
+    ) -> None:
         self.beats = 0
         self.clear: Callable[[], None] = lambda: None
         """Kills the processes of Ray that this one has started, which do not end by themselves."""
         self._notice, self._tell = notice, tell
-        self._limit, self._known = ENDED, ""
+        self._limit, self._known = max(ENDED, patience + LONGER), ""
         self._thread = threading.get_ident()
         self._stop = threading.Event()
 
@@ -75,26 +82,28 @@ class RaySilence:
 
     def _watch(self, arrived: Callable[[], int | None]) -> None:
         since, beats = time.monotonic(), self.beats
-        reported, by_signal = False, None
+        reported = False
+        by_signal: tuple[int, float, int] | None = None  # number, time, and beats until then
         looked = since
         while not self._stop.wait(LOOK_EVERY):
             now = time.monotonic()
             slept, looked = now - looked > ASLEEP, now
-            found = arrived()
+            if (found := arrived()) is not None and by_signal is None:
+                by_signal = found, now, self.beats
             if (
                 slept  # this process was stopped itself (Ctrl-Z, a debugger): Ray gets its time again
                 or not self.beats
                 or self.beats != beats
                 or not _waits_for_ray(sys._current_frames().get(self._thread))
             ):
-                since, beats, reported, by_signal = now, self.beats, False, None
+                since, beats, reported = now, self.beats, False
+                if by_signal is not None:  # once Ray answers, Python handles the signal itself
+                    by_signal = (by_signal[0], now, beats) if by_signal[2] == beats else None
                 continue
-            if found is not None and by_signal is None:
-                by_signal = found, now
             if now - since > REPORTED and not reported:
                 reported = True
                 self._notice(
-                    f"Ray has not answered for {now - since:.0f} s; after {ENDED:.0f} s the run ends"
+                    f"Ray has not answered for {now - since:.0f} s; after {self._limit:.0f} s the run ends"
                 )
             if by_signal is not None and now - by_signal[1] > ENDED_BY_SIGNAL:
                 self._end(f"Ray does not answer, also {ENDED_BY_SIGNAL:.0f} s after the signal", by_signal[0])
@@ -114,11 +123,14 @@ class RaySilence:
 
 
 def _waits_for_ray(frame: FrameType | None) -> bool:
-    """Return whether a thread is in a call of Ray that we have made, and not one that made ours."""
+    """Return whether a thread is in a call of Ray that we made: no callback, and not around ours."""
+    in_ray = False
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package in ("ray", "wordvec_ca"):
-            return package == "ray"
+        if package == "ray":
+            in_ray = True
+        elif package == "wordvec_ca" or (in_ray and package not in sys.stdlib_module_names):
+            return in_ray and package == "wordvec_ca"
         frame = frame.f_back
     return False
 

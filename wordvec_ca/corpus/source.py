@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
@@ -40,15 +41,15 @@ class NumberedLines:
 
     Attributes
     ----------
-    lines, numbers : list of int
+    lines, numbers : array of int64
         The lines, counted from 0 on, with which another document begins or goes on, and its number; complete
         when all lines have been read.
     """
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
-        self.lines: list[int] = []
-        self.numbers: list[int] = []
+        self.lines = array("q")
+        self.numbers = array("q")
 
     def __iter__(self) -> Iterator[Line]:
         last = None
@@ -185,6 +186,11 @@ class Source:
 
 def _documents(corpus: Corpus, options: TextOptions) -> NumberedLines | None:
     """Return the lines of the documents that a corpus is; None if its lines are read one by one."""
+    if options.documents and (options.group_by is not None or isinstance(corpus, Documents)):
+        raise DataError(
+            "a model of documents takes each line, or each record, for a document; give the text itself, not "
+            "groups of its lines"
+        )
     if options.group_by is None:
         return NumberedLines(corpus) if isinstance(corpus, Documents) else None
     try:

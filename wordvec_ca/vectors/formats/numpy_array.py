@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> Vecto
             "(n_words, vector_size)"
         )
     try:
-        content = beside.read_bytes()
+        content = beside.read_bytes().removeprefix(BOM_UTF8)
         lines = content.removesuffix(b"\n").split(b"\n") if content else []
         words = [line.removesuffix(b"\r").decode("utf-8", errors) for line in lines]
     except UnicodeDecodeError as error:
@@ -46,6 +47,8 @@ def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> Vecto
         raise DataError(
             f"{beside} has {len(words):,} lines, but {path} has {len(vectors):,} rows; each needs a word"
         )
+    if "" in words:
+        raise DataError(f"{beside}, line {words.index('') + 1} is empty; each row needs a word")
     return VectorTable(words, vectors.astype(np.float32, copy=False), None, {})
 
 
