@@ -336,7 +336,7 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
     may_be_none = ("max_final_vocab", "field", "count_memory", "phrases", "shared_by", "encoding", "buckets")
-    may_be_none += ("parts", "replicas", "merges", "merge_rate", "resamples", "tag_field")
+    may_be_none += ("parts", "replicas", "merges", "merge_rate", "resamples", "tag_field", "group_by")
     assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)

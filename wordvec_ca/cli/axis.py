@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,7 +65,7 @@ def command(
     given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
     if not given:
         raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")
-    if plot is not None and not plot.lower().endswith(".svg"):
+    if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
         raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
     asked = read_words(words)
     found = []

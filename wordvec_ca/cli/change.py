@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -93,7 +94,7 @@ def command(
         raise click.UsageError("give two texts or more: change is from one text to another")
     if any(map(is_read_once, texts)):
         raise click.UsageError("a text is read twice: give files, not standard input or pipes")
-    if plot is not None and not plot.lower().endswith(".svg"):
+    if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
         raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
     if _are_models(texts):
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)

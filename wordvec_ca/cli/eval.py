@@ -154,7 +154,8 @@ def command(
     if json_to not in (None, "-"):
         write_provenance(json_to)
     # who asked for nothing in particular need not read what each other task needs
-    unasked = [entry for entry in missing if not entry.failed] if tasks is None and not details else []
+    asked = details or tasks is not None or folder is not None
+    unasked = [] if asked else [entry for entry in missing if not entry.failed]
     told = [f"* {entry}" for entry in missing if entry not in unasked]
     if unasked:
         names = ", ".join(dict.fromkeys(entry.task for entry in unasked))

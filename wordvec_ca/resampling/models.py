@@ -312,7 +312,7 @@ class ResampledModels:
             self.config.seed,
         )
         if found.dependent:
-            warnings.warn(found.caution("intervals over runs are too narrow"), stacklevel=5)
+            warnings.warn(found.caution("intervals over runs are too narrow"), stacklevel=6)
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
