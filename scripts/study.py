@@ -265,6 +265,13 @@ def peak_memory(process: subprocess.Popen[Any]) -> int:
     return peak
 
 
+def logged_rows(log: Path | None) -> list[tuple[str, ...]]:
+    """Return the rows of a table that a log has so far, one a line, with " | " between cells."""
+    if log is None or not log.exists():
+        return []
+    return [tuple(line.split(" | ")) for line in log.read_text("utf-8").splitlines()]
+
+
 def measured(command: Sequence[Any]) -> dict[str, float]:
     """Run a command to its end.
 

@@ -32,7 +32,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 import ray
 from node_processes import actors
 from ray.cluster_utils import Cluster
-from study import table, write_section
+from study import logged_rows, table, write_section
 
 from wordvec_ca.cluster import round_checkpoints, rounds, train_on_cluster
 from wordvec_ca.cluster import run as cluster_run
@@ -268,9 +268,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     given = parser.parse_args()
-    rows: list[tuple[str, ...]] = []
-    if given.log and given.log.exists():
-        rows = [tuple(line.split(" | ")) for line in given.log.read_text("utf-8").splitlines()]
+    rows = logged_rows(given.log)
     if len(rows) <= given.runs:
         measure(given, rows)
     if given.page:

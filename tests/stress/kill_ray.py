@@ -30,7 +30,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
 import psutil
-from study import table, write_section
+from study import logged_rows, table, write_section
 
 PHASES = ("starting", "counting", "encoding", "training", "merging", "saving")
 
@@ -291,9 +291,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     given = parser.parse_args()
-    rows: list[tuple[str, ...]] = []
-    if given.log and given.log.exists():
-        rows = [tuple(line.split(" | ")) for line in given.log.read_text("utf-8").splitlines()]
+    rows = logged_rows(given.log)
     with tempfile.TemporaryDirectory() as name:
         text = Path(name) / "text.txt"
         write_text(text)

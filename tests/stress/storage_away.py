@@ -25,7 +25,7 @@ import numpy as np
 import ray
 from faulty_s3 import FaultyS3
 from kill_nodes import CONFIG, PHASES, Lines, Machines, Watched, faults, same_topic, watch_merges, write_text
-from study import table, write_section
+from study import logged_rows, table, write_section
 
 from wordvec_ca.cluster import run as cluster_run
 from wordvec_ca.cluster import train_on_cluster
@@ -61,9 +61,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
-    rows: list[tuple[str, ...]] = []
-    if given.log and given.log.exists():
-        rows = [tuple(line.split(" | ")) for line in given.log.read_text("utf-8").splitlines()]
+    rows = logged_rows(given.log)
     wanted = [("none", "none", 0.0, 1.0)]
     for seconds in given.seconds.split(","):
         wanted += [(phase, given.fault, float(seconds), 1.0) for phase in given.phases.split(",")]

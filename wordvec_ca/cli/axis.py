@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show
-from wordvec_ca.cli.paths import OUTPUT_FILE
+from wordvec_ca.cli.paths import OUTPUT_FILE, check_svg
 
 if TYPE_CHECKING:
     from wordvec_ca.associations import Projections
@@ -65,8 +64,7 @@ def command(
     given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
     if not given:
         raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")
-    if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
-        raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
+    check_svg(plot)
     asked = read_words(words)
     found = []
     for name in models:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, check_svg
 from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
@@ -94,8 +93,7 @@ def command(
         raise click.UsageError("give two texts or more: change is from one text to another")
     if any(map(is_read_once, texts)):
         raise click.UsageError("a text is read twice: give files, not standard input or pipes")
-    if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
-        raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
+    check_svg(plot)
     if _are_models(texts):
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:

@@ -197,3 +197,9 @@ OUTPUT = OutputPath()
 OUTPUT_FILE = OutputPath("file")
 COMPRESSED_FILE = OutputPath("file", compresses=True)
 OUTPUT_FOLDER = OutputPath("folder")
+
+
+def check_svg(plot: str | None) -> None:
+    """Refuse the place of a plot whose ending names another format than SVG; devices have no ending."""
+    if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
+        raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")

@@ -239,7 +239,7 @@ def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
 
 def starts(directory: Path) -> DocumentStarts | None:
     """Return where documents of several lines begin in a whole cache; None if each line is by itself."""
-    record = json.loads((directory / "cache.json").read_text("utf-8"))
+    record = json.loads((directory / RECORD).read_text("utf-8"))
     return None if record.get("starts") is None else _read_starts(directory)
 
 

@@ -8,7 +8,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from wordvec_ca.errors import DataError, Option
@@ -22,6 +22,17 @@ _CLOSE = "close it or, if it belongs to the text, double it and put the whole ce
 
 _BY_SUFFIX = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
 _ALL = "\t,;|"
+
+
+@contextmanager
+def long_cells() -> Iterator[None]:
+    """Let the reader of `csv` take cells of up to `LONGEST_CELL` characters within the block."""
+    longest = csv.field_size_limit()
+    csv.field_size_limit(max(longest, LONGEST_CELL))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(longest)
 
 
 def table_suffix(path: str) -> str | None:
@@ -102,10 +113,8 @@ def cell_texts(
     DataError
         A column is missing or named twice, no row has a text, or a cell never ends.
     """
-    longest = csv.field_size_limit()
-    csv.field_size_limit(max(longest, LONGEST_CELL))
     texts = RecordTexts(fields, name, records)
-    try:
+    with long_cells():
         rows = _closed_rows(pieces, delimiter, name)
         _, header = next(rows)
         needed = with_tag_field(fields, records)
@@ -124,8 +133,6 @@ def cell_texts(
                 texts.malformed(f"line {line} has {len(row)} cells, the header {len(header)}")
                 continue
             yield from texts.of({field: row[place] or None for field, place in places}, f"line {line}")
-    finally:
-        csv.field_size_limit(longest)
     texts.end("no row has a text")
 
 

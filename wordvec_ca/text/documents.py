@@ -17,7 +17,7 @@ from typing import Any
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import open_by_content
 from wordvec_ca.text.blocks import TokenLines
-from wordvec_ca.text.delimited import LONGEST_CELL
+from wordvec_ca.text.delimited import long_cells
 from wordvec_ca.text.reader import TextFiles
 from wordvec_ca.text.records import field_names, value_of
 from wordvec_ca.text.sources import find_files
@@ -247,11 +247,8 @@ def records_of(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     if first.startswith("PAR1") or (not first.isprintable() and "\t" not in first):
         raise DataError(f"{path}: documents by a field are read from JSON lines, CSV and TSV only")
     text = (f"{line}\n" for line in chain([first], lines))
-    longest = csv.field_size_limit()
-    csv.field_size_limit(max(longest, LONGEST_CELL))
     try:
-        yield from enumerate(csv.DictReader(text, delimiter="\t" if "\t" in first else ","), 1)
+        with long_cells():
+            yield from enumerate(csv.DictReader(text, delimiter="\t" if "\t" in first else ","), 1)
     except csv.Error as error:
         raise DataError(f"{path} cannot be read as a table: {error}") from error
-    finally:
-        csv.field_size_limit(longest)

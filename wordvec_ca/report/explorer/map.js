@@ -461,7 +461,6 @@ class PointMap {
       if (steps[event.key]) this.pan(...steps[event.key]);
       else if (event.key === "+" || event.key === "=") this.zoom(1.5);
       else if (event.key === "-") this.zoom(1 / 1.5);
-      else if (event.key === "0") this.fly({ x: 0.5, y: 0.5, scale: 1 });
       else return;
       event.preventDefault();
     });
