@@ -103,13 +103,21 @@ def test_files_and_ranges_of_lines_are_documents(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_documents_is_refused(tmp_path: Path) -> None:
-    for wrong in ({"group_by": "lines:0"}, {"group_by": "author"}, {"group_by": "files", "field": "text"}):
+    for wrong in (
+        {"group_by": "lines:0"},
+        {"group_by": "files:2"},
+        {"group_by": "author"},
+        {"group_by": "files", "field": "text"},
+    ):
         with pytest.raises(OptionError, match="group_by"):
             TextOptions(**wrong)
     with pytest.raises(OptionError, match="which is for files"):
         encode_corpus([["a"]], TextOptions(group_by="files"), cache_dir=tmp_path)
     with pytest.raises(DataError, match="encode it"):
         stream_corpus(Documents([["a b"]]))
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(DataError, match=r"no text in 1 file.*empty\.txt"):
+        encode_corpus(tmp_path / "empty.txt", TextOptions(group_by="lines:2"), cache_dir=tmp_path)
     latin = tmp_path / "latin.txt"
     latin.write_bytes(b"caf\xe9 au lait\n" * 3 + b"plain words here\n" * 500)
     with pytest.raises(DataError, match="line 1 is not UTF-8"):

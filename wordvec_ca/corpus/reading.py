@@ -322,7 +322,7 @@ class Reading:
                     yield number, ids
                     self._report()
         if self._tally["text_bytes"] == 0 and not self._tally["raw_tokens"]:
-            where = f"{len(files.files)} file(s), the first {files.place(0)[0]}" if files else "the iterable"
+            where = files.named if files else "the iterable"
             raise NoWords(f"the corpus is empty: there is no text in {where}")
         if self._tally["raw_tokens"] == 0:
             raise NoWords("there is no word in the corpus: it is nothing but white space")

@@ -143,6 +143,8 @@ class Source:
                 self.token_lists = both
             break
         else:
+            if self.identified is not None:
+                raise DataError(f"the corpus is empty: there is no text in {self.identified.named}")
             raise DataError(
                 "the corpus is empty: the iterable yields nothing (a generator can be used only once)"
             )

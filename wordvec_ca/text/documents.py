@@ -47,6 +47,8 @@ def check_group_by(group_by: str, field: str | Sequence[str] | None, encoding: s
     if way == LINES and (not number.isdigit() or int(number) < 1):
         raise ValueError(f"group_by is {group_by!r}; after lines: a number of 1 or more is needed")
     if way in WAYS:
+        if number and way != LINES:
+            raise ValueError(f"group_by is {group_by!r}; only lines has a number after it, as lines:100")
         if field is not None:
             raise ValueError("with a field of records, group_by is the name of another field")
         return way, int(number) if way == LINES else 0

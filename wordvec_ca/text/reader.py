@@ -211,6 +211,11 @@ class TextFiles:
         more = f" and {len(found) - 20:,} more" if len(found) > 20 else ""
         return ", ".join(found[:20]) + more
 
+    @property
+    def named(self) -> str:
+        """How many files there are, and the name of the first, for messages."""
+        return f"{len(self.files)} file(s), the first {_name(self.files[0])}"
+
     def place(self, offset: int) -> tuple[str, int]:
         """Return the name of the file that holds an offset of the text, and the offset at which it starts."""
         number = bisect_right(self.starts, offset) - 1
