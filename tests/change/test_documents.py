@@ -45,7 +45,7 @@ def test_documents_are_read_in_each_way(tmp_path):
 def test_what_makes_no_documents_is_refused(tmp_path):
     table = tmp_path / "a.tsv"
     table.write_text("text\tbook\none\tx\n")
-    with pytest.raises(DataError, match="record 1: no field 'author'; it has 'text', 'book'"):
+    with pytest.raises(DataError, match=r"no column\(s\) 'author'; its header has 'text', 'book'"):
         list(Documents(str(table), "author", field="text"))
     with pytest.raises(ValueError, match="the field with the text is needed"):
         Documents(str(table), "book")

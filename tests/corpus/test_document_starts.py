@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,29 @@ def test_records_of_one_value_are_one_document_wherever_they_are(tmp_path: Path)
     other = encode_corpus(path, TextOptions(min_count=2, field="text"), cache_dir=tmp_path / "c", keep=True)
     assert "group_by was 'author'" in other.reason
     assert other.starts is None
+
+
+def test_all_files_of_records_give_the_same_documents(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        {"text": "a b\nc", "author": 1}, {"text": None, "author": 1}, {"text": "d", "author": 2},
+        {"text": "e", "author": 1},
+    ]  # fmt: skip
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (tmp_path / "plain.jsonl").write_text(lines)
+    (tmp_path / "array.json").write_text(json.dumps(records))
+    (tmp_path / "wide.tsv").write_text('author\ttext\n1\t"a b\nc"\n1\t\n2\td\n1\te\n', encoding="utf-16")
+    (tmp_path / "damaged.jsonl.gz").write_bytes(gzip.compress((lines + "{\n" + '{"text": "x"}\n').encode()))
+    with suppress(ImportError):
+        from pyarrow import Table, parquet
+
+        parquet.write_table(Table.from_pylist(records), tmp_path / "table.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        encoding = "utf-16" if path.name == "wide.tsv" else None
+        with pytest.warns(UserWarning, match="2 of 6") if "damaged" in path.name else nullcontext():
+            found = list(Documents(path, "author", field="text", encoding=encoding))
+        assert found == [["a b", "c", "e"], ["d"]], path.name
+        with pytest.raises(DataError, match=r"no (column|field).*'writer'"):
+            list(Documents(path, "writer", field="text", encoding=encoding))
 
 
 def test_files_and_ranges_of_lines_are_documents(tmp_path: Path) -> None:

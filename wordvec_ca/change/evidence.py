@@ -22,8 +22,7 @@ from wordvec_ca.text import (
     Line,
     field_names,
     find_files,
-    numbered_file_lines,
-    records_of,
+    located_lines,
     tokenize,
 )
 
@@ -47,7 +46,7 @@ class Example:
     source : str
         File, or what else the line is from.
     line : int
-        Its number there, from 1 on.
+        Its number there, from 1 on; of records, that of the record.
     left, word, right : str
         The words before it, the word, and those after it.
     """
@@ -161,14 +160,14 @@ def _chosen(
 
 def _numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int, Line]]:
     """Yield source, number and content of each line of a text, as far as it can be read again."""
-    fields = field_names(options.field)
+    fields, encoding = field_names(options.field), options.encoding
     if isinstance(text, Documents):
-        if text.paths is None or text.encoding is not None:
+        if text.paths is None:
             for number, document in enumerate(text, 1):
                 for line, content in enumerate(document, 1):
                     yield f"document {number}", line, content
             return
-        text, fields = text.paths, text.fields
+        text, fields, encoding = text.paths, text.fields, text.encoding
     paths = [text] if isinstance(text, str | os.PathLike) else text
     if isinstance(paths, Iterable) and not isinstance(paths, list | tuple):
         return
@@ -177,11 +176,6 @@ def _numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int,
         return
     try:
         for path in find_files(paths):
-            if fields is None:
-                yield from ((path, number, line) for number, line in numbered_file_lines(path))
-            else:
-                for number, record in records_of(path):
-                    content = " ".join(str(record[name]) for name in fields if record.get(name))
-                    yield path, number, content
+            yield from ((path, number, line) for number, _, line in located_lines(path, fields, encoding))
     except (DataError, OSError):
-        return  # of other formats and encodings there are no examples; the words were judged without them
+        return  # there are no examples of what cannot be read again; the words were judged without them

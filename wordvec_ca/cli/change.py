@@ -195,14 +195,14 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
 
 
 def _documents(texts: tuple[str, ...], group_by: str | None, training: dict[str, Any]) -> list[Any]:
-    """Return the texts, or their documents, which read the field with the text themselves."""
+    """Return the texts, or their documents, which know themselves how their files are read."""
     if group_by is None:
         return list(texts)
     from wordvec_ca.change import Documents
 
-    field = training.pop("field")
+    field, encoding = training.pop("field") or None, training.pop("encoding")
     try:
-        return [Documents(text, group_by, field=field or None) for text in texts]
+        return [Documents(text, group_by, field=field, encoding=encoding) for text in texts]
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -64,7 +64,7 @@ class TextOptions(TextFields):
             check_encoding(self.encoding)
         if self.group_by is not None:
             try:
-                check_group_by(self.group_by, self.field, self.encoding)
+                check_group_by(self.group_by, self.field)
             except ValueError as error:
                 raise OptionError(Option("group_by"), f" cannot be used: {error}") from error
         if self.block_bytes < 1:

@@ -12,7 +12,7 @@ from wordvec_ca.text.blocks import (
     cut_into_blocks,
     line_pieces,
 )
-from wordvec_ca.text.documents import Documents, Line, check_group_by, numbered_file_lines, records_of
+from wordvec_ca.text.documents import Documents, Line, check_group_by, located_lines
 from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
@@ -57,12 +57,11 @@ __all__ = [
     "is_stream",
     "is_words",
     "line_pieces",
+    "located_lines",
     "markup_version",
     "nfc_word",
-    "numbered_file_lines",
     "object_texts",
     "prompt_exit",
-    "records_of",
     "segmenter_version",
     "set_retry_timeout",
     "tokenize",

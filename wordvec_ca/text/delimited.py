@@ -13,7 +13,7 @@ from itertools import islice
 
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import KEEP, from_utf8
-from wordvec_ca.text.records import RecordTexts, with_tag_field
+from wordvec_ca.text.records import RecordTexts, fields_to_read
 
 LONGEST_CELL = 1 << 24
 """Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
@@ -117,7 +117,7 @@ def cell_texts(
     with long_cells():
         rows = _closed_rows(pieces, delimiter, name)
         _, header = next(rows)
-        needed = with_tag_field(fields, records)
+        needed = fields_to_read(fields, records)
         for field in needed:
             if header.count(field) != 1:
                 raise DataError(

@@ -6,20 +6,15 @@ seems smaller than it is: 2,190 of 10,233 words "changed" between two halves of 
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import open_by_content
 from wordvec_ca.text.blocks import TokenLines
-from wordvec_ca.text.delimited import long_cells
 from wordvec_ca.text.reader import TextFiles
-from wordvec_ca.text.records import field_names, value_of
+from wordvec_ca.text.records import Records, field_names
 from wordvec_ca.text.sources import find_files
 
 BLANK_LINES, FILES, LINES = "blank-lines", "files", "lines"
@@ -30,12 +25,12 @@ WAYS = BLANK_LINES, FILES, LINES
 Line = str | Sequence[str]
 
 
-def check_group_by(group_by: str, field: str | Sequence[str] | None, encoding: str | None) -> tuple[str, int]:
+def check_group_by(group_by: str, field: str | Sequence[str] | None) -> tuple[str, int]:
     """Return how documents are separated, and the number of lines of each, or 0.
 
     Parameters
     ----------
-    group_by, field, encoding
+    group_by, field
         As in `Documents`.
 
     Raises
@@ -57,8 +52,6 @@ def check_group_by(group_by: str, field: str | Sequence[str] | None, encoding: s
             f"group_by is the field {group_by!r}: the field with the text is needed, too; the other ways are "
             "blank-lines, files and lines:N"
         )
-    if encoding is not None:
-        raise ValueError("documents by a field are read as UTF-8: convert the file, and leave encoding out")
     return group_by, 0
 
 
@@ -72,12 +65,12 @@ class Documents:
         iterable of lines (str, or lists of tokens).
     group_by : str, optional
         ``blank-lines``: documents have blank lines between them, and a file ends one; ``files``: each file is
-        one; ``lines:N``: N lines are one; anything else is the name of a field of records (JSON lines, CSV or
-        TSV with a header): records that have the same value are one document, wherever they are.
+        one; ``lines:N``: N lines are one; anything else is the name of a field of records (JSON, CSV or TSV
+        with a header, Parquet, Arrow): those with the same value are one document, wherever they are.
     field : str or sequence of str, optional
         Of records: the field with the text.
     encoding : str, optional
-        Of files of plain text; by default UTF-8. Records are UTF-8.
+        Of files of text; by default UTF-8.
 
     Attributes
     ----------
@@ -114,7 +107,7 @@ class Documents:
         self._given = None if paths else source
         self.paths = None if not paths else [source] if isinstance(source, str | os.PathLike) else source
         self.encoding, self.fields, self._group_by = encoding, field_names(field), group_by
-        self._way, self._n = ("", 0) if group_by is None else check_group_by(group_by, field, encoding)
+        self._way, self._n = ("", 0) if group_by is None else check_group_by(group_by, field)
         self._is_field = bool(self._way) and self._way not in WAYS
 
     def __iter__(self) -> Iterator[list[Line]]:
@@ -161,7 +154,7 @@ class Documents:
     def _of_file(self, path: str) -> Iterator[tuple[bool, Line]]:
         """Yield each line of a file, and whether it is the first of a document."""
         begins = True
-        for place, line in enumerate(_text_lines(path, self.encoding)):
+        for place, (_, _, line) in enumerate(located_lines(path, encoding=self.encoding)):
             if self._way == LINES and place % self._n == 0:
                 begins = True
             if self._way == BLANK_LINES and isinstance(line, str) and not line.strip():
@@ -173,20 +166,65 @@ class Documents:
     def _records(self) -> Iterator[tuple[int, Line]]:
         """Yield the lines of all records, with numbers by the value of their field."""
         numbers: dict[str, int] = {}
-        assert self.fields is not None
-        assert self._group_by is not None
         assert self.paths is not None
         for path in find_files(self.paths):
-            for place, record in records_of(path):
-                if self._group_by not in record:
-                    has = ", ".join(map(repr, list(record)[:20]))
-                    raise DataError(f"{path}, record {place}: no field {self._group_by!r}; it has {has}")
-                number = numbers.setdefault(str(record[self._group_by]), len(numbers))
-                for text in (value_of(record, name) for name in self.fields):
-                    if isinstance(text, list):
-                        yield number, [str(word) for word in text]
-                    elif text:
-                        yield from ((number, line) for line in _split(str(text)))
+            for _, group, line in located_lines(path, self.fields, self.encoding, self._group_by):
+                yield numbers.setdefault(str(group), len(numbers)), line
+
+
+def located_lines(
+    path: str,
+    fields: Sequence[str] | None = None,
+    encoding: str | None = None,
+    group_field: str | None = None,
+) -> Iterator[tuple[int, Any, Line]]:
+    """Yield the lines of a file of any kind that `TextFiles` reads, each with its place.
+
+    Parameters
+    ----------
+    path : str
+    fields : sequence of str, optional
+        Of records: those with the text.
+    encoding : str, optional
+        By default UTF-8.
+    group_field : str, optional
+        Of records: the field whose value is yielded with each line.
+
+    Yields
+    ------
+    number : int
+        That of the line or, of records, of the record.
+    group : object
+        The record's value of ``group_field``; None without one.
+    line : str or list of str
+        Its content; lists of words stay lists.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no such fields, or a line is not UTF-8.
+    """
+    records = Records(origins=fields is not None, group_field=group_field)
+    rest, number, group = b"", 0, None
+    for piece in TextFiles([path], fields, encoding=encoding, records=records).pieces():
+        if records.origins is not None:  # each piece is one text
+            number, group = records.origins.popleft()
+        lines = (rest + piece).splitlines(keepends=True)
+        rest = b"" if not lines or lines[-1].endswith(b"\n") else lines.pop()
+        for ended in lines:
+            number += records.origins is None
+            line = ended.rstrip(b"\r\n")
+            if isinstance(piece, TokenLines):
+                yield number, group, line.decode("utf-8", "replace").split(" ") if line else []
+                continue
+            try:
+                yield number, group, line.decode()
+            except UnicodeDecodeError:
+                kind = "line" if records.origins is None else "record"
+                raise DataError(
+                    f"{path}, {kind} {number} is not UTF-8; convert the file, for example with: "
+                    "iconv -f latin1 -t utf-8"
+                ) from None
 
 
 def _split(line: Line) -> list[Line]:
@@ -194,63 +232,3 @@ def _split(line: Line) -> list[Line]:
     if isinstance(line, str) and ("\n" in line or "\r" in line):
         return list(re.split("\r\n|\r|\n", line))
     return [line]
-
-
-def _text_lines(path: str, encoding: str | None) -> Iterator[Line]:
-    """Yield the lines of a file of any kind that is read as text; lists of words stay lists."""
-    rest, number = b"", 0
-    for piece in TextFiles([path], encoding=encoding).pieces():
-        if isinstance(piece, TokenLines):
-            yield from (line.decode("utf-8", "replace").split(" ") for line in piece.splitlines())
-            continue
-        lines = (rest + piece).splitlines(keepends=True)
-        rest = b"" if not lines or lines[-1].endswith(b"\n") else lines.pop()
-        for line in lines:
-            number += 1
-            try:
-                yield line.rstrip(b"\r\n").decode()
-            except UnicodeDecodeError:
-                raise _not_utf8(path, number) from None
-
-
-def _not_utf8(path: str, number: int) -> DataError:
-    return DataError(
-        f"{path}, line {number} is not UTF-8; convert the file, for example with: iconv -f latin1 -t utf-8"
-    )
-
-
-def numbered_file_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield number and content of the lines of a file, plain or compressed."""
-    with open_by_content(path) as stream:
-        for number, raw in enumerate(stream, 1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise _not_utf8(path, number) from None
-            yield number, line.rstrip("\r\n")
-
-
-def records_of(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and record of JSON lines, or of a table with a header."""
-    lines = (line for _, line in numbered_file_lines(path))
-    first = next(lines, "")
-    if first.lstrip().startswith("{"):
-        for number, line in enumerate(chain([first], lines), 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise DataError(f"{path}, line {number} is not JSON: {error}") from None
-            if not isinstance(record, dict):
-                raise DataError(f"{path}, line {number} is not a JSON object with fields")
-            yield number, record
-        return
-    if first.startswith("PAR1") or (not first.isprintable() and "\t" not in first):
-        raise DataError(f"{path}: documents by a field are read from JSON lines, CSV and TSV only")
-    text = (f"{line}\n" for line in chain([first], lines))
-    try:
-        with long_cells():
-            yield from enumerate(csv.DictReader(text, delimiter="\t" if "\t" in first else ","), 1)
-    except csv.Error as error:
-        raise DataError(f"{path} cannot be read as a table: {error}") from error

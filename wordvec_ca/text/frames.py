@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.text.records import object_texts, with_tag_field
+from wordvec_ca.text.records import fields_to_read, object_texts
 from wordvec_ca.text.tables import TableRows, text_columns
 
 _AT_ONCE = 1 << 12
@@ -43,7 +43,7 @@ def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str])
         raise DataError(
             f"the corpus is a {type(frame).__name__}; {shown}; name those to read, ", Option("field")
         )
-    needed = with_tag_field(fields, records)
+    needed = fields_to_read(fields, records)
     for field in needed:
         if known.count(field) != 1:
             raise DataError(f"{name} has {known.count(field) or 'no'} column(s) {field!r}; {shown}")
@@ -71,7 +71,7 @@ def _rows(frame: Any, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _arrow_texts(table: Any, fields: list[str], name: str, records: Counter[str]) -> Iterator[bytes]:
-    n_tag_fields = len(with_tag_field([], records))
+    n_tag_fields = len(fields_to_read([], records))
     rows = TableRows(fields[: len(fields) - n_tag_fields], name, records)
     for batch in (
         table.to_batches(max_chunksize=_AT_ONCE) if hasattr(table, "to_batches") else _batches(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,7 +16,7 @@ from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_l
 
 
 class Records(Counter[str]):
-    """What was met in records, and how often; and the tags of documents, if that is what they are.
+    """What was met in records, and how often; and what else than the text is kept of each.
 
     Parameters
     ----------
@@ -24,17 +24,37 @@ class Records(Counter[str]):
         Whether each record is a document: then its text is one line.
     tag_field : str, optional
         The field that holds its tag, or a list of tags.
+    origins : bool
+        Whether to keep which record each text is from.
+    group_field : str, optional
+        The field whose value is kept with it; a record without this field is malformed.
 
     Attributes
     ----------
     tags : list of lists of str and int
         Those of each record that gave a text.
+    origins : deque of (int, object), or None
+        The number of the record, from 1 on in its file, and its value of ``group_field``: one for each text
+        that a reader has yielded. Who reads the texts takes them away.
     """
 
-    def __init__(self, *, documents: bool = False, tag_field: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        documents: bool = False,
+        tag_field: str | None = None,
+        origins: bool = False,
+        group_field: str | None = None,
+    ) -> None:
         super().__init__()
-        self.documents, self.tag_field = documents, tag_field
+        self.documents, self.tag_field, self.group_field = documents, tag_field, group_field
         self.tags: list[list[str | int]] = []
+        self.origins: deque[tuple[int, Any]] | None = deque() if origins else None
+
+    @property
+    def by_record(self) -> bool:
+        """Whether more is kept than the text, so that no reader may join the texts of several records."""
+        return self.documents or self.origins is not None
 
     def take_tags(self, value: Any) -> bool:
         """Keep the tag, or tags, in the field of a record; return whether that is what it holds."""
@@ -45,10 +65,10 @@ class Records(Counter[str]):
         return True
 
 
-def with_tag_field(fields: Sequence[str], records: Counter[str]) -> list[str]:
-    """Return the fields that are read of each record: those of its text, and that of its tags."""
-    tag_field = records.tag_field if isinstance(records, Records) else None
-    return list(dict.fromkeys([*fields, tag_field] if tag_field else fields))
+def fields_to_read(fields: Sequence[str], records: Counter[str]) -> list[str]:
+    """Return the fields that are read of each record: those of its text, of its tags and of its group."""
+    others = (records.tag_field, records.group_field) if isinstance(records, Records) else ()
+    return list(dict.fromkeys([*fields, *filter(None, others)]))
 
 
 def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -139,20 +159,32 @@ class RecordTexts:
             self._found[field] += 1
         if not texts:
             self.records["records without text"] += 1
-            self._first = self._first or f"{where} has the fields {', '.join(map(repr, list(record)[:10]))}"
-        elif isinstance(self.records, Records) and self.records.documents:
-            return self._document(texts, record, where)
+            self._first = self._first or f"{where} has {_named(record)}"
+            return []
+        if isinstance(self.records, Records):
+            try:
+                texts = self._kept(texts, record, self.records)
+            except NotWords as error:
+                self._malformed(f"{where} {error}")
+                return []
+        self._n_texts += 1
         return texts
 
-    def _document(self, texts: list[bytes], record: Mapping[str, Any], where: str) -> list[bytes]:
-        """Return the texts of a record as one line, and keep its tags."""
-        assert isinstance(self.records, Records)
-        field = self.records.tag_field
-        if field is not None and not self.records.take_tags(value_of(record, field)):
-            self._malformed(f"{where} cannot be used: its {field!r} is not a tag: a string or a whole number")
-            return []
-        kind = TokenLines if all(isinstance(text, TokenLines) for text in texts) else bytes
-        return [kind(re.sub(rb"[\r\n]+", b" ", b" ".join(texts)) + b"\n")]
+    def _kept(self, texts: list[bytes], record: Mapping[str, Any], records: Records) -> list[bytes]:
+        """Keep what else is wanted of a record; NotWords if it does not have it."""
+        if records.documents:
+            field = records.tag_field
+            if field is not None and not records.take_tags(value_of(record, field)):
+                raise NotWords(f"cannot be used: its {field!r} is not a tag: a string or a whole number")
+            kind = TokenLines if all(isinstance(text, TokenLines) for text in texts) else bytes
+            return [kind(re.sub(rb"[\r\n]+", b" ", b" ".join(texts)) + b"\n")]
+        if records.origins is not None:
+            field = records.group_field
+            group = None if field is None else value_of(record, field)
+            if group is None and field is not None and field not in record:
+                raise NotWords(f"has no field {field!r}; it has {_named(record)}")
+            records.origins.extend([(self.read, group)] * len(texts))
+        return texts
 
     def _text(self, value: Any, field: str) -> bytes:
         """Return a value as text with a line end; NotWords if it is neither a text nor a list of words."""
@@ -213,6 +245,11 @@ class RecordTexts:
                 Option("field"),
                 "), or none for plain text",
             )
+        if self._n_malformed and not self._n_texts:
+            raise DataError(
+                f"{self.name}: no record can be used; the first that is malformed: "
+                f"{self._first_malformed[:300]}"
+            )
         if self._n_malformed:
             warnings.warn(
                 f"{self.name}: {self._n_malformed:,} of {self.read:,} records left out as malformed; the "
@@ -221,6 +258,11 @@ class RecordTexts:
             )
         if missing:
             warnings.warn(f"{self.name}: no record has a text in the field {missing[0]}", stacklevel=2)
+
+
+def _named(record: Mapping[str, Any]) -> str:
+    """Return the names of some fields of a record, for a message."""
+    return f"the fields {', '.join(map(repr, list(record)[:10]))}"
 
 
 def _is_missing(value: Any) -> bool:

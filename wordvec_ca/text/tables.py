@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.text.encodings import from_utf8
-from wordvec_ca.text.records import Records, RecordTexts, with_tag_field
+from wordvec_ca.text.records import Records, RecordTexts, fields_to_read
 from wordvec_ca.text.word_lists import looks_written, written_list
 
 PARQUET = b"PAR1"
@@ -110,8 +110,8 @@ class TableRows:
     def of(self, columns: dict[str, Any]) -> Iterator[bytes]:
         """Yield the text of columns of some rows, each cell with a line end."""
         columns = {field: _plain(column) for field, column in columns.items()}
-        documents = isinstance(self._records, Records) and self._records.documents
-        if self._texts is None and (documents or any(map(self._holds_lists, columns, columns.values()))):
+        by_record = isinstance(self._records, Records) and self._records.by_record
+        if self._texts is None and (by_record or any(map(self._holds_lists, columns, columns.values()))):
             self._texts = RecordTexts(tuple(columns)[: self._n_fields], self._name, self._records)
         if self._texts is None:
             n_rows, nulls, text = _lines(list(columns.values()))
@@ -267,7 +267,7 @@ def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
 
 
 def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
-    """Return the names of the columns to read, which hold text or lists of words, and that of tags.
+    """Return the names of the columns to read, which hold text or lists of words, and of tags or groups.
 
     Raises
     ------
@@ -275,18 +275,19 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: 
         There is no such column, it holds something else, or none was named.
     """
     texts = [field.name for field in schema if _is_text(field.type)]
-    of_tags = with_tag_field([], records)
-    if of_tags and of_tags[0] not in schema.names:
-        raise DataError(f"{name} has no column {of_tags[0]!r} of tags; its columns are {schema.names}")
+    others = fields_to_read([], records)
+    for other in others:
+        if other not in schema.names:
+            raise DataError(f"{name} has no column {other!r}; its columns are {schema.names}")
     if fields is None:
-        texts = [text for text in texts if text not in of_tags]
+        texts = [text for text in texts if text not in others]
     lists = [field.name for field in schema if _is_list(field.type)]
     known = f"its columns of text are {', '.join(map(repr, texts[:20])) or 'none'}"
     if lists:
         known += f", and those of lists of words {', '.join(map(repr, lists[:20]))}"
     if fields is None:
         if len(texts or lists) == 1:
-            return with_tag_field(texts or lists, records)
+            return fields_to_read(texts or lists, records)
         raise DataError(f"{name} is a table; {known}; give the names of one or more, ", Option("field"))
     for field in fields:
         places = schema.get_all_field_indices(field)
@@ -295,7 +296,7 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: 
         kind = schema.field(field).type
         if not (_is_text(kind) or _is_list(kind)):
             raise DataError(f"{name}: the column {field!r} holds {kind}, not text; {known}")
-    return with_tag_field(fields, records)
+    return fields_to_read(fields, records)
 
 
 def _is_text(kind: Any) -> bool:

@@ -20,7 +20,7 @@ _LOOKS_WRITTEN = re.compile(r"""[\[(]\s*(?:[\[({]\s*)?(?:['"]|-?[\d.]+[\s,\])}])
 
 
 class NotWords(ValueError):
-    """A list that holds something else than words; the message says what, as the end of a sentence."""
+    """What a record holds cannot be used; the message says why, as the end of a sentence."""
 
 
 def is_list(value: Any) -> bool:
