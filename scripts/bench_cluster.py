@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import study
 
-from wordvec_ca.cluster import train_on_cluster
+from wordvec_ca.cluster import ClusterOptions, train_on_cluster
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.text import TextFiles
 
@@ -54,10 +54,9 @@ def run(names: list[str], nodes: int, given: argparse.Namespace) -> dict[str, An
     finished = train_on_cluster(
         names,
         config,
+        ClusterOptions(nodes=nodes),
         output=given.into / f"model-{nodes}",
         overwrite=True,
-        cluster="local",
-        nodes=nodes,
         valid=given.valid,
         checkpoint_every="never",
         notice=lambda text: print(text, file=sys.stderr),

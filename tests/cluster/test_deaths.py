@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.cluster import FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
+from wordvec_ca.cluster import ClusterOptions, FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
 from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.cluster.members import Member, Members
 from wordvec_ca.cluster.shard_placement import ShardPlacement
@@ -103,16 +103,15 @@ def pid_of(members: Members, member: Member) -> int:
 
 def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[str]]:
     notices: list[str] = []
+    of_cluster: dict[str, Any] = {"cluster": "auto", "nodes": 3, "merging": {"merges_per_epoch": 10}}
+    of_cluster |= {name: options.pop(name) for name in ClusterOptions.__dataclass_fields__ if name in options}
     given: dict[str, Any] = {
         "config": CONFIG,
         "output": tmp_path / "model",
-        "cluster": "auto",
-        "nodes": 3,
         "notice": notices.append,
-        "merging": {"merges_per_epoch": 10},
         "checkpoint_every": "never",
     }
-    finished = train_on_cluster(text, **{**given, **options})
+    finished = train_on_cluster(text, options=ClusterOptions(**of_cluster), **{**given, **options})
     return finished, notices
 
 

@@ -24,6 +24,7 @@ import pytest
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cluster import (
+    ClusterOptions,
     check_cluster_address,
     cost,
     driver,
@@ -225,12 +226,12 @@ def test_checkpoints_of_earlier_versions_are_used_if_the_bits_stay_the_same(
 def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
     beside = tmp_path / "model.run"
     write_checkpoint(Storage(beside), "000001.checkpoint", {}, {}, Vocab([], []))
-    given = {"output": tmp_path / "model", "checkpoint_dir": str(tmp_path / "other")}
+    options = ClusterOptions(checkpoint_dir=str(tmp_path / "other"))
     with pytest.raises(OutputExistsError, match=rf"{beside}' holds an unfinished run"):
-        train_on_cluster(text, CONFIG, **given)
+        train_on_cluster(text, CONFIG, options, output=tmp_path / "model")
     (beside / "000001.checkpoint").unlink()
     with Lease(Storage(str(beside))), pytest.raises(DataError, match="works on this run"):
-        train_on_cluster(text, CONFIG, **given)
+        train_on_cluster(text, CONFIG, options, output=tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 

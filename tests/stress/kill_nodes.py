@@ -34,7 +34,7 @@ from node_processes import actors
 from ray.cluster_utils import Cluster
 from study import logged_rows, table, write_section
 
-from wordvec_ca.cluster import round_checkpoints, rounds, train_on_cluster
+from wordvec_ca.cluster import ClusterOptions, round_checkpoints, rounds, train_on_cluster
 from wordvec_ca.cluster import run as cluster_run
 from wordvec_ca.cluster.driver import Driver
 from wordvec_ca.models import TrainConfig
@@ -315,12 +315,9 @@ def one_run(text: Path, output: Path, words: int, nodes: int) -> tuple[str, ...]
         finished = train_on_cluster(
             text,
             CONFIG,
+            ClusterOptions(cluster="auto", nodes=nodes, merging={"merges_per_epoch": 25}, patience=PATIENCE),
             output=output,
-            cluster="auto",
-            nodes=nodes,
             checkpoint_every="50k",
-            merging={"merges_per_epoch": 25},
-            patience=PATIENCE,
             notice=lines,
             callbacks=[lambda record: Attacked.machines.replenish(nodes)],
         )

@@ -27,8 +27,8 @@ from faulty_s3 import FaultyS3
 from kill_nodes import CONFIG, PHASES, Lines, Machines, Watched, faults, same_topic, watch_merges, write_text
 from study import logged_rows, table, write_section
 
+from wordvec_ca.cluster import ClusterOptions, train_on_cluster
 from wordvec_ca.cluster import run as cluster_run
-from wordvec_ca.cluster import train_on_cluster
 
 NODES = 3
 
@@ -109,9 +109,12 @@ def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) ->
             share, loss, same = "-", float("nan"), "-"
             try:
                 finished = train_on_cluster(
-                    "s3://bucket/text/*.txt", CONFIG, output=Path(folder) / f"model-{number}", cluster="auto",
-                    nodes=NODES, checkpoint_every="50k", checkpoint_dir="s3://bucket/run",
-                    merging={"merges_per_epoch": 25}, notice=lines,
+                    "s3://bucket/text/*.txt", CONFIG,
+                    ClusterOptions(
+                        cluster="auto", nodes=NODES, checkpoint_dir="s3://bucket/run",
+                        merging={"merges_per_epoch": 25},
+                    ),
+                    output=Path(folder) / f"model-{number}", checkpoint_every="50k", notice=lines,
                 )  # fmt: skip
                 wrong = faults(Away.latest, words)
                 loss, model = finished.record["loss_by_epoch"][-1], finished.load()

@@ -158,15 +158,26 @@ def _command_line() -> str:
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.cluster import cluster_request, describe_cluster_plan, plan_on_cluster, run_on_cluster
+    from wordvec_ca.cluster import (
+        ClusterOptions,
+        cluster_request,
+        describe_cluster_plan,
+        plan_on_cluster,
+        run_on_cluster,
+    )
 
     assert run.cluster is not None
+    options = ClusterOptions(
+        cluster=run.cluster,
+        nodes=run.nodes,
+        checkpoint_dir=run.checkpoint_dir,
+        storage_patience=run.storage_patience,
+    )
     if run.dry_run:
         plan = plan_on_cluster(
             list(corpus),
             config,
-            cluster=run.cluster,
-            nodes=run.nodes,
+            options,
             vocab=_loaded_vocab(run),
             cache_dir=run.cache_dir,
             notice=say,
@@ -180,15 +191,12 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
         request = cluster_request(
             list(corpus),
             config,
+            options,
             output=output,
-            cluster=run.cluster,
-            nodes=run.nodes,
             overwrite=run.overwrite,
             valid=run.valid,
             cache_dir=run.cache_dir,
             checkpoint_every=run.checkpoint_every,
-            checkpoint_dir=run.checkpoint_dir,
-            storage_patience=run.storage_patience,
         )
         settings = given_settings(corpus, config, _given())
         model = run_on_cluster(

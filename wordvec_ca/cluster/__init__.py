@@ -8,10 +8,12 @@ was merged; it holds no text and no parameters. Ray is imported by functions her
 from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.cost import describe_cluster_plan, plan_on_cluster
 from wordvec_ca.cluster.driver import FinishedRun
+from wordvec_ca.cluster.options import ClusterOptions
 from wordvec_ca.cluster.request import files_of_cluster_run, is_cluster_run
 from wordvec_ca.cluster.run import cluster_request, resume_on_cluster, run_on_cluster, train_on_cluster
 
 __all__ = [
+    "ClusterOptions",
     "FinishedRun",
     "check_cluster_address",
     "cluster_request",

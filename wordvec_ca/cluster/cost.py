@@ -13,7 +13,8 @@ from typing import Any
 from wordvec_ca.cluster.connection import connected
 from wordvec_ca.cluster.counting import Counting
 from wordvec_ca.cluster.fitness import Requirements
-from wordvec_ca.cluster.members import PATIENCE, Members
+from wordvec_ca.cluster.members import Members
+from wordvec_ca.cluster.options import ClusterOptions
 from wordvec_ca.cluster.rounds import merged_by, plan_of_nodes
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.cluster.words import Words, text_of
@@ -203,26 +204,26 @@ def advice(found: Sequence[Cost]) -> tuple[int, str]:
 def plan_on_cluster(
     corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     config: TrainConfig | None = None,
+    options: ClusterOptions | None = None,
     *,
-    cluster: str = "local",
-    nodes: int = 2,
     vocab: Vocab | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     notice: Callable[[str], None] = lambda text: None,
-    patience: float = PATIENCE,
 ) -> ClusterPlan:
     """Count the corpus on the nodes, measure them and the network, and work out what a run costs.
 
     Nothing is written. Parameters and errors as in ``train_on_cluster``.
     """
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
+    options = options or ClusterOptions()
+    nodes = options.nodes
     if (warning := quality_warning(config, nodes)) is not None:
         notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
     started = time.monotonic()
     with ExitStack() as stack:
-        ray = stack.enter_context(connected(cluster, nodes, config.workers))
+        ray = stack.enter_context(connected(options.cluster, nodes, config.workers))
         directory = None if cache_dir is None else os.fspath(cache_dir)
         members = Members(
             ray,
@@ -230,7 +231,7 @@ def plan_on_cluster(
             nodes,
             directory=directory,
             notice=notice,
-            patience=patience,
+            patience=options.patience,
             required=Requirements.of_text(files),
         )
         stack.callback(members.dismiss, "plan")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.driver import Driver, FinishedRun
 from wordvec_ca.cluster.lease import Lease, LeaseLost
-from wordvec_ca.cluster.members import PATIENCE
+from wordvec_ca.cluster.options import ClusterOptions, check_nodes
 from wordvec_ca.cluster.request import COUNTED, ClusterRequest, clear, parse_patience
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
@@ -22,28 +22,23 @@ from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.runs import run_folder
 from wordvec_ca.showable import showable_name
 from wordvec_ca.text import find_files
-from wordvec_ca.training import Checkpoints, parse_interval
+from wordvec_ca.training import DEFAULT_INTERVAL, Checkpoints, parse_interval
 from wordvec_ca.vectors import MODEL_FILES
 
 
 def train_on_cluster(
     corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     config: TrainConfig | None = None,
+    options: ClusterOptions | None = None,
     *,
     output: str | os.PathLike[str],
-    cluster: str = "local",
-    nodes: int = 2,
     overwrite: bool = False,
     callbacks: Sequence[Callback] = (),
     notice: Callable[[str], None] | None = None,
     valid: str | os.PathLike[str] | None = None,
     vocab: Vocab | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
-    checkpoint_every: str = "10m",
-    checkpoint_dir: str | None = None,
-    merging: Mapping[str, Any] | None = None,
-    patience: float = PATIENCE,
-    storage_patience: str = "30m",
+    checkpoint_every: str = DEFAULT_INTERVAL,
 ) -> FinishedRun:
     """Train a model on the nodes of a Ray cluster.
 
@@ -54,13 +49,10 @@ def train_on_cluster(
     config : TrainConfig, optional
         Options; ``workers`` are the threads of each node, by default its processors. With one each, the same
         nodes and no death the result is reproducible bit for bit.
+    options : ClusterOptions, optional
+        Which cluster, how many nodes, where checkpoints go; by default two nodes on this machine.
     output : path
         Directory on this machine to save the model to.
-    cluster : str, default "local"
-        ``local``: ``nodes`` nodes on this machine, to try it; ``auto``: the cluster to which this
-        machine belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
-    nodes : int, default 2
-        How many nodes to use, at most; those that come later are taken up between two merges.
     overwrite : bool, default False
         Replace the output if it exists, and drop an unfinished run of that name.
     callbacks : sequence of callable
@@ -75,15 +67,6 @@ def train_on_cluster(
         Where nodes put their encoded text; by default the system's directory for temporary files.
     checkpoint_every : str, default "10m"
         As in ``train``.
-    checkpoint_dir : str, optional
-        A folder that all nodes see, or a URL, for checkpoints; by default ``OUTPUT.run``.
-    merging : mapping, optional
-        Attributes of ``MergePlan`` to set otherwise, such as ``merges_per_epoch`` and ``rate``.
-    patience : float, default 60
-        Seconds after which a node that answers nothing is given up, and to wait for nodes.
-    storage_patience : str, default "30m"
-        For how long the text and the storage of checkpoints may be away before the run ends: 90s, 30m, 2h.
-        Meanwhile it trains on what the nodes hold.
 
     Returns
     -------
@@ -107,17 +90,12 @@ def train_on_cluster(
     request = cluster_request(
         corpus,
         config,
+        options,
         output=output,
-        cluster=cluster,
-        nodes=nodes,
         overwrite=overwrite,
         valid=valid,
         cache_dir=cache_dir,
         checkpoint_every=checkpoint_every,
-        checkpoint_dir=checkpoint_dir,
-        merging=merging,
-        patience=patience,
-        storage_patience=storage_patience,
     )
     return run_on_cluster(request, vocab, callbacks=callbacks, notice=notice)
 
@@ -125,23 +103,19 @@ def train_on_cluster(
 def cluster_request(
     corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     config: TrainConfig | None = None,
+    options: ClusterOptions | None = None,
     *,
     output: str | os.PathLike[str],
-    cluster: str = "local",
-    nodes: int = 2,
     overwrite: bool = False,
     valid: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
-    checkpoint_every: str = "10m",
-    checkpoint_dir: str | None = None,
-    merging: Mapping[str, Any] | None = None,
-    patience: float = PATIENCE,
-    storage_patience: str = "30m",
+    checkpoint_every: str = DEFAULT_INTERVAL,
 ) -> ClusterRequest:
     """Check the arguments of ``train_on_cluster`` and return the request for its run; nothing is written.
 
     Parameters and errors are those of ``train_on_cluster``.
     """
+    options = options or ClusterOptions()
     if config is not None:
         check_type(config)
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
@@ -156,34 +130,33 @@ def cluster_request(
         )
     if warning := config.alpha_warning():
         warnings.warn(warning, stacklevel=3)
-    check_cluster_address(cluster)
-    _check_nodes(nodes)
     parse_interval(checkpoint_every)
+    target = os.path.abspath(output)
+    storage = options.checkpoint_dir or os.fspath(run_folder(target))
     try:
         check_output(output, overwrite=overwrite, files=MODEL_FILES)
     except OutputExistsError:
-        _check_no_unfinished_run(Storage(checkpoint_dir or os.fspath(run_folder(os.path.abspath(output)))))
+        _check_no_unfinished_run(Storage(storage))
         raise
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
     if "-" in files:
         raise DataError("standard input (-) can be read only once, by one machine: give files or URLs")
-    target = os.path.abspath(output)
     return ClusterRequest(
         config=config,
         files=tuple(files),
         valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
-        shards=tuple(shards_of(files, nodes, config.seed)),
+        shards=tuple(shards_of(files, options.nodes, config.seed)),
         output=target,
-        storage=Storage(checkpoint_dir or os.fspath(run_folder(target))).place,
-        cluster=cluster,
-        nodes=nodes,
+        storage=Storage(storage).place,
+        cluster=options.cluster,
+        nodes=options.nodes,
         overwrite=overwrite,
         cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
         checkpoint_every=checkpoint_every,
-        merging=dict(merging or {}),
-        patience=patience,
-        storage_patience=parse_patience(storage_patience),
+        merging=dict(options.merging),
+        patience=options.patience,
+        storage_patience=parse_patience(options.storage_patience),
     )
 
 
@@ -227,7 +200,7 @@ def resume_on_cluster(
     place : path or URL
         The run's output, its folder ``OUTPUT.run``, or the place of its checkpoints.
     cluster, nodes
-        As in ``train_on_cluster``; by default as the run began.
+        As in `ClusterOptions`; by default as the run began.
     output : path, optional
         Where the model goes, if this is another machine.
     overwrite : bool, default False
@@ -251,7 +224,7 @@ def resume_on_cluster(
     if cluster is not None:
         check_cluster_address(cluster)
     if nodes is not None:
-        _check_nodes(nodes)
+        check_nodes(nodes)
     request = ClusterRequest.read(place)
     changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
     if output is not None:
@@ -274,11 +247,6 @@ def resume_on_cluster(
         except BaseException:
             _leave(request, new=False)
             raise
-
-
-def _check_nodes(nodes: int) -> None:
-    if not 1 <= nodes <= 1024:
-        raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
 
 
 @contextmanager

@@ -394,6 +394,9 @@ class ContextualizerClassifier(TextClassifier):
     that 157,042 parameters remain for two classes. (Its learning rate is not stated; Adam's usual one here.
     Its "fewer than 3 occurrences removed" gives the vocabulary sizes it reports only as 4 or more kept.)
 
+    Each parameter is a keyword of its own, not a field of a group of options, because scikit-learn's
+    ``set_params``, ``clone`` and ``GridSearchCV`` reach only these.
+
     Parameters
     ----------
     word_dim, position_dim : int, default 500 and 20

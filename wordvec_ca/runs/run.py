@@ -76,6 +76,9 @@ def train(
 ) -> EmbeddingModel:
     """Train a model.
 
+    What is learned, and how, is in ``config``. The keywords below are about this one run: where its text and
+    its files are, what it begins with, and who is told of its progress.
+
     Parameters
     ----------
     corpus : path, list of paths, or iterable of token lists or lines
