@@ -1,4 +1,4 @@
-"""Where a run on a cluster goes, and how patient it is: what it is given besides text and training options."""
+"""Where a run on a cluster goes, and how patient it is: what it needs besides text and training options."""
 
 from __future__ import annotations
 
