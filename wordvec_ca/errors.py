@@ -6,10 +6,18 @@ command line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from wordvec_ca.showable import showable
+
+
+def did_you_mean(given: object, known: Iterable[object]) -> str:
+    """Return `` Did you mean this?`` for a name spelled like known ones, in any case, else nothing."""
+    names = {str(name).lower(): str(name) for name in known}
+    close = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
+    return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
 
 
 class Option(NamedTuple):

@@ -51,7 +51,13 @@ def test_headings_name_commands_once() -> None:
         (["train", "c.txt", "--vectorsize", "5"], "--vector-size"),
         (["train", "c.txt", "--model", "cbow-atn"], "Did you mean cbow-attn"),
         (["train", "c.txt", "--negatives", "shard"], "Did you mean shared?"),
+        (["train", "c.txt", "--tokenizer", "wrods"], "Did you mean words?"),
+        (["train", "c.txt", "--normalize", "NFCC"], "Did you mean nfc?"),
         (["completion", "bsh"], "Did you mean bash"),
+        (["demo", "--model", "skip-grams"], "Did you mean skipgram?"),
+        (["eval", "v.safetensors", "--tasks", "analogy,simlarity"], "Did you mean similarity?"),
+        (["compare", "v.safetensors", "v.safetensors", "--method", "atention"], "Did you mean attention"),
+        (["association", "v.safetensors", "--published", "math-art"], "Did you mean math-arts"),
         (["nn", "v.safetensors", "quen"], "did you mean queen?"),
         (["analogy", "v.safetensors", "kign", "king", "quen"], "did you mean queen?"),
     ],
@@ -61,6 +67,21 @@ def test_a_slip_gets_the_nearest_right_word(command, vectors_of, arguments, sugg
     outcome = command(*arguments)
     assert outcome.code in (1, 2)
     assert suggestion in outcome.err
+
+
+def test_a_sum_is_one_argument_with_spaces_or_without(command, vectors_of) -> None:
+    vectors_of(["king", "queen", "man", "woman", "new-york"])
+    spaced = command("nn", "v.safetensors", "king - man + woman").out
+    assert spaced.startswith("king - man + woman\n")
+    assert command("nn", "v.safetensors", "King-Man+woman").out == spaced
+    assert command("nn", "v.safetensors", "new-york").out.startswith("new-york\n")
+    assert command("nn", "v.safetensors", "woman-man+king", "--json").json["sum"][1] == {
+        "word": "man", "sign": -1,
+    }  # fmt: skip
+    assert "put it in quotes" in command("nn", "v.safetensors", "king", "-", "man", "+", "woman").err
+    outcome = command("nn", "v.safetensors", "king-man")
+    assert outcome.code == 1
+    assert "put spaces around the sign: 'king - man'" in outcome.err
 
 
 def complete(words: str) -> list[str]:

@@ -379,6 +379,8 @@ def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> 
     outcome = command("nn", wrong, "paris")
     assert outcome.code == 2
     assert f"Did you mean {path}?" in outcome.err
+    os.mkdir(f"{path}.run")  # of the run that made the model
+    assert f"Did you mean {path}?" in command("nn", wrong, "paris").err
 
 
 def test_a_slip_in_the_name_of_a_text_gets_the_nearest(command, text) -> None:

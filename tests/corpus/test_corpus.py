@@ -348,6 +348,7 @@ def test_paths_that_do_not_work(tmp_path: Path) -> None:
         (tmp_path / "empty", "the directory .* has no files"),
         (tmp_path / "*.gz", "no file matches the pattern"),
         (["a line of text", "another"], "there is no file 'a line of text'; .*pass iter"),
+        (["a", "sentence", "of", "words"], r"there is no file 'a'; .*\[\['a', 'sentence', 'of', …\], …\]"),
         ([], "the corpus is empty"),
         (iter([]), "the corpus is empty: the iterable yields nothing"),
         (7, "the corpus is a int; give a path"),

@@ -38,6 +38,7 @@ HOSTILE = [
     "c\td\n",
     "\ud800",
 ]
+SUMS = Path(__file__).parents[1] / "vectors" / "word_sums.json"
 TOPICS = ["north south east west wind", "bread cheese soup fruit salt", "king queen crown throne court"]
 LETTERS = "abcdefghijklmnopqrst"
 
@@ -302,6 +303,24 @@ def test_sums_poles_and_unknown_words(browser: Browser, pages: Pages) -> None:
     )
     visit(browser, pages.one, hash_="#find=queeen")
     assert "queen" in words_of(browser, "#content .words button")
+    assert browser.complaints == []
+
+
+def test_sums_are_read_as_in_python(browser: Browser, pages: Pages) -> None:
+    given = json.loads(SUMS.read_text("utf-8"))
+    visit(browser, pages.one)
+    for text, expected in given["cases"]:
+        found = browser.evaluate(
+            f"sumTerms({json.dumps(text)}, word => {json.dumps(given['words'])}.includes(word.toLowerCase()))"
+        )
+        assert [[term["word"], term["sign"]] for term in found] == expected, text
+    visit(browser, pages.one, hash_="#find=king-queen%2Bbread")
+    typed = words_of(browser)
+    visit(browser, pages.one, hash_="#find=king%20-%20queen%20%2B%20bread")
+    assert typed == words_of(browser)
+    browser.click("#query")
+    browser.type("king-que")
+    assert words_of(browser, "#suggestions:not([hidden]) li") == []  # a word begins like its last one
     assert browser.complaints == []
 
 

@@ -21,7 +21,7 @@ from wordvec_ca.associations.random_lists import (
 )
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, did_you_mean
 from wordvec_ca.files import html_table
 from wordvec_ca.vectors import KeyedVectors, one_blas_thread
 
@@ -237,7 +237,8 @@ def association(
     unknown = [name for name in measures if name not in MEASURES]
     if unknown or not measures:
         which = repr(unknown[0]) if unknown else "(none is given)"
-        raise ValueError(f"unknown measure {which}; there are {', '.join(MEASURES)}")
+        hint = did_you_mean(unknown[0], MEASURES) if unknown else ""
+        raise ValueError(f"unknown measure {which}; there are {', '.join(MEASURES)}.{hint}")
     if n_random < 19:
         raise ValueError(f"n_random is {n_random}; a p below .05, two-sided, needs 39 random lists or more")
     used, missing = _looked_up(vectors, [*targets, *attributes])

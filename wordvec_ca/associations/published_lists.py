@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wordvec_ca.errors import did_you_mean
+
 
 class PublishedTest(NamedTuple):
     """A test of Caliskan, Bryson and Narayanan 2017 (Science 356, supplement).
@@ -117,5 +119,6 @@ def published_test(name: str) -> PublishedTest:
         There is no such test.
     """
     if name not in PUBLISHED:
-        raise ValueError(f"there is no published test {name!r}; there are {', '.join(PUBLISHED)}")
+        hint = did_you_mean(name, PUBLISHED)
+        raise ValueError(f"there is no published test {name!r}; there are {', '.join(PUBLISHED)}.{hint}")
     return PUBLISHED[name]

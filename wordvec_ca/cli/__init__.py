@@ -23,10 +23,10 @@ import click
 from click._textwrap import TextWrapper
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cli.options import nearest, read_variables, say_unknown_variables
+from wordvec_ca.cli.options import read_variables, say_unknown_variables
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
-from wordvec_ca.errors import Message, OptionError
+from wordvec_ca.errors import Message, OptionError, did_you_mean
 from wordvec_ca.showable import showable
 from wordvec_ca.specs.options import spelled_as_flag
 
@@ -128,7 +128,7 @@ class LazyGroup(click.Group):
             args = [args[1], "--help"]
             name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {name!r}.{nearest(name, COMMANDS)}", ctx)
+            raise click.UsageError(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}", ctx)
         found, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             say_unknown_variables(command, name, COMMANDS)

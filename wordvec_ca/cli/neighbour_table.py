@@ -8,8 +8,9 @@ from typing import Any
 
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
+from wordvec_ca.errors import DataError
 from wordvec_ca.files import whole_lines
-from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, shown_interval
+from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, Term, shown_interval, sum_terms
 
 MEANING = f"""\
 one run: the range of the score, 9 times in 10, in one run on other text; it is mostly
@@ -69,6 +70,29 @@ def look_up(vectors: KeyedVectors, word: str) -> str | None:
     if known is not None and known != word:
         say(f"{word!r} has no vector; answering for {known!r}")
     return known
+
+
+def look_up_sum(vectors: KeyedVectors, text: str) -> list[Term]:
+    """Return the terms of a sum of words, or a single word, each under the form that has a vector.
+
+    Raises
+    ------
+    DataError
+        A word has no vector; the message names it.
+    """
+
+    def is_known(word: str) -> bool:
+        form = vectors.known_form(word)
+        return form is not None and vectors.get_index(form, -1) >= 0  # not one that n-grams could make
+
+    known = [(term, look_up(vectors, term.word)) for term in sum_terms(text, is_known)]
+    unknown = [unknown_word(vectors, term.word) for term, form in known if form is None]
+    if unknown:
+        parts = text.split("-")
+        if len(known) == 1 and len(parts) > 1 and all(map(is_known, parts)):
+            unknown.append(f"for a difference put spaces around the sign: {cell(repr(' - '.join(parts)))}")
+        raise DataError("\n".join(unknown))
+    return [Term(form, term.sign) for term, form in known if form is not None]
 
 
 def unknown_word(vectors: KeyedVectors, word: str) -> str:

@@ -49,6 +49,9 @@ def command(
 ) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
 
+    A WORD can also be a sum, as one argument: cawv nn MODEL "king - man + woman", or king-man+woman. A word
+    of the vocabulary that contains - or + is never split, and hyphens alone do not make a sum.
+
     MODEL is a model directory or a file of vectors in any format that export writes. The WORD - means
     the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
     has none either, standard error reports that, and the exit code is 1.
@@ -63,14 +66,13 @@ def command(
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.cli.neighbour_table import (
         each_word,
-        look_up,
+        look_up_sum,
         neighbour_records,
         neighbour_table,
-        unknown_word,
     )
     from wordvec_ca.cli.terminal import show_styled
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import Neighbour, Neighbours
+    from wordvec_ca.vectors import Neighbour, Neighbours, shown_sum
 
     if documents:
         if words or approximate or index is not None or restrict_vocab is not None or part is not None:
@@ -79,6 +81,8 @@ def command(
         return
     if not words:
         raise click.UsageError("Missing argument 'WORD...': give words, or --document TAG")
+    if {"+", "-"} & set(words[1:-1]):
+        raise click.UsageError("a sum of words is one argument: put it in quotes, as 'king - man + woman'")
     approximate = approximate or index is not None
     if approximate and (restrict_vocab is not None or part is not None):
         raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
@@ -92,21 +96,27 @@ def command(
     separator = ""
     with record_writer(json_to, "word") as write:
         for word in each_word(words):
-            known = look_up(vectors, word)
             try:
-                if known is None:
-                    raise DataError(unknown_word(vectors, word))
-                if indexer is None:
+                terms = look_up_sum(vectors, word)
+                known = shown_sum(terms)
+                is_sum = len(terms) > 1 or terms[0].sign < 0
+                if indexer is None and not is_sum:
                     neighbours = vectors.neighbours(known, topn, restrict_vocab=restrict_vocab)
                 else:
-                    found = vectors.most_similar(known, topn=topn, indexer=indexer)
+                    found = vectors.most_similar(
+                        [(term.word, term.sign) for term in terms],
+                        topn=topn,
+                        restrict_vocab=restrict_vocab,
+                        indexer=indexer,
+                    )
                     neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
             except DataError as error:  # the next one may be answered
                 say(f"Error: {reason(error)}")
                 failed = True
                 continue
             given = {} if known == word else {"given": word}
-            write({"word": known, **given, "neighbours": neighbour_records(neighbours)})
+            summed = {"sum": [{"word": one, "sign": sign} for one, sign in terms]} if is_sum else {}
+            write({"word": known, **given, **summed, "neighbours": neighbour_records(neighbours)})
             if json_to != "-":
                 show_styled(separator + neighbour_table(vectors, known, neighbours))
                 separator = "\n"

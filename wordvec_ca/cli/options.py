@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.errors import OptionError
+from wordvec_ca.errors import OptionError, did_you_mean
 from wordvec_ca.specs.models import MODEL_ALIASES, MODELS, VECTOR_FORMS
 from wordvec_ca.specs.options import OPTIONS
 
@@ -35,7 +34,7 @@ class Choice(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            hint = nearest(str(value), self.choices)
+            hint = did_you_mean(value, self.choices)
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
 
 
@@ -48,12 +47,6 @@ def options_from(*sources: click.core.ParameterSource) -> set[str]:
 def typed_options() -> set[str]:
     """Return the names of the options given on the command line."""
     return options_from(click.core.ParameterSource.COMMANDLINE)
-
-
-def nearest(word: str, known: Any) -> str:
-    """Return `` Did you mean this?`` for a word that is spelled like a known one, else nothing."""
-    close = difflib.get_close_matches(word, [str(entry) for entry in known], n=2, cutoff=0.6)
-    return f" Did you mean {' or '.join(close)}?" if close else ""
 
 
 def _one_or_more(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> Any:
@@ -186,6 +179,5 @@ def say_unknown_variables(command: click.Command, name: str, commands: Iterable[
     for variable in sorted(os.environ):
         theirs = variable.startswith(others) or variable in OTHER_VARIABLES
         if variable.startswith("CAWV_") and variable not in known and not theirs:
-            say(
-                f"Warning: the variable {variable} is not an option of cawv {name}.{nearest(variable, known)}"
-            )
+            hint = did_you_mean(variable, known)
+            say(f"Warning: the variable {variable} is not an option of cawv {name}.{hint}")

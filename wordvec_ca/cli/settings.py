@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wordvec_ca.cli.options import nearest, option
+from wordvec_ca.cli.options import option
 from wordvec_ca.cli.paths import INPUT
+from wordvec_ca.errors import did_you_mean
 from wordvec_ca.showable import showable_name, showable_record
 from wordvec_ca.specs.options import OPTIONS, PRESETS
 
@@ -50,7 +51,7 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
         if param is None or param.name is None:
             known = [str(name).replace("_", "-") for name in params]
             raise DataError(
-                f"the settings {path!r} have {key!r}, which is not an option.{nearest(key, known)}"
+                f"the settings {path!r} have {key!r}, which is not an option.{did_you_mean(key, known)}"
             )
         values[param.name] = _value(path, key, value, param)
     return values

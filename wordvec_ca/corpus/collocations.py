@@ -18,7 +18,7 @@ from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source
 from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, did_you_mean
 from wordvec_ca.files import atomic_file, compress_by_suffix
 
 SCORINGS = ("word2phrase", "npmi")
@@ -77,7 +77,8 @@ def find_phrases(
         An option is out of range.
     """
     if scoring not in SCORINGS:
-        raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}")
+        hint = did_you_mean(scoring, SCORINGS)
+        raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}.{hint}")
     options = options or TextOptions()
     options = replace(options, max_final_vocab=None, phrases=options.loaded_phrases())
     min_count, phrases = options.min_count, options.loaded_phrases()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import IO, Any
 
 from wordvec_ca.corpus.options import TextOptions
@@ -61,6 +62,14 @@ class NumberedLines:
             yield line
 
 
+def _are_words(names: Sequence[Any]) -> bool:
+    """Return whether strings that may be paths are rather the words of a sentence: none could be a file."""
+    return len(names) > 1 and not any(
+        not isinstance(name, str) or re.search(r"[\s./\\:*?\[-]", name) or os.path.exists(name)
+        for name in islice(names, 1_000)
+    )
+
+
 class Source:
     """What a user may call a corpus: ``files``, or an iterable of lines, of records or of ``token_lists``.
 
@@ -109,6 +118,12 @@ class Source:
             and corpus
             and all(isinstance(x, str | os.PathLike) for x in corpus)
         ):
+            if _are_words(corpus):
+                shown = ", ".join(map(repr, corpus[:3])) + (", …" if len(corpus) > 3 else "")
+                raise DataError(
+                    f"there is no file {corpus[0]!r}; a list of str is a list of paths. In Python a sentence "
+                    f"is a list of words, and a corpus a list of sentences: [[{shown}], …]"
+                )
             self.files = TextFiles(find_files(corpus), *how)
         elif isinstance(corpus, Mapping):  # of columns, or of splits: else its keys would be the text
             keys = ", ".join(map(repr, list(corpus)[:20]))

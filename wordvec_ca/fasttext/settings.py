@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 from typing import Any
 
 import numpy as np
 
+from wordvec_ca.errors import did_you_mean
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import SPECS
@@ -110,9 +110,7 @@ def settings(
     for name, value in named.items():
         name = SYNONYMS.get(name, name)
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f". Did you mean {close[0]}?" if close else ""
-            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
+            raise TypeError(f"unexpected keyword argument {name!r}.{did_you_mean(name, names)}")
         if name in found:
             raise TypeError(f"multiple values for argument {name!r}")
         found[name] = value

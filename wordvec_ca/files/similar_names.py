@@ -16,7 +16,9 @@ def nearest_name(path: str) -> str:
     """
     folder, name = os.path.split(path)
     try:
-        here = sorted(entry for entry in os.listdir(folder or ".") if not entry.startswith("."))
+        entries = os.listdir(folder or ".")
+        # not the folder of a run beside its model: nobody reads it
+        here = sorted(name for name in entries if not name.startswith(".") and not name.endswith(".run"))
     except OSError:
         return ""
     close = difflib.get_close_matches(name, here, n=2, cutoff=0.6)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.errors import DataError, Option, OptionError, did_you_mean
 from wordvec_ca.kernels import LINE_END, Lexicon
 from wordvec_ca.text.segmenters import SEGMENTERS, is_segmenter, segment
 
@@ -98,7 +98,7 @@ def check_tokenizer(tokenizer: str) -> str:
         raise OptionError(
             Option("tokenizer"),
             f" must be {', '.join(SEGMENTERS)}, MODULE:FUNCTION or one of {', '.join(TOKENIZERS)}; "
-            f"got {tokenizer!r}",
+            f"got {tokenizer!r}.{did_you_mean(tokenizer, [*TOKENIZERS, *SEGMENTERS])}",
         )
     return tokenizer
 

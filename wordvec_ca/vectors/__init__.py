@@ -52,6 +52,7 @@ from wordvec_ca.vectors.parts import written as written_parts
 from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
 from wordvec_ca.vectors.resamples import EightBit, Resamples
 from wordvec_ca.vectors.table import CutOffError, VectorTable, keep_first
+from wordvec_ca.vectors.word_sums import Term, shown_sum, sum_terms
 
 __all__ = [
     "COVERAGE",
@@ -80,6 +81,7 @@ __all__ = [
     "Part",
     "QuantisedRows",
     "Resamples",
+    "Term",
     "UnknownWordError",
     "VectorTable",
     "add_gensim_index",
@@ -115,6 +117,8 @@ __all__ = [
     "rotation",
     "row_products",
     "shown_interval",
+    "shown_sum",
+    "sum_terms",
     "with_boundary_marks",
     "write_arrays",
     "write_fasttext_model",

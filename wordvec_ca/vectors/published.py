@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wordvec_ca.errors import did_you_mean
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.vectors.blas import one_blas_thread
 
@@ -118,7 +119,8 @@ class FittedForm:
     @one_blas_thread
     def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
         if form not in VECTOR_FORMS:
-            raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}")
+            hint = did_you_mean(form, VECTOR_FORMS)
+            raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}.{hint}")
         self.form = form
         self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
         self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]

@@ -2,8 +2,8 @@
 
 /** The last word of what is typed, if no word of the page begins with it. */
 function strange(text, vocabulary) {
-  const last = text.split(/\s+|…|\.\.\./).at(-1);
-  return last && !/^[-+−–.]+$/.test(last) && !vocabulary.begins(text) && !vocabulary.begins(last) ? last : "";
+  const [last, part] = [/[-+−–\s]+|…|\.\.\./, /\s+|…|\.\.\./].map((between) => text.split(between).at(-1));
+  return last && ![text, last, part].some((one) => vocabulary.begins(one)) ? last : "";
 }
 
 function listenToSearch(explorer, input, list) {

@@ -97,17 +97,53 @@ function parseQuery(text, vocabulary) {
     const unknown = poles.find((_, i) => rows[i] < 0);
     return unknown === undefined ? { kind: "axis", rows, query } : { kind: "unknown", word: unknown, query };
   }
+  const typed = sumTerms(query, (word) => vocabulary.find(word) >= 0);
+  const terms = typed.map(({ word, sign }) => ({ row: vocabulary.find(word), sign }));
+  const unknown = terms.findIndex(({ row: found }) => found < 0);
+  return unknown < 0 ? { kind: "sum", terms, query } : { kind: "unknown", word: typed[unknown].word, query };
+}
+
+/** The terms of a sum of words, or the text as the only term: the rules of wordvec_ca/vectors/word_sums.py. */
+function sumTerms(text, isKnown) {
+  const whole = [{ word: text.trim(), sign: 1 }];
+  if (isKnown(text.trim()) || !/[+−–]|\s-|-\s/.test(text.trim())) return whole;
+  const value = (sign) => (sign === "+" ? 1 : -1);
+  const isSign = (character) => /^[+−–-]$/.test(character);
   const terms = [];
   let sign = 1;
-  for (const part of query.split(/\s+/)) {
-    if (part === "+" || part === "-" || part === "−" || part === "–") {
-      sign = part === "+" ? 1 : -1;
+  for (let part of text.trim().split(/\s+/)) {
+    if (isSign(part)) {
+      sign = value(part);
       continue;
     }
-    const found = vocabulary.find(part);
-    if (found < 0) return { kind: "unknown", word: part, query };
-    terms.push({ row: found, sign });
-    sign = 1;
+    let following = 1;
+    if (!isKnown(part)) { // a sign may touch only one of the words beside it: "king -man", "king- man"
+      if (isSign(part[0])) [sign, part] = [value(part[0]), part.slice(1)];
+      if (part.length > 1 && isSign(part.at(-1)) && !isKnown(part)) [following, part] = [value(part.at(-1)), part.slice(0, -1)];
+    }
+    for (const { word, join } of splitAtSigns(part, isKnown)) terms.push({ word, sign: join ? value(join) : sign });
+    sign = following;
   }
-  return terms.length ? { kind: "sum", terms, query } : null;
+  return !terms.length || (terms.length === 1 && terms[0].sign > 0 && !isKnown(terms[0].word)) ? whole : terms;
+}
+
+/** The words of a part without spaces: fewest characters of unknown words, then fewest words, then longest first. */
+function splitAtSigns(part, isKnown) {
+  const ends = [...[...part.matchAll(/[+−–-]/g)].map(({ index }) => index).slice(0, 200), part.length];
+  const best = new Map([[part.length + 1, { unknown: 0, n: 0, cuts: [] }]]); // by where a word begins
+  for (const begin of [0, ...ends.slice(0, -1).map((end) => end + 1)].reverse()) {
+    for (const end of [...ends].reverse()) {
+      const rest = end > begin && best.get(end + 1);
+      if (!rest) continue;
+      const found = { unknown: rest.unknown + (isKnown(part.slice(begin, end)) ? 0 : end - begin), n: rest.n + 1, cuts: [end, ...rest.cuts] };
+      const old = best.get(begin);
+      if (!old || found.unknown < old.unknown || (found.unknown === old.unknown && found.n < old.n)) best.set(begin, found);
+    }
+  }
+  let begin = 0;
+  return (best.get(0)?.cuts ?? [part.length]).map((end) => {
+    const word = { word: part.slice(begin, end), join: begin ? part[begin - 1] : "" };
+    begin = end + 1;
+    return word;
+  });
 }

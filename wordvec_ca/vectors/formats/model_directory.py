@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca._version import __version__
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, did_you_mean
 from wordvec_ca.files import (
     CHECKSUMS,
     OpenedArray,
@@ -125,7 +125,8 @@ def _read_model_directory(path: Path, form: str | None) -> VectorTable:
 def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
     """Return vectors in another form than the published one."""
     if form not in VECTOR_FORMS:
-        raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}")
+        hint = did_you_mean(form, VECTOR_FORMS)
+        raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}.{hint}")
     if form == "input" and (path / ModelFile.INPUTS).is_file():
         return map_array(path / ModelFile.INPUTS)
     fitted, halves = form_of_directory(path, metadata, form)

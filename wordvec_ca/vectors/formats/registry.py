@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, did_you_mean
 from wordvec_ca.files import compression_suffix, open_by_content, signature_of
 from wordvec_ca.specs.formats import (
     CARDS,
@@ -195,7 +195,8 @@ def read_vectors(
         similarity instead), or repeated words were left out.
     """
     if format not in ("auto", *READABLE):
-        raise ValueError(f"format is {format!r}; known are 'auto', {', '.join(map(repr, READABLE))}")
+        hint = did_you_mean(format, READABLE)
+        raise ValueError(f"format is {format!r}; known are 'auto', {', '.join(map(repr, READABLE))}.{hint}")
     if errors not in ERRORS:
         raise ValueError(f"errors is {errors!r}; known are {', '.join(map(repr, ERRORS))}")
     if duplicates not in ("refuse", "first"):
@@ -345,7 +346,8 @@ def write_vectors(
     """
     chosen = format or format_of_suffix(path)
     if chosen not in WRITABLE:
-        raise ValueError(f"format is {chosen!r}; known are {', '.join(map(repr, WRITABLE))}")
+        hint = did_you_mean(chosen, WRITABLE)
+        raise ValueError(f"format is {chosen!r}; known are {', '.join(map(repr, WRITABLE))}.{hint}")
     if errors not in ERRORS:
         raise ValueError(f"errors is {errors!r}; known are {', '.join(map(repr, ERRORS))}")
     if unwritable not in ("refuse", "skip"):

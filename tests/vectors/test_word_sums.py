@@ -1,0 +1,22 @@
+"""Sums of words are read alike in Python and in the explorer's script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wordvec_ca.vectors import sum_terms
+
+GIVEN = json.loads(Path(__file__).with_name("word_sums.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("text", "expected"), GIVEN["cases"])
+def test_terms(text: str, expected: list[tuple[str, int]]) -> None:
+    terms = sum_terms(text, lambda word: word.lower() in GIVEN["words"])
+    assert [list(term) for term in terms] == expected
+
+
+def test_many_signs_take_no_time() -> None:
+    assert sum_terms("a+" * 5_000 + "a", "a".__eq__)[0].word == "a"
