@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shutil
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,53 @@ def test_run_is_continued_from_every_one_of_its_checkpoints(
     for number, folder in enumerate(copies):
         again = resume(folder) if number % 2 else resume(folder.with_suffix(""))
         assert same(again, whole)
+
+
+def make_older(run: Path) -> None:
+    """Take away from the records of a run what those of an earlier version do not have."""
+
+    def older(record: bytes) -> bytes:
+        fields = json.loads(record)
+        fields.pop("pools", None)
+        for name in ("vectors", "group_by", "documents", "normalize", "tag_field"):
+            fields["config"].pop(name, None)
+        return json.dumps(fields).encode()
+
+    (run / "run.json").write_bytes(older((run / "run.json").read_bytes()))
+    for path in run.glob("*.checkpoint"):
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        members["state.json"] = older(members["state.json"])
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+
+
+def test_a_run_of_an_earlier_version_goes_on_to_the_same_bits(tmp_path: Path, corpus: Path) -> None:
+    config = small(epochs=4, vectors="input")
+    whole = train(corpus, config)
+    cut_short(corpus, config, tmp_path / "m")
+    make_older(tmp_path / "m.run")
+    resumed = resume(tmp_path / "m")
+    assert same(resumed, whole)
+    assert resumed.config.vectors == "input"
+    assert not resumed.record["changes"]
+
+
+def test_a_run_of_an_earlier_version_does_not_change_to_other_negatives_in_silence(tmp_path: Path) -> None:
+    """Of so many rare words that one pool does not serve a whole run; it did in earlier versions."""
+    words = np.random.default_rng(1).integers(30_000, size=(5_000, 20))
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("\n".join(" ".join(f"w{i}" for i in line) for line in words))
+    config = small(model="skipgram", negatives="exact", min_count=1, vector_size=2, window=2)
+    cut_short(corpus, config, tmp_path / "m", checkpoint_every="20k")
+    shutil.copytree(tmp_path / "m.run", tmp_path / "older.run")
+    make_older(tmp_path / "older.run")
+    with pytest.raises(DataError, match="draws other negatives"):
+        resume(tmp_path / "older")
+    with pytest.warns(UserWarning, match="draws other negatives"):
+        resume(tmp_path / "older", accept_changes=True)
+    resume(tmp_path / "m")
 
 
 def test_run_interrupted_twice_and_then_finished(tmp_path: Path, corpus: Path) -> None:

@@ -22,6 +22,9 @@ from wordvec_ca.specs.options import (
 )
 from wordvec_ca.vectors import Part, parse_parts, written_parts
 
+OF_OLDER_RECORDS = {"vectors": "input"}
+"""Options that the records of earlier versions do not have, and what they were then."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(TrainFields):
@@ -210,6 +213,11 @@ class ResolvedConfig(TrainConfig):
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """As of `TrainConfig`; options that older records lack are what they were then."""
+        return super().from_dict({**OF_OLDER_RECORDS, **fields})
 
     @property
     def threads(self) -> int:

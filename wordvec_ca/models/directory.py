@@ -10,14 +10,11 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
-from wordvec_ca.models.config import ResolvedConfig, TrainConfig
+from wordvec_ca.models.config import OF_OLDER_RECORDS, ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.vectors import read_metadata
-
-OF_OLDER_MODELS = {"vectors": "input"}
-"""Options that older records do not have, and what they were then."""
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -42,7 +39,7 @@ def read_config(folder: Path) -> ResolvedConfig:
         As ``read_record``, or an option is unknown or outside its limits.
     """
     try:
-        options = {**OF_OLDER_MODELS, **read_record(folder)["config"]}
+        options = {**OF_OLDER_RECORDS, **read_record(folder)["config"]}
         return ResolvedConfig.of(TrainConfig.from_dict(options))
     except DataError:
         raise

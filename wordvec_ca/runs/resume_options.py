@@ -17,7 +17,7 @@ from wordvec_ca.runs.texts import NAMES
 from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.options import OPTIONS
 from wordvec_ca.text import trusted_tokenizer
-from wordvec_ca.training import State
+from wordvec_ca.training import State, Trainer, plan_of_older
 
 CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
 """Options that may change when a run is continued: after a divergence, or on another machine."""
@@ -50,10 +50,11 @@ def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> Resolv
 
 def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
     """Return what is recorded of changed options: the fraction of the run, and each with both values."""
+    begun = ResolvedConfig.from_dict(former.config)  # of an earlier version it may lack options
     found = {
-        name: [former.config[name], getattr(config, name)]
+        name: [getattr(begun, name), getattr(config, name)]
         for name in CHANGEABLE
-        if former.config[name] != getattr(config, name)
+        if getattr(begun, name) != getattr(config, name)
     }
     return [{"at": former.fraction, **found}] if found else []
 
@@ -122,6 +123,32 @@ def check_state(
             "it will not be the same bit for bit",
             stacklevel=3,
         )
+
+
+def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None:
+    """Raise a DataError if a run would go on with other negatives than it began with.
+
+    Parameters
+    ----------
+    state : State
+        The checkpoint that the run goes on from.
+    trainer : Trainer
+        Of this process.
+    accept_changes : bool
+        Warn instead.
+    """
+    plan = trainer.replica.negatives.plan
+    begun = plan_of_older(trainer.config, len(trainer.tokens)) if state.pools is None else state.pools
+    if begun == plan:
+        return
+    change = "the run began with a version that draws other negatives of a vocabulary of this size"
+    if not accept_changes:
+        raise DataError(
+            f"{change}: it would not be the run that was begun. Finish it with that version, start it again, "
+            "or give ",
+            Option("accept_changes", True),
+        )
+    warnings.warn(f"{change}: the result will differ", stacklevel=3)
 
 
 def _without_secrets(names: Any) -> list[str] | None:

@@ -29,7 +29,7 @@ from wordvec_ca.resampling import ResampledModels
 from wordvec_ca.runs.displays import progress_display, style_for_python
 from wordvec_ca.runs.interrupts import ended_by_signals
 from wordvec_ca.runs.request import RunRequest
-from wordvec_ca.runs.resume_options import changed_config, check_state, check_texts, differences
+from wordvec_ca.runs.resume_options import changed_config, check_pools, check_state, check_texts, differences
 from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
 from wordvec_ca.runs.texts import Texts
 from wordvec_ca.runs.warm_start import (
@@ -229,7 +229,7 @@ def resume(
         Options to change, of ``CHANGEABLE``.
     accept_changes : bool, default False
         Go on although the corpus's files have changed, with the text as it was read, or although
-        the instruction set has.
+        the instruction set or the way to draw negatives has.
     callbacks, encoding_progress
         As in ``train``.
     checkpoint_every : str, optional
@@ -296,6 +296,7 @@ def resume(
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
         checkpoint = Checkpointing(run.checkpoints, run.request.run, encoded, held_out, former, origin)
         if former is not None:
+            check_pools(former, trainer, accept_changes=accept_changes)
             trainer.restore(former)
             checkpoint.changes += differences(former, config)
         with ended_by_signals(trainer):

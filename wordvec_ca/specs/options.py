@@ -439,8 +439,8 @@ class RunOptions(Options):
         "{checkpoint_every} may change, and on a cluster also where it runs.", usual="begin a run",
         metavar="DIR", kept=False, resume="change")
     accept_changes: bool = _long(False,
-        "{resume} although the corpus's files or the instruction set have changed.", usual="off",
-        goes_with="resume", kept=False, resume="change alone")
+        "{resume} although the corpus's files, the instruction set or the draws of negatives have changed.",
+        usual="off", goes_with="resume", kept=False, resume="change alone")
     continue_from: str | None = _long(None,
         "Train this model, or fastText .bin, further: its options, words and parameters, and the new words "
         "of CORPUS.", usual="begin with random vectors", metavar="MODEL", resume="no", on_cluster=False)

@@ -91,6 +91,8 @@ class State:
         Options that were changed when it was continued, and where.
     valid_fingerprint : str or None
         Of the held-out text.
+    pools : list of int or None
+        See `Negatives.plan`; None in the checkpoints of earlier versions.
     """
 
     run: str
@@ -112,6 +114,7 @@ class State:
     sessions: int = 1
     changes: list[dict[str, Any]] = field(default_factory=list)
     valid_fingerprint: str | None = None
+    pools: list[int] | None = None
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> State:
@@ -122,11 +125,12 @@ class State:
         ValueError
             It is damaged.
         """
+        record = {"pools": None, **record}
         kinds = {f.name: f.type for f in fields(cls)}
         if set(record) != set(kinds):
             raise ValueError("its state.json does not hold what it should")
         for name, kind in kinds.items():
-            if not isinstance(record[name], _KINDS[str(kind).partition("[")[0]]):
+            if not isinstance(record[name], _KINDS[re.sub(r"\[.*\]", "", str(kind))]):
                 raise ValueError(f"{name} in its state.json is {record[name]!r:.80}")
         return cls(**record)
 
@@ -138,6 +142,7 @@ _KINDS: dict[str, Any] = {
     "dict": dict,
     "list": list,
     "str | None": (str, type(None)),
+    "list | None": (list, type(None)),
 }
 
 

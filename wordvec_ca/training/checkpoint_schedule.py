@@ -89,6 +89,7 @@ class Checkpointing:
             history=[list(point) for point in trainer.history.points],
             sessions=self.sessions,
             changes=self.changes,
+            pools=trainer.replica.negatives.plan,
         )
         self._checkpoints.write(state, trainer.model, trainer.position)
 

@@ -54,6 +54,9 @@ class Negatives:
     ----------
     tokens_per_pool : int
         Tokens of the run for which a pool serves; of a small vocabulary the whole run.
+    plan : list of int
+        The draws of a pool and the tokens for which it serves: runs of which these differ draw other
+        negatives. Empty if none are drawn.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Negatives:
             # a pool takes time for each word, too: of a short text it may be read more often
             read = PASSES * max(draws, DRAWS_PER_WORD * len(counts))
             self.tokens_per_pool = max(1, int(read / max(per_token, 1e-9)))
+        self.plan = [draws, min(self.tokens_per_pool, max(1, total))] if drawn else []
         self._pools: NoisePools | None = None
         if self.tokens_per_pool >= total:
             self._only = noise_pool(counts, drawn, **options)
@@ -118,6 +122,12 @@ class Negatives:
 def pool_draws(n_words: int, n_tokens: int) -> int:
     """Return about how many words a pool holds."""
     return max(SMALLEST_POOL, min(max(POOL_DRAWS, DRAWS_PER_WORD * n_words), n_tokens))
+
+
+def plan_of_older(config: ResolvedConfig, n_tokens: int) -> list[int]:
+    """Return the plan of runs whose checkpoints do not have one: a single pool, however many words."""
+    draws = max(SMALLEST_POOL, min(POOL_DRAWS, n_tokens))
+    return [draws, max(1, n_tokens * config.epochs)] if config.negative else []
 
 
 def pool_bytes(n_words: int, n_tokens: int) -> int:
