@@ -1,9 +1,9 @@
 """Sources of text as they may be shown, recorded and published: without what gives access to them.
 
-A URL can hold a user and a password (``https://user:password@host``, ``s3://KEY:SECRET@bucket``) or a
-signature (``?X-Amz-Signature=...``). People share models, reports and messages, so these parts are removed
-before anything is written or shown. Only the record of an unfinished run keeps the whole name, which `resume`
-needs.
+A URL can hold a user and a password (``https://user:password@host``, ``s3://KEY:SECRET@bucket``), the id of a
+session (``t.txt;jsessionid=...``) or a signature (``?X-Amz-Signature=...``). People share models, reports and
+messages, so these parts are removed before anything is written or shown. Only the record of an unfinished run
+keeps the whole name, which `resume` needs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ _CONTAINERS = re.compile(r"(?:abfss?|wasbs?|az|adl)://")
 """Schemes in which a name before the @ is a container, not a user."""
 
 _WEB = ("http://", "https://", "ftp://", "ftps://", "webdav://")
+_PARAMETERS = re.compile(r"(?:;|%3[Bb])([^/]*)")
+"""Of a part of the path of such a URL (RFC 3986, section 3.3); a key of S3 may have a semicolon."""
+
 _LEAST = 6
 """Characters of a part of a query that is looked for by itself; shorter ones occur by chance."""
 
@@ -31,7 +34,7 @@ T = TypeVar("T")
 
 
 def showable_name(name: str) -> str:
-    """Return the name of a file, or an argument with one; of URLs without user, password, query, fragment."""
+    """Return a name of a file, or an argument with one; without user, password, parameters, query of URLs."""
     return _NAME.sub(_without_secrets, name) if "://" in name else name
 
 
@@ -71,31 +74,45 @@ def has_secrets(names: Iterable[str]) -> bool:
     return any(showable_name(name) != name for name in names)
 
 
+def parameters_and_query(url: str) -> str:
+    """Return the parts of a URL that are not shown and may tell one text from another."""
+    path, _, query = url.partition("?")
+    return "".join(_PARAMETERS.findall(path)) + query if path.lower().startswith(_WEB) else query
+
+
 def _without_secrets(url: re.Match[str]) -> str:
     scheme, rest = url[1], url[2]
+    path = _after_user(scheme, rest).partition("?")[0]
+    if scheme.lower() in _WEB:
+        path = _PARAMETERS.sub("", path.partition("#")[0])
+    return scheme + path
+
+
+def _after_user(scheme: str, rest: str) -> str:
+    """Return what follows user and password."""
     host = re.match(r"[^/?#]*", rest)[0]  # type: ignore[index]
     if "@" in host:
         user = host.rpartition("@")[0]
         container = ":" not in user and _CONTAINERS.match(scheme.lower())
-        rest = rest if container else rest[len(user) + 1 :]
-    else:  # of a password with a slash, such as AWS makes them
-        odd = _ODD_PASSWORD.match(rest)
-        rest = rest[odd.end() :] if odd else rest
-    rest = rest.partition("?")[0]
-    return scheme + (rest.partition("#")[0] if scheme.lower() in _WEB else rest)
+        return rest if container else rest[len(user) + 1 :]
+    odd = _ODD_PASSWORD.match(rest)  # with a slash in it, such as AWS makes them
+    return rest[odd.end() :] if odd else rest
 
 
 def _secrets(source: str) -> list[str]:
     """Return the parts of a source that are not to be shown, also decoded; the longest first."""
     found = set()
     for url in _NAME.finditer(source):
-        rest = url[2]
-        kept = _without_secrets(url).removeprefix(url[1])
-        at = rest.find(kept) if kept else len(rest)
-        user, query = rest[:at].removesuffix("@"), rest[at + len(kept) :].lstrip("?#")
-        password = user.partition(":")[2] or user
-        found |= {user, password, query}
-        values = (part.partition("=")[2] or part for part in re.split("[&;]", query))
+        scheme, rest = url[1], url[2]
+        after = _after_user(scheme, rest)
+        user = rest.removesuffix(after).removesuffix("@")
+        web = scheme.lower() in _WEB
+        path = re.split("[?#]" if web else "[?]", after, maxsplit=1)[0]
+        query = after.removeprefix(path).lstrip("?#")
+        parameters = _PARAMETERS.findall(path) if web else []
+        found |= {user, user.partition(":")[2] or user, query, *parameters}
+        parts = re.split("[&;]", "&".join([query, *parameters]))
+        values = (part.partition("=")[2] or part for part in parts)
         found |= {value for value in values if len(value) >= _LEAST}
     found |= {decode(part) for part in found for decode in (unquote, unquote_plus)}
     return sorted((part for part in found if len(part) >= 4), key=len, reverse=True)

@@ -103,7 +103,7 @@ def main() -> None:
     began = time.perf_counter()
     vectors = KeyedVectors.load(options.model)
     others = {path.name: KeyedVectors.load(path) for path in options.others}
-    if vectors.attention is None:
+    if not vectors.attends:
         raise SystemExit(f"{options.model} is not an attention model")
 
     choice = {name: [] for name in READOUTS}

@@ -23,6 +23,12 @@ NAMES = {
     "abfs://c@account.net/a.txt?sv=1&sig=SECRET": "abfs://c@account.net/a.txt",
     "https://host:8080/a@b.txt": "https://host:8080/a@b.txt",
     "https://host/Talk:A@b": "https://host/Talk:A@b",
+    "https://host/t.txt;jsessionid=SECRET": "https://host/t.txt",
+    "https://u:p@host/a;sid=SECRET1;v=2/b%3Btoken=T.txt;x?q=1#f": "https://host/a/b",
+    "https://user:pass;word@host:8080/t.txt": "https://host:8080/t.txt",
+    "simplecache::ftp://host/a;type=i;sid=SECRET/a.gz": "simplecache::ftp://host/a/a.gz",
+    "s3://bucket/a;b.txt": "s3://bucket/a;b.txt",
+    "plain/a;b.txt": "plain/a;b.txt",
     "plain/a?b@c.txt": "plain/a?b@c.txt",
     "-": "-",
 }
@@ -45,6 +51,12 @@ def test_messages() -> None:
     signed = "https://host/t.txt?sig=AB%2BCD%2F12&page=1"
     assert showable("404, url='https://host/t.txt?sig=AB+CD/12&page=1', sig AB+CD/12, page 1", [signed]) == (
         "404, url='https://host/t.txt', sig ***, page 1"
+    )
+    session = "https://host/a;sid=SESSION9/t.txt;v=1?page=12"
+    shown = showable(f"404 (SESSION9) at {session}; try again", [session])
+    assert shown == "404 (***) at https://host/a/t.txt; try again"
+    assert showable("see https://host/a;sid=SESSION9/t.txt; or (https://host/b;x=1).") == (
+        "see https://host/a/t.txt; or (https://host/b)."
     )
     error = DataError("cannot read 'https://u:p@host/t?x=1'; give ", Option("field", "a"))
     assert str(error) == "cannot read 'https://host/t'; give field='a'"

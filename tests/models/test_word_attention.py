@@ -95,8 +95,8 @@ def test_a_model_without_attention_has_no_weights(tmp_path: Path) -> None:
     model = EmbeddingModel(config, Vocab(list(WORDS), np.array(COUNTS)))
     model.initialise()
     model.save(tmp_path / "m")
-    assert model.vectors.attention is None
-    assert KeyedVectors.load(tmp_path / "m").attention is None
+    assert not model.vectors.attends
+    assert not KeyedVectors.load(tmp_path / "m").attends
     for one in (model, tmp_path / "m"):
         with pytest.raises(DataError, match="attention"):
             weights_by_word(one)
@@ -133,7 +133,7 @@ def test_folded_vectors_are_multiplied_and_say_so(tmp_path: Path) -> None:
     expected = vectors.vectors * np.array(slowly(model), np.float32)[:, None]
     np.testing.assert_allclose(folded.vectors, expected, rtol=1e-5)
     assert folded.metadata["attention_folded"] is True
-    assert folded.attention is None
+    assert not folded.attends
     assert folded.similarity("cat", "sat") == pytest.approx(vectors.similarity("cat", "sat"), abs=1e-6)
 
 
@@ -157,5 +157,5 @@ def test_some_rows_of_a_table_keep_all_that_is_known(tmp_path: Path) -> None:
     table = vectors.table.rows(rows)
     assert table.words == [vectors.index_to_key[row] for row in rows]
     assert table.attention is not None
-    assert vectors.attention is not None
+    assert vectors.attends
     assert np.array_equal(table.attention(), vectors.attention[rows])

@@ -1,4 +1,4 @@
-"""A text that only those may read who know two secrets of its URL, and where these must not be found."""
+"""A text that only those may read who know three secrets of its URL, and where these must not be found."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-PASSWORD, TOKEN = "s3cretpassw0rd", "t0ken/of+access"
-MARKS = (PASSWORD, TOKEN, quote(TOKEN, safe=""))
+PASSWORD, TOKEN, SESSION = "s3cretpassw0rd", "t0ken/of+access", "5e55ion0f"
+MARKS = (PASSWORD, TOKEN, quote(TOKEN, safe=""), SESSION)
 TEXT = "".join(f"the cat w{i % 70} sat on the w{i % 50} mat\n" for i in range(400)).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves one text to those who know both secrets."""
+    """Serves one text to those who know the password, the token and the id of the session."""
 
     def do_GET(self) -> None:
         known = "Basic " + b64encode(f"user:{PASSWORD}".encode()).decode()
-        if self.headers.get("Authorization") != known or f"token={TOKEN}" not in unquote(self.path):
+        secrets = (f";session={SESSION}", f"token={TOKEN}")
+        if self.headers.get("Authorization") != known or not all(
+            each in unquote(self.path) for each in secrets
+        ):
             self.send_error(403)
         elif "/missing" in self.path:
             self.send_error(404)
@@ -41,11 +44,12 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def guarded_text() -> Iterator[str]:
-    """Serve the text, and give its URL with both secrets; ``missing`` in its place is not found."""
+    """Serve the text, and give its URL with the secrets; ``missing`` in its place is not found."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://user:{PASSWORD}@127.0.0.1:{server.server_port}/t.txt?token={quote(TOKEN, safe='')}"
+        place = f"127.0.0.1:{server.server_port}/t.txt;session={SESSION}"
+        yield f"http://user:{PASSWORD}@{place}?token={quote(TOKEN, safe='')}"
     finally:
         server.shutdown()
         server.server_close()

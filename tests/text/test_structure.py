@@ -130,6 +130,22 @@ def test_strings_of_json_are_warned_of(tmp_path: Path) -> None:
         count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
 
 
+MARKED = {
+    "xml": "<?xml version='1.0'?>\n<doc>\n<s>the cat</s>\n</doc>\n",
+    "html": "<!DOCTYPE html>\n<html><body><p>the cat</p></body></html>\n",
+    "extracted": '<doc id="1" url="x">\nthe cat sat\n</doc>\n',
+    "vertical": "<s>\nthe\tDT\tthe\ncat\tNN\tcat\n</s>\n",
+    "conllu": "# text = the cat\n1\tthe\tthe\tDET\t_\n2-3\tcat\tcat\tNOUN\t_\n\n1\tcat\tcat\tNOUN\t_\n",
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_markup_and_annotations_are_warned_of(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text(MARKED[name] * 9)
+    with pytest.warns(UserWarning, match="is read as plain text,? with (its tags|all columns)"):
+        count_corpus(str(tmp_path / "a.txt"), TextOptions(min_count=1))
+
+
 PLAIN = [
     "[Music] and then\n[Applause] more\n",
     "[[Anarchism]] is a\npolitical philosophy\n",
@@ -137,6 +153,10 @@ PLAIN = [
     "(a) first\n(b) second\n",
     "{ braces } of code\n",
     "[1] A reference, 1999.\n[2] Another one.\n",
+    "<3 you\n<b>bold</b> later\n",
+    "<unk> is a word\nas in models of language\n",
+    "1\tthe cat sat\t0\t1\n2\tit ran\t0\t1\n",
+    "1\t2\t3\n2\t3\t1\n",
 ]
 
 

@@ -185,10 +185,10 @@ def test_a_part_is_columns_of_the_whole(trained: Path) -> None:
     unknown = vectors.get_vector("filler61")  # made of n-grams
     np.testing.assert_allclose(far.get_vector("filler61"), unknown[16:], rtol=1e-6)
     folded = vectors.with_attention_folded().vectors
-    assert near.attention is not None
-    assert vectors.attention is not None
+    assert near.attends
+    assert vectors.attends
     np.testing.assert_allclose(folded[:, :16], near.vectors * near.attention[:, None], rtol=1e-6)
-    assert far.attention is not None
+    assert far.attends
     np.testing.assert_allclose(vectors.attention, (near.attention + far.attention) / 2, rtol=1e-5)
     assert np.abs(near.attention - far.attention).max() > 0.01
     of_model = EmbeddingModel.load(trained).vectors.part("far").attention

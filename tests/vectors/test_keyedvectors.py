@@ -363,3 +363,6 @@ def test_errors_that_say_what_is_wrong():
     with pytest.raises(TypeError, match=r"an array .*attention_weights\(model, sentence\)"):
         attends.attention("a b")
     assert pickle.loads(pickle.dumps(attends.attention)).tolist() == [1, 1]
+    with pytest.raises(DataError, match=r"have no attention: .* --model cbow-attn"):
+        words.attention("a b")
+    assert getattr(words, "attention", None) is None

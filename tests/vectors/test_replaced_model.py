@@ -61,7 +61,7 @@ def later(vectors: KeyedVectors) -> list[np.ndarray]:
     if vectors.ngrams is not None:
         found += [vectors.get_vector("w1w2"), vectors.ngrams.bucket_rows(30)]
     if vectors.attends:
-        assert vectors.attention is not None
+        assert vectors.attends
         found.append(vectors.attention)
     if vectors.resamples is not None:
         found += list(vectors.resamples)

@@ -62,7 +62,7 @@ SIGNATURES = (
         b"\x89HDF", "an HDF5 file", as_vectors="convert the vectors to word2vec text or safetensors first"
     ),
     Signature(b"\xd0\xcf\x11\xe0", "an old Office document"),
-    Signature(b"{\\rtf1", "an RTF document"),
+    Signature(b"{\\rtf1", "an RTF document", as_text="save it as plain text, in UTF-8"),
     Signature(b"\x7fELF", "a program"),
     Signature(b"\x89PNG", "a picture"),
     Signature(b"\xff\xd8\xff", "a picture"),

@@ -226,13 +226,13 @@ def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarra
     """
     if isinstance(model, EmbeddingModel):
         return model.word_attention()
-    weights = KeyedVectors.load(model).attention
-    if weights is None:
+    vectors = KeyedVectors.load(model)
+    if not vectors.attends:
         raise DataError(
             f"{str(model)!r} is not the directory of a model with attention; these have attention: "
             f"{', '.join(models_with('attends'))}"
         )
-    return weights
+    return vectors.attention
 
 
 def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Part, np.ndarray]]:

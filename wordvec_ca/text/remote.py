@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import file_system, patiently
-from wordvec_ca.showable import has_secrets, showable, showable_name
+from wordvec_ca.showable import has_secrets, parameters_and_query, showable, showable_name
 
 _BLOCK = 4 << 20
 
@@ -90,7 +90,7 @@ def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
     headers = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
     mark = next((f"{name} {headers[name]}" for name in _MARKS if headers.get(name) is not None), None)
     identity = {"path": showable_name(url), "size": information.get("size"), "mark": mark}
-    query = url.partition("?")[2]
+    query = parameters_and_query(url)
     if query and (mark is None or mark.split()[0] not in _OF_CONTENT):  # two queries may be two texts
         identity["query"] = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
     return identity
@@ -219,7 +219,7 @@ def _patiently(action: Callable[[], T], url: str, patience: float | None = None)
             message = (
                 f"cannot read {name!r}: permission denied ({why}); give credentials as for other programs "
                 "(for S3 AWS_ACCESS_KEY_ID, AWS_PROFILE ...), or the whole URL: its user, "
-                "password and query are recorded nowhere"
+                "password, parameters and query are recorded nowhere"
             )
         else:
             message = f"cannot read {name!r}: {why}"

@@ -24,6 +24,9 @@ from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_l
 
 _LOOKED_AT = 1 << 16
 _DECODER = json.JSONDecoder()
+_FIRST_TAG = re.compile(r"<(?:[?!]|[A-Za-z][\w:.-]*(?=[\s/>]))[^<>]*>")
+_END_TAG = re.compile(r"</[A-Za-z][\w:.-]*\s*>")
+_NUMBER_OF_WORD = re.compile(r"\d+(?:[-.]\d+)?")
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -220,6 +223,19 @@ def check_plain(head: bytes, name: str) -> None:
             stacklevel=3,
         )
         return
+    if _FIRST_TAG.match(text) and _END_TAG.search(text):
+        warnings.warn(
+            f"{name} begins as XML or HTML and is read as plain text, with its tags; extract the text first",
+            stacklevel=3,
+        )
+        return
+    if _is_conll(lines):
+        warnings.warn(
+            f"{name} has a word and its annotations in each line, as CoNLL-U, and is read as plain text with "
+            "all columns; write the words of a sentence in a line, with a space between two",
+            stacklevel=3,
+        )
+        return
     suffix = table_suffix(name.strip("'\""))
     if suffix is not None and (field := likely_text(head, suffix)) is not None:
         _warn(name, suffix[1:].upper(), field)
@@ -266,6 +282,17 @@ def _is_json(line: str, kind: type) -> bool:
         return isinstance(json.loads(line), kind)
     except (ValueError, RecursionError):
         return False
+
+
+def _is_conll(lines: list[str]) -> bool:
+    """Return whether each line is a word of a sentence: its number, the word, and two columns or more."""
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return (
+        len(rows) > 1
+        and len(rows[0]) >= 4
+        and all(len(row) == len(rows[0]) and _NUMBER_OF_WORD.fullmatch(row[0]) for row in rows)
+        and not any(" " in row[1] for row in rows)
+    )
 
 
 def _is_sample(head: bytes) -> bool:

@@ -44,7 +44,7 @@ from wordvec_ca.vectors.intervals import (
     shown_interval,
 )
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
-from wordvec_ca.vectors.lookup import UnknownWordError
+from wordvec_ca.vectors.lookup import NoAttentionError, UnknownWordError
 from wordvec_ca.vectors.neighbours import Directions, cosine, highest
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, ngrams_of, with_boundary_marks
 from wordvec_ca.vectors.parts import Part, parse_parts
@@ -78,6 +78,7 @@ __all__ = [
     "Neighbours",
     "NgramIndex",
     "NgramVectors",
+    "NoAttentionError",
     "Part",
     "QuantisedRows",
     "Resamples",

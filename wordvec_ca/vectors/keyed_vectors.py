@@ -17,7 +17,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import content_words, html_table
 from wordvec_ca.specs.formats import format_named
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
-from wordvec_ca.vectors.lookup import Key, Lookup
+from wordvec_ca.vectors.lookup import NO_ATTENTION, Key, Lookup, NoAttentionError
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
 from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
 
@@ -70,8 +70,10 @@ class KeyedVectors(Lookup):
     vector_size : int
     counts : ndarray of shape (n_words,), int64, or None
     metadata : dict
-    attention : ndarray of shape (n_words,), float32, or None
-        Weights for averages of the vectors of an attention model.
+    attends : bool
+        Whether these are vectors of an attention model.
+    attention : ndarray of shape (n_words,), float32
+        Weights for averages of the vectors of an attention model; other vectors raise ``NoAttentionError``.
     resamples : Resamples or None
         What `neighbours` makes intervals of; ``resampled(number)`` gives one of the models as vectors.
 
@@ -164,6 +166,8 @@ class KeyedVectors(Lookup):
     def __getattr__(self, name: str) -> Any:
         if name in _RENAMED:
             raise AttributeError(f"KeyedVectors has no {name!r}; use {_RENAMED[name]}")
+        if name == "attention":  # what the property raises is an AttributeError, which brings Python here
+            raise NoAttentionError(NO_ATTENTION)
         raise AttributeError(f"'KeyedVectors' object has no attribute {name!r}")
 
     # ------------------------------------------------------------------ similarity
@@ -528,7 +532,7 @@ class KeyedVectors(Lookup):
         DataError
             The vectors are not of an attention model.
         """
-        if self.attention is None:
+        if not self.attends:
             raise DataError(
                 "these vectors have no attention to fold in: that needs the model directory of an attention "
                 "model (cawv train --model cbow-attn)"
@@ -536,7 +540,6 @@ class KeyedVectors(Lookup):
         folded = np.empty(self.vectors.shape, np.float32)
         weights = [(part.columns, self.part(part.name).attention) for part in self.parts]
         for columns, of_words in weights or [(slice(None), self.attention)]:
-            assert of_words is not None
             for rows in row_blocks(self.vectors):
                 np.multiply(self.vectors[rows, columns], of_words[rows, None], out=folded[rows, columns])
         return KeyedVectors(

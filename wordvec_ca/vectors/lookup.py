@@ -50,6 +50,16 @@ class UnknownWordError(DataError, KeyError):
         return type(self), (str(self),)
 
 
+NO_ATTENTION = (
+    "these vectors have no attention: only those of the model directory of an attention model have it (cawv "
+    "train --model cbow-attn); vectors.attends tells"
+)
+
+
+class NoAttentionError(DataError, AttributeError):
+    """Vectors have no attention. Both a ``DataError`` and an ``AttributeError``, as for `hasattr`."""
+
+
 class AttentionArray(np.ndarray):  # type: ignore[type-arg]
     """An array that says what it is to those who call it."""
 
@@ -162,18 +172,21 @@ class Lookup:
         return self._read_attention is not None
 
     @cached_property
-    def attention(self) -> np.ndarray | None:
-        """How much attention each word draws, shape (n_words,), float32; None if the model has no attention.
+    def attention(self) -> np.ndarray:
+        """How much attention each word draws, shape (n_words,), float32; `attends` tells if there is any.
 
         1 is what an average token gets. Computed at the first use; see `wordvec_ca.vectors.mean_attention`.
 
         Raises
         ------
+        NoAttentionError
+            The vectors are not of an attention model; it is an ``AttributeError``, so that ``getattr`` with
+            a default works.
         DataError
             The files of the attention are missing or damaged.
         """
         if self._read_attention is None:
-            return None
+            raise NoAttentionError(NO_ATTENTION)
         weights = self._read_attention()
         if weights.shape != (len(self),):
             raise DataError(f"attention should have a weight for each of {len(self)} words: {weights.shape}")

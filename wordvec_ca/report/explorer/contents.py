@@ -319,7 +319,7 @@ def _attention(folder: Path) -> _Attention | None:
 
 def _weights(table: KeyedVectors, rows: np.ndarray) -> np.ndarray | None:
     """Return how much each word counts in a sentence: by attention, else by frequency (SIF, a = 0.001)."""
-    if table.attention is not None:
+    if table.attends:
         return np.asarray(table.attention[rows], np.float32)
     if table.counts is None or not table.counts.sum() > 0:
         return None
