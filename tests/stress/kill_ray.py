@@ -291,6 +291,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and inherited
     rows = logged_rows(given.log)
     with tempfile.TemporaryDirectory() as name:
         text = Path(name) / "text.txt"
