@@ -44,7 +44,7 @@ def changed(n_texts: int, permutations: int) -> Changes:
 @pytest.mark.skipif(chromium.executable() is None, reason="Chromium is not installed")
 @pytest.mark.parametrize(("n_texts", "permutations"), [(2, 20), (3, 20), (2, 0)])
 def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, tmp_path: Path) -> None:
-    names = ["a/</script>one", "a/two.txt", "a/three.txt"][:n_texts]
+    names = ["a/</script>one", "a/two.txt", f"a/{'three-' * 12}.txt"][:n_texts]
     page = tmp_path / "page.html"
     page.write_text(changes_page(changed(n_texts, permutations), names), encoding="utf-8")
     with chromium.Chromium(str(chromium.executable())) as browser:

@@ -251,6 +251,37 @@ def test_escape_clears_poles_and_a_link_keeps_what_is_shown(browser: Browser, pa
     assert browser.complaints == []
 
 
+def test_a_link_restores_lasso_sentence_and_the_map_of_the_second_model(
+    browser: Browser, pages: Pages
+) -> None:
+    visit(browser, pages.two, hash_="#word=queen")
+    browser.evaluate(
+        "(explorer.showMapOf(1, 0), explorer.selectWithin(explorer.map.inView()),"
+        "explorer.map.turn++, explorer.map.setView({x: 0.5, y: 0.5, scale: 3}))"
+    )
+    browser.evaluate("explorer.selectWithin([[-.1, -.1], [.5, -.1], [.51, 1.1], [-.1, 1.1]])")
+    selected = browser.evaluate("explorer.panels.selection")
+    assert 0 < len(selected) < browser.evaluate("explorer.n")
+    browser.click("#tab-sentence")
+    browser.click("#sentence")
+    browser.type("king & queen + 100 % bread")
+    browser.click("#targets li:nth-child(3) button")
+    address = browser.evaluate("explorer.link()")
+    visit(browser, pages.two, hash_="#" + address.partition("#")[2])
+    assert browser.evaluate("explorer.panels.selection") == selected
+    assert browser.evaluate("explorer.map.places === explorer.places[1] && model.value === '1'")
+    assert browser.evaluate("sentence.value") == "king & queen + 100 % bread"
+    assert browser.evaluate("document.querySelector('#targets [aria-pressed=true]').textContent") == "queen"
+    assert browser.evaluate("explorer.words[explorer.state.row]") == "queen"
+    assert browser.evaluate("explorer.link()") == address
+    browser.resize(390, 844)
+    browser.evaluate("explorer.panels.sentence = 'north south east west wind '.repeat(3)")
+    browser.evaluate("explorer.show('sentence')")
+    browser.wait("document.querySelector('.grid').scrollWidth > document.querySelector('.grid').clientWidth")
+    browser.wait("!document.querySelector('details .soft').hidden")  # the hint
+    assert browser.complaints == []
+
+
 def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
     browser: Browser, pages: Pages
 ) -> None:

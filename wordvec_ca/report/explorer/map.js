@@ -104,7 +104,7 @@ class PointMap {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const tick = (now) => {
       if (turn !== this.turn) return; // something else began
-      const t = still ? 1 : Math.min(1, Math.max(0, (now - began) / milliseconds));
+      const t = still || !milliseconds ? 1 : Math.min(1, Math.max(0, (now - began) / milliseconds));
       step(t * t * (3 - 2 * t));
       if (t < 1) requestAnimationFrame(tick);
     };
@@ -123,11 +123,11 @@ class PointMap {
   }
 
   /** Draw other places, moving all points there. */
-  setPlaces(places, regions) {
+  setPlaces(places, regions, milliseconds = 700) {
     const from = this.places;
     const between = new Float32Array(places.length);
     this.regions = [];
-    this.animate(700, (t) => {
+    this.animate(milliseconds, (t) => {
       if (t === 1) {
         this.places = places;
         this.regions = regions;
@@ -181,16 +181,10 @@ class PointMap {
     return found?.[1];
   }
 
+  /** The outline of the part of the map in view. */
   inView() {
-    const [left, bottom] = this.toMap(0, this.height);
-    const [right, top] = this.toMap(this.width, 0);
-    const rows = [];
-    for (let row = 0; row < this.n; row++) {
-      const x = this.places[2 * row];
-      const y = this.places[2 * row + 1];
-      if (x >= left && x <= right && y >= bottom && y <= top) rows.push(row);
-    }
-    return rows;
+    const { width, height } = this;
+    return [[0, 0], [width, 0], [width, height], [0, height]].map(([left, top]) => this.toMap(left, top));
   }
 
   // ---- drawing
@@ -433,7 +427,7 @@ class PointMap {
       const [left, top] = place(event);
       if (this.mode === "drawing") {
         this.mode = "lasso";
-        if (this.outline.length > 2) this.onlasso(this.within(this.outline));
+        if (this.outline.length > 2) this.onlasso(this.outline);
       } else if (event.type === "pointerup" && this.moved < 5) {
         const region = this.regionAt(left, top);
         const row = this.at(left, top, event.pointerType === "touch" ? 24 : 14);

@@ -222,11 +222,14 @@ class Panels {
       return made;
     };
     const head = (token) => el("th", { scope: "col" }, el("bdi", {}, shown(token, 12)));
-    return el("details", { open: true }, el("summary", {}, "What counts for each word", ...(this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [])),
-      el("div", { class: "grid", tabindex: "0" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}, "target"), ...list.map(head))),
-        el("tbody", {}, ...rows.map((weights, i) =>
-          el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, shown(list[i], 12))), ...weights.map(cell)))))));
+    const grid = el("div", { class: "grid", tabindex: "0" }, el("table", {},
+      el("thead", {}, el("tr", {}, el("th", {}, "target"), ...list.map(head))),
+      el("tbody", {}, ...rows.map((weights, i) =>
+        el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, shown(list[i], 12))), ...weights.map(cell))))));
+    const hint = el("p", { class: "soft", hidden: true }, "Scroll sideways to see all words →");
+    const made = el("details", { open: true }, el("summary", {}, "What counts for each word", ...(this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [])), hint, grid);
+    made.addEventListener("toggle", () => { hint.hidden = grid.scrollWidth <= grid.clientWidth; }); // also when it is first shown
+    return made;
   }
 
   nearSentence(model, list) {
@@ -242,8 +245,9 @@ class Panels {
   // ---- Selection
 
   showSelection() {
-    const { map, select } = this.explorer;
-    const inView = el("button", { type: "button", onclick: () => select(map.inView()) }, "Words in view");
+    const { explorer } = this;
+    const { select } = explorer;
+    const inView = el("button", { type: "button", onclick: () => explorer.selectWithin(explorer.map.inView()) }, "Words in view");
     if (!this.selection) {
       return [el("p", {}, "Draw around words: press ", el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag. Or click on the name of a region."),
         el("div", { class: "actions" }, inView), ...this.regions()];

@@ -1,6 +1,7 @@
 // The page comes to life: data, map, search, address.
 
 const NEAREST = 20;
+const VIEW = /((?:&(?:model|colour|region|lasso|sentence|target|tab|at)=[^&]*)*)$/; // what a link adds to the address
 
 class Explorer {
   constructor() {
@@ -104,7 +105,7 @@ class Explorer {
         return el("span", {}, dot, el("bdi", {}, shown(name, 24)));
       }));
     };
-    key.replaceChildren();
+    key.replaceChildren(...(by === "region" ? [el("span", { class: "meaning" }, "near regions have like hues")] : []));
     if (by === "frequency") {
       scale(theme.ramp, "rare", "frequent");
       for (let row = 0; row < this.n; row++) kind[row] = 255 * (1 - Math.log(row + 1) / Math.log(this.n + 1));
@@ -192,7 +193,8 @@ class Explorer {
   }
 
   fromAddress() {
-    const [, name, value, view = ""] = /^#?(?:(word|row|find)=(.*?))?((?:&(?:colour|region|at)=[^&]*)*)$/s.exec(location.hash) ?? [];
+    const [view] = VIEW.exec(location.hash);
+    const [, name, value] = /^#?(?:(word|row|find)=(.*))?$/s.exec(location.hash.slice(0, location.hash.length - view.length)) ?? [];
     let text = value;
     try {
       text = value === undefined ? "" : decodeURIComponent(value);
@@ -206,23 +208,42 @@ class Explorer {
     if (view) this.restoreView(new URLSearchParams(view));
   }
 
-  /** The address with what it has not while one reads: colour, selected region, and the part of the map in view. */
+  /** The address with what it has not while one reads: map, colour, selection, sentence, tab, and the part in view. */
   link() {
-    const { x, y, scale } = this.map.view;
-    const asked = location.hash.replace(/^#/, "").replace(/(&(colour|region|at)=[^&]*)+$/, "");
-    const region = this.regions[this.mapOf].findIndex((one) => this.panels.region && this.nameOf(one) === this.panels.region);
-    const view = `&colour=${document.getElementById("colour").value}${region < 0 ? "" : `&region=${region}`}`;
-    const at = `&at=${[x, y, scale].map((value) => value.toFixed(4)).join(",")}`;
-    return `${location.href.split("#")[0]}#${asked}${view}${at}`;
+    const { map, panels, mapOf, tab } = this;
+    const { x, y, scale } = map.view;
+    const region = this.regions[mapOf].findIndex((one) => panels.region && this.nameOf(one) === panels.region);
+    const shows = {
+      model: mapOf || null,
+      colour: document.getElementById("colour").value,
+      region: region < 0 ? null : region,
+      lasso: this.marked && map.outline ? map.outline.flat().map((value) => Math.round(value * 1e6)).join(",") : null,
+      sentence: panels.sentence === this.example ? null : new URLSearchParams({ "": panels.sentence.slice(0, 2000) }).toString().slice(1),
+      target: panels.target < 0 ? null : panels.target,
+      tab,
+      at: [x, y, scale].map((value) => value.toFixed(4)).join(","),
+    };
+    const view = Object.entries(shows).filter(([, value]) => value !== null).map(([name, value]) => `&${name}=${value}`);
+    return `${location.href.split("#")[0]}#${location.hash.replace(/^#/, "").replace(VIEW, "")}${view.join("")}`;
   }
 
   restoreView(asked) {
+    const numbers = (name) => (asked.get(name) ?? "").split(",").map(Number);
+    const number = asked.get("model") ?? this.mapOf;
+    if (number in this.models && Number(number) !== this.mapOf) this.showMapOf(Number(number), 0);
     const colour = asked.get("colour");
     if (colour in this.colourings) this.makeColours(colour);
     const region = this.regions[this.mapOf][asked.get("region") ?? -1];
+    const outline = numbers("lasso").map((value) => value / 1e6);
     if (region) this.selectRegion(region);
-    const [x, y, scale] = (asked.get("at") ?? "").split(",").map(Number);
-    if ([x, y, scale].every(Number.isFinite)) this.map.animate(1, () => this.map.setView({ x, y, scale }));
+    else if (outline.length >= 6 && outline.every(Number.isFinite)) {
+      this.selectWithin(Array.from({ length: outline.length >> 1 }, (_, i) => [outline[2 * i], outline[2 * i + 1]]));
+    }
+    if (asked.has("sentence")) this.panels.sentence = asked.get("sentence");
+    if (asked.has("target")) this.panels.target = Math.max(-1, Math.trunc(Number(asked.get("target"))) || 0);
+    if (asked.get("tab") in this.panels.tabs) this.show(asked.get("tab"));
+    const [x, y, scale] = numbers("at");
+    if (asked.has("at") && [x, y, scale].every(Number.isFinite)) this.map.animate(0, () => this.map.setView({ x, y, scale }));
   }
 
   nameOf([, , , named]) {
@@ -350,9 +371,18 @@ class Explorer {
     this.select(rows, { name: this.nameOf(region) });
   }
 
-  showMapOf(number) {
+  /** The words within an outline on the map, which is kept with few enough places for a link. */
+  selectWithin(outline) {
+    const step = Math.ceil(outline.length / 60);
+    this.map.outline = outline.filter((_, i) => i % step === 0).map((place) => place.map((value) => Math.round(value * 1e6) / 1e6));
+    this.select(this.map.within(this.map.outline));
+  }
+
+  showMapOf(number, milliseconds) {
     this.mapOf = number;
-    this.map.setPlaces(this.places[number], this.regions[number]);
+    document.getElementById("model").value = number;
+    this.map.outline = null; // it was drawn on the other map
+    this.map.setPlaces(this.places[number], this.regions[number], milliseconds);
     const { kind, row, found } = this.state;
     if (kind === "word" || kind === "sum") {
       this.map.chosen = found[number].map((one) => one.row);
@@ -385,9 +415,9 @@ class Explorer {
     this.map.describe = (row) => this.describe(row);
     this.map.onregion = (region) => this.selectRegion(region);
     this.map.onpick = (row) => this.go({ word: row });
-    this.map.onlasso = (rows) => {
+    this.map.onlasso = (outline) => {
       if (this.map.mode !== "move") lasso();
-      this.select(rows);
+      this.selectWithin(outline);
     };
     addEventListener("hashchange", () => this.fromAddress());
     addEventListener("keydown", (event) => {
