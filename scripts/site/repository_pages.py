@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -16,3 +17,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, name.lower(), content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to these files, which also work in the repository, lead to their pages."""
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        markdown = markdown.replace(f"../{name})", f"{name.lower()})")
+    return markdown

@@ -55,7 +55,29 @@ def test_a_script_replaces_its_section_and_nothing_else(
     assert "/somewhere" not in text
 
 
-def test_links_between_the_pages_outside_the_site_exist() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
-        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            assert "://" in link or (ROOT / link).exists(), f"{page.name}: {link}"
+def test_relative_links_lead_to_files_of_the_repository() -> None:
+    """Also on GitHub: to no page that only ``make docs`` writes, and to headings that exist."""
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    faults = []
+    for page in [*pages, *DOCS.rglob("*.md")]:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)\s]+)|<(?:img|source)[^>]* (?:src|srcset)=\"([^\"]+)", text):
+            path, _, anchor = (link[0] or link[1]).partition("#")
+            target = page.parent / path if path else page
+            if "://" in path or path.startswith("mailto:"):
+                continue
+            if not target.exists():
+                faults.append(f"{page.relative_to(ROOT)}: there is no {path}")
+            elif anchor and target.suffix == ".md" and anchor not in _anchors(target):
+                faults.append(f"{page.relative_to(ROOT)}: {path} has no #{anchor}")
+    assert not faults, "\n".join(faults)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings, as GitHub makes them, and of its other anchors."""
+    text = page.read_text(encoding="utf-8")
+    headings = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in re.findall(r"^#+ (.*)$", text, re.M)
+    )
+    slugs = {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"(?:id=\"|\{ *#)([\w-]+)", text))
