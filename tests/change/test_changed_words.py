@@ -115,6 +115,9 @@ def test_models_are_compared_without_p() -> None:
     third = changes_of_models(first, second, KeyedVectors([*words, "new"], second.vectors, second.counts))
     assert third.undecided == [("new", (0, 20, 20))]
     drawn = trajectories([("a<b", [0.2, 0.4], [0.3, 0.3])], ["1800", "1900", "2000"])
-    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    picture = ElementTree.fromstring(drawn)
+    assert picture.tag.endswith("svg")
+    labels = [one.text for one in picture.iter() if one.get("class") == "middle"]
+    assert labels == ["1", "2", "3"]
     with pytest.raises(DataError, match="in common"):
         changes_of_models(first, KeyedVectors(["x", "y"], np.ones((2, 20))))

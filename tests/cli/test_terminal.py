@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from wordvec_ca import TrainConfig, train
+from wordvec_ca.cli import COMMANDS
 from wordvec_ca.cli.terminal import Column, Table, wrapped
+from wordvec_ca.runs.displays import LIVE_NOTEBOOKS
 
 pty = pytest.importorskip("pty")
 
 SMALL = ("--vector-size", "8", "--min-count", "1")
+TEXT, MODEL, OTHER = "text-of-these-tests.txt", "model-of-a-long-name.cbow-attn", "other-model-of-a-long-name"
+LONG = "word-with-hyphens_of_many_characters"
 
 
 @pytest.fixture
@@ -33,8 +40,9 @@ def seen() -> Callable[..., str]:
     def run(*arguments: object, columns: int = 80, typed: tuple[bytes, ...] = (), **environment: str) -> str:
         pid, terminal = pty.fork()
         if pid == 0:  # the child
-            for name in ("NO_COLOR", "COLUMNS", "LINES"):
-                os.environ.pop(name, None)
+            for name in list(os.environ):
+                if name in ("NO_COLOR", "COLUMNS", "LINES") or name.startswith(LIVE_NOTEBOOKS):
+                    del os.environ[name]
             os.environ.update({"TERM": "xterm", "COLUMNS": str(columns), **environment})
             os.execv(sys.executable, [sys.executable, "-m", "wordvec_ca", *map(str, arguments)])
         written, waiting = b"", list(typed)
@@ -182,3 +190,129 @@ def test_the_demo_leaves_no_progress_of_the_map(seen, text) -> None:
     left = plain(shown)
     assert "words.html" in left
     assert not re.search("neighbours of|t-SNE|neighbours: [0-9]+ %", left)
+
+
+# ---- notebooks
+
+
+def test_a_run_in_a_notebook_is_one_line(text, monkeypatch, capfd) -> None:
+    """Without the libraries of notebooks: what `IPython.display` gets is what a cell's output holds."""
+    shown: list[list[str]] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown[-1].append(data["text/plain"])
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert raw
+        assert display_id  # so that later states replace this one
+        shown.append([data["text/plain"]])
+        return Handle()
+
+    notebook = types.ModuleType("IPython.display")
+    notebook.display = display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
+    for n_runs in (1, 2):
+        train(text, TrainConfig(epochs=3, vector_size=8, min_count=1, workers=1))
+        assert len(shown) == n_runs
+        assert "100.0%" in shown[-1][-1]
+        assert "epoch 3/3" in shown[-1][-1]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_command_in_a_cell_of_a_notebook_has_one_line_of_progress(seen, text) -> None:
+    shown = seen("train", text, *SMALL, "--epochs", 3, "-q", "-o", "first", JPY_PARENT_PID="1")
+    assert "%" not in shown
+    # what shows the cell may be a page that was made by nbconvert: each state would remain there
+    shown = seen("train", text, *SMALL, "--epochs", 3, "-o", "once", JPY_PARENT_PID="1")
+    assert (shown.count("%"), shown.count("100.0%  epoch 3/3")) == (1, 1), shown
+    pairs = Path("some-pairs-of-words.tsv")
+    pairs.write_text("".join(f"w{i}\tw{j}\t{i + j}\n" for i in range(5) for j in range(i)))
+    shown = seen("eval", "once", "--similarity", pairs, JPY_PARENT_PID="1")
+    assert "[1/1]" not in shown
+    cell = {"JPY_PARENT_PID": "1", "JPY_SESSION_NAME": "a.ipynb"}
+    shown = seen("train", text, *SMALL, "--epochs", 3, "--valid", text, "-o", "m", **cell)
+    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]  # what remains in the output
+    assert len([line for line in lines if "%" in line]) == 1, shown
+    assert not re.search("\x1b\\[[0-9]*[ABCDEFGH]", shown)  # no cursor moves there
+
+
+# ---- 80 columns
+
+ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "train": ((TEXT, "--model", "cbow-attn", *SMALL, "--epochs", "1", "--progress", "none", "-o", "new"),),
+    "vocab": ((TEXT, "-o", "counts-of-the-words-of-this-text.tsv"),),
+    "phrases": ((TEXT, "-o", "phrases-of-this-text.txt", "--min-count", "1"),),
+    "eval": ((MODEL, "--similarity", "some-pairs-of-words.tsv"),
+             (MODEL, "--similarity", "some-pairs-of-words.tsv", "--details")),
+    "compare": ((MODEL, OTHER, "--similarity", "some-pairs-of-words.tsv"),),
+    "nn": ((MODEL, "w1", LONG), (MODEL, f"w1 - {LONG} + w2"), (MODEL, "unheard-of")),
+    "analogy": ((MODEL, "w1", "w2", LONG),),
+    "attention": ((MODEL, f"w1 w2 {LONG} walking talking", "--target", "w2"),),
+    "axis": ((MODEL, OTHER, "w1:w2", f"w3:{LONG}", "--words", "walking,talking,w4"),),
+    "association": ((MODEL, "--targets", "a", "b", "--attributes", "x", "y", "--random-lists", "39"),),
+    "change": ((MODEL, OTHER),),
+    "align": ((MODEL, OTHER, "-o", "aligned.safetensors"),),
+    "export": ((MODEL, "-o", "vectors-in-another-format.txt"),),
+    "publish": ((MODEL, "--vectors", "input"),),
+    "reembed": ((MODEL, TEXT, "-o", "reembedded.model"),),
+    "embed": ((MODEL, TEXT, "-o", "sentence-vectors.npy"),),
+    "search": ((MODEL, TEXT, "walking", "--method", "mean"),),
+    "index": ((MODEL, "-o", "index-of-the-vectors"),),
+    "report": ((MODEL, "-o", "report.html"),),
+    "explore": ((MODEL, "-o", "words.html", "--method", "pca"),),
+    "check": ((MODEL,),),
+    "info": ((MODEL,), (MODEL, "--all"), ()),
+    "demo": (),  # above
+    "completion": (),  # a script, which no line may be broken in
+}  # fmt: skip
+"""What each command is called with; without arguments it is wrong usage."""
+
+
+@pytest.fixture
+def inputs(text, command, monkeypatch) -> None:
+    """Make what `ARGUMENTS` name: a text, two models, pairs and lists of words."""
+    pytest.importorskip("rich")
+    Path(TEXT).write_text(text.read_text().replace("w0", LONG))
+    for seed, model in enumerate((MODEL, OTHER)):
+        config = TrainConfig(model="cbow-attn", epochs=1, vector_size=8, min_count=1, workers=1, seed=seed)
+        train(TEXT, config, output=model, progress=False)
+    Path("some-pairs-of-words.tsv").write_text(
+        "".join(f"w{i}\tw{j}\t{i + j}\n" for i in range(2, 7) for j in range(1, i))
+    )
+    for name, words in {"a": "w1 w2", "b": "w3 w4", "x": "w5 w6", "y": f"walking {LONG}"}.items():
+        Path(name).write_text(words.replace(" ", "\n"))
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_what_commands_print_fits_80_columns_and_breaks_no_word(name, inputs, command, monkeypatch) -> None:
+    if name == "index":
+        pytest.importorskip("usearch")
+    monkeypatch.setattr("wordvec_ca.cli.terminal.is_terminal", lambda stream: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    before = set(os.listdir())
+
+    def shown(columns: int, arguments: tuple[str, ...]) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        outcome = command(name, *arguments)
+        assert outcome.code in (0, 1, 2), outcome.err
+        for made in set(os.listdir()) - before:
+            shutil.rmtree(made) if os.path.isdir(made) else os.unlink(made)
+        found = plain(outcome.out + outcome.err)
+        found = re.sub("No room in this terminal for: [^.]*\\.", "", found)
+        return re.sub(r"[\d.,]+", "0", found).splitlines()  # figures of time differ between two runs
+
+    wrong = () if name in ("completion", "demo") else (("--no-such-option",), ("a-file-that-is-missing",) * 3)
+    for arguments in (*ARGUMENTS[name], *wrong):
+        narrow, wide = shown(80, arguments), shown(400, arguments)
+        for line in narrow:
+            assert len(line) <= 80 or max(map(len, line.split())) > 60, line  # a path is left whole
+        whole = {word for line in wide for word in line.split()}
+        assert {word for line in narrow for word in line.split() if word.strip("-─")} <= whole, arguments
+
+
+def test_every_command_is_among_them() -> None:
+    assert set(ARGUMENTS) == set(COMMANDS)

@@ -228,10 +228,15 @@ def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Give a function that says what is being done now.
 
     On a terminal each text takes the place of the one before, and the last one goes away; an empty text
-    clears the line for a result. Elsewhere each text is a line of standard error.
+    clears the line for a result. Elsewhere each text is a line of standard error. Nothing is written in a
+    cell of a notebook that would keep every text.
     """
     stream = sys.stderr
     on_terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"
+    if "JPY_PARENT_PID" in os.environ:
+        from wordvec_ca.runs import is_cell_that_keeps_all
+
+        quiet = quiet or is_cell_that_keeps_all()
 
     def tell(text: str) -> None:
         if quiet or (not text and not on_terminal):

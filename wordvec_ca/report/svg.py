@@ -48,6 +48,8 @@ class Scale:
     start, end : float
         Places of the ends.
     log : bool
+    whole : bool
+        Whether only whole numbers are labelled.
     """
 
     low: float
@@ -55,6 +57,7 @@ class Scale:
     start: float
     end: float
     log: bool = False
+    whole: bool = False
 
     def place(self, value: float) -> float:
         """Return the place of a value."""
@@ -71,6 +74,8 @@ class Scale:
             step = max(1, math.ceil(len(decades) / most))
             return [10.0**decade for decade in decades[::step]]
         width = nice_step((self.high - self.low) / most)
+        if self.whole:
+            width = max(1.0, width)
         first = math.ceil(self.low / width - 1e-9)
         return [i * width for i in range(first, math.floor(self.high / width + 1e-9) + 1)]
 
@@ -112,6 +117,7 @@ def chart(
     x_log: bool = False,
     y_log: bool = False,
     zero: bool = False,
+    x_whole: bool = False,
 ) -> str:
     """Return a chart of lines and points.
 
@@ -127,6 +133,8 @@ def chart(
         Whether an axis is logarithmic.
     zero : bool
         Whether the vertical axis begins at 0.
+    x_whole : bool
+        Whether the horizontal axis counts something: only whole numbers are labelled.
 
     Returns
     -------
@@ -139,7 +147,7 @@ def chart(
     if not xs:
         return ""
     x_low, x_high = (min(xs), max(xs)) if min(xs) < max(xs) else _span(xs, x_log, False)
-    across = Scale(x_low, x_high, LEFT, WIDTH - RIGHT, x_log)
+    across = Scale(x_low, x_high, LEFT, WIDTH - RIGHT, x_log, x_whole)
     up = Scale(*_span(ys, y_log, zero), HEIGHT - BOTTOM, TOP, y_log)
     parts = [_axes(across, up, x_label, y_label)]
     for number, (one, pieces) in enumerate(zip(series, shown, strict=True)):

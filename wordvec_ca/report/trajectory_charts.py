@@ -39,10 +39,10 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
     height = HEIGHT + 24
     parts = []
     for number, (word, moved, band) in enumerate(words):
-        places = [float(place + 2) for place in range(len(moved))]
-        series = [Series("distance", places, list(moved))]
+        places = [float(place + 1) for place in range(len(moved) + 1)]
+        series = [Series("distance", places, [0.0, *moved])]
         if len(band):
-            series.append(Series("95 % by chance", places, list(band)))
+            series.append(Series("95 % by chance", places[1:], list(band)))
         x, y = WIDTH * (number % ACROSS), height * (number // ACROSS)
         drawn = chart(
             word,
@@ -51,6 +51,7 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
             "text",
             "distance from the first",
             zero=True,
+            x_whole=True,
         )
         place = f'<svg x="{x}" y="{y + 24}" width="{WIDTH}" height="{HEIGHT}" '
         parts.append(f'<text class="word" x="{x + 58}" y="{y + 20}">{escape(word)}</text>')

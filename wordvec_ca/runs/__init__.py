@@ -4,7 +4,15 @@ Input: a corpus and a `TrainConfig`. Output: a trained model, in memory and in i
 reads from top to bottom: prepare, encode, fit, save. The package `cluster` does the same on many machines.
 """
 
-from wordvec_ca.runs.displays import Bar, JsonLog, Lines, progress_display, show_progress, style_for_python
+from wordvec_ca.runs.displays import (
+    Bar,
+    JsonLog,
+    Lines,
+    is_cell_that_keeps_all,
+    progress_display,
+    show_progress,
+    style_for_python,
+)
 from wordvec_ca.runs.estimate import describe, measured_speed, plan
 from wordvec_ca.runs.interrupts import ended_by_signals
 from wordvec_ca.runs.request import REQUEST_FILE, Request, RunRequest, request_in
@@ -25,6 +33,7 @@ __all__ = [
     "describe",
     "ended_by_signals",
     "files_of_run",
+    "is_cell_that_keeps_all",
     "measured_speed",
     "plan",
     "progress_display",

@@ -23,6 +23,12 @@ LINE_EVERY = 10.0
 RENEW_EVERY = 0.3
 """Seconds between two states of a line in a notebook."""
 
+KEEP_EVERY = 60.0
+"""Seconds between two states of a line where each state may remain, as in a page made by nbconvert."""
+
+LIVE_NOTEBOOKS = ("JPY_SESSION_NAME", "COLAB_", "VSCODE_")
+"""Variables of notebooks that are open: there a state of a line takes the place of the one before."""
+
 
 def describe(record: Progress, columns: int | None = None) -> str:
     """Return one line for people; where it is wider than so many columns, without what matters least."""
@@ -120,11 +126,14 @@ class RenewedLine:
     ----------
     write : callable
         Receives each state of the line.
+    every : float, optional
+        Seconds between two states; of more than a second also before the first.
     """
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None], every: float = RENEW_EVERY) -> None:
         self._write = write
-        self._last = 0.0
+        self._every = every
+        self._last = 0.0 if every < 1.0 else time.monotonic()
 
     def reading(self, done: int, total: int | None, tokens: int) -> None:
         """Show how much of a text has been read; the ``progress`` argument of ``encode_corpus``."""
@@ -136,7 +145,7 @@ class RenewedLine:
         self._renew(describe(record), last=record.fraction >= 1.0)
 
     def _renew(self, text: str, *, last: bool = False) -> None:
-        if last or time.monotonic() - self._last >= RENEW_EVERY:
+        if last or time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
             self._write(text)
 
@@ -155,6 +164,14 @@ def _cell_output() -> Callable[[str], None]:
             handle.update({"text/plain": text}, raw=True)
 
     return write
+
+
+def is_cell_that_keeps_all() -> bool:
+    """Return whether a command runs in a cell (``!cawv ...``) whose output may keep each state of a line.
+
+    ``nbconvert --execute`` keeps what a command wrote piece by piece, without replacing anything.
+    """
+    return "JPY_PARENT_PID" in os.environ and not any(name.startswith(LIVE_NOTEBOOKS) for name in os.environ)
 
 
 @contextlib.contextmanager
@@ -195,7 +212,7 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
         yield [line], line.reading
     elif style == "bar" and "JPY_PARENT_PID" in os.environ:  # a command in a cell: no cursor moves there
         with _line_of_command(sys.stderr) as write:
-            line = RenewedLine(write)
+            line = RenewedLine(write, KEEP_EVERY if is_cell_that_keeps_all() else RENEW_EVERY)
             yield [line], line.reading
     elif style == "bar":
         with Bar() as bar:
