@@ -24,7 +24,10 @@ THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     ("Sequences of items", (("next-item", "next items among the ten nearest"),)),
 )
-"""A theme -> the tasks that speak of it, and what their headline figure is in words."""
+"""A theme -> the tasks that speak of it, and what their headline figure is in words.
+
+A task that is not here is left out of the summary.
+"""
 
 
 def summary_lines(reports: Sequence[Report]) -> list[str]:

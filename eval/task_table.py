@@ -1,8 +1,9 @@
 """The tasks: for each its name, the sets that it finds or is given, and what judges the vectors by them.
 
-A new task is one entry here and one in ``wordvec_ca/specs/tasks.py``, its reader in ``eval/data`` and its
-``evaluate`` in ``eval/tasks``. The options of the command line, the plan of a run and the words of every
-message follow from the entry.
+A new task is one entry here and one in ``wordvec_ca/specs/tasks.py``, and a module in ``eval/tasks`` with
+its ``evaluate`` and, if no reader in ``eval/data`` fits, its reader. The options of the command line, the
+plan of a run and the words of every message follow from the entries. Written by hand are its row in
+``docs/data.md`` and its words in the summary of a model, in ``eval/summary.py``.
 """
 
 from __future__ import annotations

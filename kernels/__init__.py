@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         predict_labels,
     )
     from wordvec_ca.kernels.huffman import Paths, huffman_paths
-    from wordvec_ca.kernels.pool import POOL_DRAWS, NoisePools, noise_pool
+    from wordvec_ca.kernels.pool import POOL_DRAWS, NoisePools, noise_mass, noise_pool
 
 _HOMES = {
     "_ngrams": ("distinct_words", "ngram_keys", "word_ngrams"),
@@ -84,7 +84,7 @@ _HOMES = {
         ),
     ),
     "huffman": ("Paths", "huffman_paths"),
-    "pool": ("POOL_DRAWS", "NoisePools", "noise_pool"),
+    "pool": ("POOL_DRAWS", "NoisePools", "noise_mass", "noise_pool"),
 }
 
 __all__ = [
@@ -122,6 +122,7 @@ __all__ = [
     "load_ngram_loops",
     "merge_replicas",
     "ngram_keys",
+    "noise_mass",
     "noise_pool",
     "padded",
     "predict_labels",

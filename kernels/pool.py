@@ -29,8 +29,32 @@ PIECE = 1 << 18
 """Draws whose places are worked out at a time, so that it takes little memory."""
 
 
+def noise_mass(counts: np.ndarray, ns_exponent: float = 0.75) -> np.ndarray:
+    """Return how often each word is a negative, in proportion: the smoothed unigram distribution.
+
+    Another distribution is another line here: the pools, their number in a run and the merges of replicas
+    follow from what this returns.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_words,), integer
+        Word frequencies.
+    ns_exponent : float, default 0.75
+        Power of the frequencies (Mikolov et al. 2013, section 2.2).
+
+    Returns
+    -------
+    ndarray of shape (n_words,), float64
+        Not negative; the scale is arbitrary.
+    """
+    frequency = np.asarray(counts, dtype=np.float64)
+    if ns_exponent < 0:  # a word that does not occur would have an infinite share: it is not drawn
+        frequency = np.where(frequency > 0, frequency, np.inf)
+    return frequency**ns_exponent
+
+
 class NoisePools:
-    """The pools of a run, one after another, each drawn from the smoothed unigram distribution.
+    """The pools of a run, one after another, each drawn from the distribution of negatives.
 
     The number of times that a word occurs in a pool is its expectation, rounded up or down. They are spread
     evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
@@ -43,12 +67,10 @@ class NoisePools:
 
     Parameters
     ----------
-    counts : ndarray of shape (n_words,), integer
-        Word frequencies.
+    mass : ndarray of shape (n_words,), float64
+        How often each word is a negative, in proportion: see `noise_mass`.
     drawn : int
         Negatives per tuple, at least 1.
-    ns_exponent : float, default 0.75
-        Power of the frequencies.
     burst : int
         Draws of a rare word that come close together, so that its row is fetched from memory once for them.
     row_bytes : int
@@ -61,10 +83,9 @@ class NoisePools:
 
     def __init__(
         self,
-        counts: np.ndarray,
+        mass: np.ndarray,
         drawn: int,
         *,
-        ns_exponent: float = 0.75,
         burst: int = 1,
         row_bytes: int = 448,
         draws: int = POOL_DRAWS,
@@ -73,7 +94,6 @@ class NoisePools:
         rng = np.random.default_rng([seed, 0x6E6F6973])
         self._shape = max(1, draws // drawn), drawn
         self._total = self._shape[0] * drawn
-        mass = np.asarray(counts, dtype=np.float64) ** ns_exponent
         self._ends = np.cumsum(mass / mass.sum()) * self._total
         self._first_offset = rng.random()
         # Systematic sampling: one draw per unit of mass, all at the same offset.
@@ -90,11 +110,11 @@ class NoisePools:
         return pool.reshape(self._shape)
 
 
-def noise_pool(counts: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
+def noise_pool(mass: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
     """Return the first of the `NoisePools` with these arguments; with ``drawn`` 0, one empty tuple."""
     if not drawn:
         return np.zeros((1, 0), np.int32)
-    return NoisePools(counts, drawn, **options).pool(0)
+    return NoisePools(mass, drawn, **options).pool(0)
 
 
 def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:

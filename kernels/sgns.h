@@ -36,7 +36,7 @@ static inline const char *stat_name(int k)
  * the struct here, the fields that _sgns.hyper_fields() returns, and from these HYPER_DTYPE in kernels/__init__.py are
  * made from it. */
 #define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                            \
-    INT(composition)     /* how x is made: p, a row at a time; m, the mean; a, by attention; s, side by side */       \
+    INT(composition)     /* how x is made: the first letter of ModelSpec.composition */                               \
     INT(width)           /* floats per row of W, a multiple of 16 */                                                  \
     INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                 \
     INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                                \

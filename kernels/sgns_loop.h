@@ -1,10 +1,10 @@
-/* One training loop for five models, compiled once per instruction set.
+/* One training loop for all models, compiled once per instruction set.
  *
  * Before including: LANES, the floats per vector, and TRAIN, the name of the function.
  * The reference implementation, with the same order of draws and the same names, is sgns_reference.py; the equations
  * are in docs/models.md.
  *
- * All five models do the same for each example:
+ * All models do the same for each example:
  *
  *     compose  a hidden vector x from input rows           (one row, a mean, an attention-weighted mean, or
  *              a concatenation)
@@ -18,6 +18,7 @@
  *     sgns_simd.h       vectors of floats
  *     sgns_rows.h       products and sums of rows
  *     sgns_state.h      examples, readers, scratch space
+ *     sgns_documents.h  tags of documents: further rows
  *     sgns_attention.h  attention weights
  *     sgns_context.h    compose, spread
  *     sgns_sigmoid.h    the sigmoid, its loss and gradient

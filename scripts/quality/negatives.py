@@ -18,7 +18,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import parser, say, table, values, write_section
 
-from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_pool
+from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_mass, noise_pool
 from wordvec_ca.models import ResolvedConfig, TrainConfig
 from wordvec_ca.training.chunks import CHUNK_TOKENS
 from wordvec_ca.training.negatives import PASSES, Negatives, pool_draws
@@ -49,10 +49,12 @@ def run(counts: np.ndarray, n_tokens: int, model: str) -> dict[str, float]:
     config = ResolvedConfig.of(TrainConfig(model=model, epochs=1))
     shared_by = config.sharing()
     keep = np.full(len(counts), KEPT * 2**32, np.uint32)
+    mass = noise_mass(counts, config.ns_exponent)
     pools = Negatives(
         config,
         counts,
         n_tokens,
+        mass=mass,
         keep=keep,
         shared_by=shared_by,
         burst=1 if shared_by > 1 else 2,
@@ -73,11 +75,10 @@ def run(counts: np.ndarray, n_tokens: int, model: str) -> dict[str, float]:
         drawn += np.bincount(pool.ravel(), np.repeat(reads, pool.shape[1]), len(counts))
         n_pools += 1
     first, later = seconds_of_pools(counts, pool_draws(len(counts), n_tokens))
-    mass = counts.astype(float) ** config.ns_exponent
     expected = drawn.sum() * mass / mass.sum()
     bands = np.array_split(np.arange(len(counts)), 10)
     enough = expected >= ENOUGH
-    one = np.bincount(noise_pool(counts, 5).ravel(), minlength=len(counts))
+    one = np.bincount(noise_pool(mass, 5).ravel(), minlength=len(counts))
     return {
         "pools": n_pools,
         "draws": pool.size,
@@ -95,7 +96,7 @@ def run(counts: np.ndarray, n_tokens: int, model: str) -> dict[str, float]:
 def seconds_of_pools(counts: np.ndarray, draws: int) -> tuple[float, float]:
     """Return the processor time that the first pool takes, and a later one."""
     began = time.process_time()
-    pools = NoisePools(counts, 5, draws=draws)
+    pools = NoisePools(noise_mass(counts), 5, draws=draws)
     pools.pool(0)
     first = time.process_time() - began
     pools.pool(1)

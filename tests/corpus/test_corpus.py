@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ import wordvec_ca.corpus.reading as reading_module
 import wordvec_ca.corpus.sentence_file as sentence_file_module
 import wordvec_ca.text.blocks as blocks_module
 import wordvec_ca.text.reader as reader_module
-from wordvec_ca.corpus import TextOptions
+from wordvec_ca.corpus import Phrases, TextOptions
+from wordvec_ca.corpus.cache import recipe
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes
 from wordvec_ca.corpus.encode import count_corpus, encode_corpus, stream_corpus, write_vocabulary
 from wordvec_ca.corpus.stream import TokenStream
@@ -411,6 +412,30 @@ def test_a_given_vocabulary(tmp_path: Path) -> None:
         DataError, match=r"none of the 3 words of the vocabulary occurs in the corpus .2 tokens"
     ):
         encode_corpus(tmp_path / "corpus", vocab=vocab, cache_dir=tmp_path)
+
+
+def test_the_recipe_of_a_cache_has_every_option_that_changes_ids() -> None:
+    """A new option of reading that is missing in ``cache.recipe`` would let an old cache be used again."""
+    others: dict[str, Any] = {
+        "min_count": 2,
+        "tokenizer": "whitespace",
+        "lowercase": False,
+        "normalize": "nfc",
+        "field": "text",
+        "encoding": "latin1",
+        "max_final_vocab": 9,
+        "phrases": Phrases([("new", "york")]),
+        "documents": True,
+        "group_by": "files",
+    }
+    without = {"count_memory", "workers", "block_bytes"}  # the same ids come out
+    of_documents = {"tag_field"}
+    assert {*others, *without, *of_documents} == {field.name for field in fields(TextOptions)}
+    usual = recipe(None, TextOptions(), None)
+    for name, value in others.items():
+        assert recipe(None, TextOptions(**{name: value}), None) != usual, name
+    tagged = [recipe(None, TextOptions(documents=True, tag_field=tag), None) for tag in (None, "id")]
+    assert tagged[0] != tagged[1]
 
 
 def test_cache_is_reused_only_if_nothing_changed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from wordvec_ca import kernels
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_pool
+from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_mass, noise_pool
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
 from wordvec_ca.runs import continued_config, resume, train
 from wordvec_ca.training.composed_words import ComposedWords, block_tokens, shared_steps
@@ -187,7 +187,7 @@ def test_rows_move_along_the_gradient_of_the_block(model):
     outputs = made.outputs.copy()
     made.compose()
     tokens = np.array([0, 1, 3, -1, 2, 5, -1], np.int32)
-    train_chunk, pool = kernels.load(), noise_pool(COUNTS, 5, draws=1_000)
+    train_chunk, pool = kernels.load(), noise_pool(noise_mass(COUNTS), 5, draws=1_000)
 
     def loss(inputs, alpha):
         hyper = made.hyper()

@@ -16,7 +16,7 @@ from numba import njit
 
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.kernels import sgns_reference
-from wordvec_ca.kernels.pool import noise_pool
+from wordvec_ca.kernels.pool import noise_mass, noise_pool
 from wordvec_ca.models.attention import weights_by_place
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -335,7 +335,7 @@ def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> 
         *(np.zeros(1, np.int64), np.zeros((1, 1), np.int64)),  # no document
         *(np.zeros((1, 1), np.float32) for _ in range(2)),
     )
-    pool = noise_pool(vocab.counts, 10, seed=seed)
+    pool = noise_pool(noise_mass(vocab.counts), 10, seed=seed)
     lines = np.tile(rows[language.lines], (4, 1))
     done = np.arange(len(lines)) / len(lines)
     rates = np.where(done < warmup, 0.0, rate).astype(np.float32)

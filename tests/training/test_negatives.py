@@ -11,6 +11,7 @@ from small_runs import Killed, same
 
 from wordvec_ca import TrainConfig, resume, train
 from wordvec_ca.corpus import Vocab
+from wordvec_ca.kernels import noise_mass
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig
 from wordvec_ca.training import negatives
 from wordvec_ca.training.negatives import Negatives
@@ -97,6 +98,7 @@ def test_one_pool_serves_a_small_vocabulary() -> None:
         config,
         np.array([100, 50, 10, 0]),
         10_000,
+        mass=noise_mass(np.array([100, 50, 10, 0])),
         keep=np.zeros(0, np.uint32),
         shared_by=1,
         burst=1,

@@ -21,10 +21,14 @@ from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import escapes as escaped_word
 from wordvec_ca.kernels._decimals import write_rows
+from wordvec_ca.specs.formats import FORMATS, format_named
 from wordvec_ca.vectors.formats.registry import CARDS, READABLE, WRITABLE, detect_format, format_of_suffix
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 UTF8 = ("word2vec", "word2vec-binary", "glove", "fasttext")
+ESCAPABLE = {one.name for one in FORMATS if one.words in ("line", "escaped line")}
+"""The formats that keep words as UTF-8, with ``errors`` for what it cannot encode."""
+
 WITHOUT = {"spacy"} if importlib.util.find_spec("pyarrow") else {"spacy", "parquet"}
 READ_BACK = tuple(name for name in WRITABLE if name in READABLE and name not in WITHOUT)
 """Others: test_exports.py, test_floret.py, test_others_files.py (spaCy takes long)."""
@@ -67,21 +71,16 @@ def tables(draw):
 
 
 def can_hold(name, word, errors):
-    """Say what the documentation promises about a word."""
-    if name in (*UTF8, "numpy") and (not word or any(space in word for space in " \t\n\r\v\f")):
+    """Say what the table of formats promises about a word."""
+    one = format_named(name)
+    if one.words == "line" and (not word or any(space in word for space in " \t\n\r\v\f")):
         return False
-    if name == "fasttext" and "\0" in word:
+    if any(piece in word for piece in one.no_words):
         return False
-    if name == "glove" and "\ufeff" in word:  # it would be taken for a byte order mark
-        return False
-    if name in (*CARDS, "parquet"):
-        return not any("\ud800" <= character <= "\udfff" for character in word)
-    if name in (*UTF8, "projector", "numpy"):
-        surrogates = {character for character in word if "\ud800" <= character <= "\udfff"}
-        if errors == "surrogateescape":
-            surrogates -= {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}
-        return not surrogates
-    return True
+    surrogates = {character for character in word if "\ud800" <= character <= "\udfff"}
+    if errors == "surrogateescape" and name in ESCAPABLE:
+        surrogates -= {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}
+    return one.words == "any" or not surrogates
 
 
 @pytest.mark.parametrize("name", READ_BACK)
@@ -113,7 +112,7 @@ def test_any_word_survives_or_is_refused_by_name(tmp_path, name, kv, errors):
     kept = [row for row, word in enumerate(kv.index_to_key) if word not in bad]
     # bytes that happen to spell valid UTF-8 come back as the character they spell
     expected = [kv.index_to_key[row] for row in kept]
-    if errors == "surrogateescape" and name in (*UTF8, "projector", "numpy"):
+    if errors == "surrogateescape" and name in ESCAPABLE:
         expected = [word.encode("utf-8", errors).decode("utf-8", errors) for word in expected]
         if len(set(expected)) < len(expected):
             return
@@ -205,7 +204,7 @@ def test_formats_are_recognised_by_content_whatever_the_name(tmp_path, name):
     loaded = KeyedVectors.load(path)
     assert loaded.index_to_key == kv.index_to_key
     assert np.array_equal(loaded.vectors, kv.vectors)
-    assert isinstance(loaded.vectors, np.memmap) == (name in ("gensim", "safetensors", "numpy", *CARDS))
+    assert isinstance(loaded.vectors, np.memmap) == (format_named(name).mapped or name in CARDS)
 
 
 @pytest.mark.parametrize("vector_size", [1, 3, 30_000])

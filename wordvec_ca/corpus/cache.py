@@ -63,6 +63,8 @@ ATTEMPTS = 20
 def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
     """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
 
+    The options are listed by hand: some change nothing, and of others a digest or a version counts.
+
     Parameters
     ----------
     files : TextFiles or None

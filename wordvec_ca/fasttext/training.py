@@ -22,7 +22,15 @@ from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
 from wordvec_ca.fasttext.settings import stored_options
-from wordvec_ca.kernels import LOSSES, TokenTypes, aligned_zeros, load_classifier_loop, noise_pool, padded
+from wordvec_ca.kernels import (
+    LOSSES,
+    TokenTypes,
+    aligned_zeros,
+    load_classifier_loop,
+    noise_mass,
+    noise_pool,
+    padded,
+)
 from wordvec_ca.runs import progress_display, show_progress, style_for_python
 from wordvec_ca.training import TrainingDiverged
 from wordvec_ca.vectors import read_vectors
@@ -112,7 +120,7 @@ def fit(
     counts = dictionary.counts[dictionary.n_words :]
     paths = label_paths(label_tree(counts)) if loss == LOSSES["hs"] else None
     pool = (
-        noise_pool(counts, 1, ns_exponent=0.5, draws=1 << 20).ravel()
+        noise_pool(noise_mass(counts, 0.5), 1, draws=1 << 20).ravel()
         if loss == LOSSES["ns"]
         else np.zeros(0, np.int32)
     )

@@ -29,7 +29,7 @@ from wordvec_ca.files import (
     write_checksums,
     write_npy_stream,
 )
-from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, padded
+from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, noise_mass, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.documents import Documents
@@ -295,6 +295,14 @@ class EmbeddingModel:
         for start in range(0, len(self.inputs), BLOCK_ROWS):
             rows = self.inputs[start : start + BLOCK_ROWS, :d]
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(d)
+
+    def noise_mass(self) -> np.ndarray:
+        """Return how often each word is a negative, in proportion; see `wordvec_ca.kernels.noise_mass`.
+
+        Whatever depends on the distribution of negatives takes it from here, so that an option which changes
+        it reaches training, inference, held-out loss and merges alike.
+        """
+        return noise_mass(self.vocab.counts, self.config.ns_exponent)
 
     def hyper(self) -> np.ndarray:
         """Return the record that the training loop reads; learning rates and sharing are the caller's."""

@@ -2,7 +2,8 @@
 
 From this table follow reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
 choices and help of ``cawv export`` and the suffixes. A new format is an entry here and a module in
-``vectors/formats`` with a function that reads and one that writes. CONTRIBUTING.md shows one.
+``vectors/formats`` with a function that reads and one that writes. If it has no ``magic``, a line in
+``vectors/formats/registry.py`` recognises it. CONTRIBUTING.md shows one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class VectorFormat:
     folder : bool
         Whether it is a folder.
     magic : bytes
-        How its files begin; empty if that does not tell.
+        How its files begin; empty if that does not tell: then ``detect_format``, or of a folder
+        ``_folder_format``, in ``vectors/formats/registry.py`` recognises it.
     read, write : str or None
         ``MODULE.FUNCTION`` in ``vectors/formats``; None if it is not read, or not written. The first takes a
         path and returns a ``VectorTable``, the second takes a ``VectorTable`` and a path.

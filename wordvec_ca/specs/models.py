@@ -34,7 +34,7 @@ class ModelSpec:
     composition : {"pair", "mean", "attention", "side by side"}
         How the hidden vector x is made of the rows of the context words: the row of one context word at
         a time (each pair of words is a prediction), their mean, their mean weighted by attention, or all
-        of them one after another.
+        of them one after another. The loop knows it by its first letter, so no two begin with the same one.
     outputs : {"one", "by place", "wide"}
         Output vectors of a word: one; one for each place of the window; one as long as all rows of the
         window.
@@ -233,7 +233,7 @@ SPECS = (
         advice="documents; learns which words the document predicts, and which their neighbours",
     ),
 )
-"""All models, in the order in which the training loop numbers them."""
+"""All models, in the order of the help and of the documentation."""
 
 MODELS = tuple(spec.name for spec in SPECS)
 WORD_MODELS = tuple(spec.name for spec in SPECS if not spec.documents)

@@ -35,7 +35,7 @@ def held_out_loss(
     """
     model, config = replica.model, replica.config
     hyper, shared = model.hyper(), model.shared
-    pool = noise_pool(model.vocab.counts, config.negative, ns_exponent=config.ns_exponent, draws=500_000)
+    pool = noise_pool(model.noise_mass(), config.negative, draws=500_000)
     rng, stats = np.array([1, 0], np.uint64), np.zeros(len(STATS))
     everything = np.zeros(0, np.uint32)
     chunks = chunks_of(text, CHUNK_TOKENS)

@@ -71,13 +71,7 @@ class Inference:
         self.hyper["alpha_end"] = config.min_alpha if min_alpha is None else min_alpha
         self._kernel = kernels.load(config.backend)
         self._keep = keep_thresholds(model.vocab, config.sample)
-        self._pool = noise_pool(
-            model.vocab.counts,
-            config.negative,
-            ns_exponent=config.ns_exponent,
-            draws=POOL_DRAWS,
-            seed=config.seed,
-        )
+        self._pool = noise_pool(model.noise_mass(), config.negative, draws=POOL_DRAWS, seed=config.seed)
         rows = model.documents.rows[: min(10_000, len(model.documents))]
         self._length = float(np.median(np.linalg.norm(rows, axis=1))) if len(rows) else 0.0
         self.logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0

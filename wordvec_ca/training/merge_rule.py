@@ -55,7 +55,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     if len(keep):
         kept *= keep / 2.0**32
     contexts = float(config.contexts())
-    noise = counts**config.ns_exponent
+    noise = model.noise_mass()
     noise *= config.negative * kept.sum() / noise.sum()
     if config.spec.pairwise:
         inputs, outputs = contexts * kept, contexts * (kept + noise)

@@ -43,6 +43,8 @@ class Negatives:
         Word frequencies.
     n_tokens : int
         Tokens of an epoch, of all replicas together.
+    mass : ndarray of shape (n_words,), float64
+        How often each word is a negative, in proportion.
     keep : ndarray of shape (n_words,), uint32
         Thresholds of sub-sampling, empty for none: how many draws a token needs follows from them.
     shared_by : int
@@ -65,6 +67,7 @@ class Negatives:
         counts: np.ndarray,
         n_tokens: int,
         *,
+        mass: np.ndarray,
         keep: np.ndarray,
         shared_by: int,
         burst: int,
@@ -72,7 +75,6 @@ class Negatives:
     ) -> None:
         drawn, draws = config.negative, pool_draws(len(counts), n_tokens)
         options: dict[str, Any] = {
-            "ns_exponent": config.ns_exponent,
             "burst": burst,
             "row_bytes": row_bytes,
             "draws": draws,
@@ -80,7 +82,7 @@ class Negatives:
         }
         total = n_tokens * config.epochs
         self.tokens_per_pool = max(1, total)
-        if drawn and _least_share(counts, config.ns_exponent) * draws < ROUNDED:
+        if drawn and _least_share(mass) * draws < ROUNDED:
             per_token = drawn * _kept(counts, keep, n_tokens) / shared_by
             per_token *= config.contexts() if config.spec.pairwise else 1
             # a pool takes time for each word, too: of a short text it may be read more often
@@ -89,9 +91,9 @@ class Negatives:
         self.plan = [draws, min(self.tokens_per_pool, max(1, total))] if drawn else []
         self._pools: NoisePools | None = None
         if self.tokens_per_pool >= total:
-            self._only = noise_pool(counts, drawn, **options)
+            self._only = noise_pool(mass, drawn, **options)
         else:
-            self._pools = NoisePools(counts, drawn, **options)
+            self._pools = NoisePools(mass, drawn, **options)
             self._last = (total - 1) // self.tokens_per_pool
             self._lock = threading.Lock()
             self._drawing = ThreadPoolExecutor(1)
@@ -138,10 +140,10 @@ def pool_bytes(n_words: int, n_tokens: int) -> int:
     return 4 * held * pool_draws(n_words, n_tokens) + 24 * n_words
 
 
-def _least_share(counts: np.ndarray, ns_exponent: float) -> float:
-    """Return the share of draws of the rarest word that is drawn at all."""
-    mass = counts[counts > 0].astype(np.float64) ** ns_exponent
-    return float(mass.min() / mass.sum()) if len(mass) else 1.0
+def _least_share(mass: np.ndarray) -> float:
+    """Return the share of draws of the word that is drawn least, among those that are drawn at all."""
+    drawn = mass[mass > 0]
+    return float(drawn.min() / drawn.sum()) if len(drawn) else 1.0
 
 
 def _kept(counts: np.ndarray, keep: np.ndarray, n_tokens: int) -> float:

@@ -153,6 +153,7 @@ class Replica:
             self.config,
             self.model.vocab.counts,
             self.n_tokens,
+            mass=self.model.noise_mass(),
             keep=self.keep,
             shared_by=shared_by,
             burst=2 if shared_by == 1 else 1,  # else a fetched row serves several anyway
