@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -81,3 +83,26 @@ def _anchors(page: Path) -> set[str]:
     )
     slugs = {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
     return slugs | set(re.findall(r"(?:id=\"|\{ *#)([\w-]+)", text))
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_exercises_apply() -> None:
+    """Who changes the code around an exercise carries the exercise out again, and shows that."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    patches: dict[str, str] = {}
+    title = ""
+    for heading, patch in re.findall(r"^### ([^\n]+)$|^```diff\n(.*?)^```$", page, re.S | re.M):
+        title = heading or title
+        patches[title] = patches.get(title, "") + patch
+    assert "Another noise distribution" in patches
+    for title, patch in patches.items():
+        command = ["git", "apply", "--check", "-"]
+        done = subprocess.run(command, input=patch.encode(), cwd=ROOT, capture_output=True, check=False)
+        assert done.returncode == 0, f"{title}: {done.stderr.decode()}"
+
+
+def test_contributing_names_every_package() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:wordvec_ca/)?(\w+)`", page))
+    packages = {path.parent.name for path in (ROOT / "wordvec_ca").glob("*/__init__.py")}
+    assert packages <= named, f"the layout does not name {packages - named}"
