@@ -366,3 +366,5 @@ def test_errors_that_say_what_is_wrong():
     with pytest.raises(DataError, match=r"have no attention: .* --model cbow-attn"):
         words.attention("a b")
     assert getattr(words, "attention", None) is None
+    with pytest.raises(TypeError, match="b'cat' is neither a word nor a row"):
+        words[b"cat"]  # not rows 99, 97 and 116

@@ -305,7 +305,7 @@ class Lookup:
         """Return the vector of one word or row, or the matrix of several (shape (k, vector_size))."""
         if isinstance(key_or_keys, (str, int, np.integer)):
             return self.get_vector(key_or_keys)
-        if not isinstance(key_or_keys, Iterable):
+        if not isinstance(key_or_keys, Iterable) or isinstance(key_or_keys, bytes):
             raise TypeError(f"{key_or_keys!r:.60} is neither a word nor a row, nor several of them")
         keys = list(key_or_keys)
         rows = [self._row(key) for key in keys]
