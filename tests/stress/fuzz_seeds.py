@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import pickle
 import tempfile
 import zipfile
@@ -113,12 +115,13 @@ def seeds_of_gensim() -> Iterator[Files]:
     yield {"v": pickle.dumps(whole)}
 
 
-def small_model(kind: str) -> Any:
+def small_model(kind: str, tags: Any = None, **options: Any) -> Any:
     from wordvec_ca.corpus import Vocab
     from wordvec_ca.models import EmbeddingModel, Point, TrainConfig
 
     words = Vocab(["the", "wörd", "1/2"], [9, 3, 1])
-    made = EmbeddingModel(TrainConfig(model=kind, vector_size=3, window=2, workers=1), words)
+    config = TrainConfig(model=kind, vector_size=3, window=2, workers=1, **options)
+    made = EmbeddingModel(config, words, tags)
     made.initialise()
     made.history.points = [Point(1.5, 0.5, 1, 600, 0.03, 2.5), Point(3.0, 1.0, 1, 1200, 0.01, 2.25, 2.5, 0.3)]
     return made
@@ -129,6 +132,137 @@ def seeds_of_models() -> Iterator[Files]:
         with tempfile.TemporaryDirectory() as place:
             small_model(kind).save(Path(place) / "m")
             yield files_in(Path(place) / "m")
+
+
+def seeds_of_rare_models() -> Iterator[Files]:
+    """Models of documents, with n-grams, and with a tree that words have joined."""
+    import numpy as np
+
+    from wordvec_ca.corpus.documents import DocumentTags
+
+    tags = DocumentTags(3, ["1", "wörd", "3/4"])
+    models = [small_model(kind, tags) for kind in ("pv-dbow", "pv-dm-attn")]
+    models += [small_model("cbow", subwords=True), small_model("cbow", hs=True)]
+    models[-1].tree = np.array([[1, 0, 0], [0, 0, 1], [0, 1, 1]])
+    for made in models:
+        with tempfile.TemporaryDirectory() as place:
+            made.save(Path(place) / "m")
+            yield files_in(Path(place) / "m")
+
+
+def seeds_of_drop_ins() -> Iterator[Files]:
+    """Files of the drop-in's classes, which ``save`` writes without pickle."""
+    from wordvec_ca.gensim.models import FastText, Word2Vec
+    from wordvec_ca.gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
+    sentences = [["the", "wörd", "1/2"]] * 9
+    small: dict[str, Any] = {"vector_size": 3, "min_count": 1, "workers": 1, "epochs": 1}
+    for made in (
+        Word2Vec(sentences, **small),
+        Word2Vec(sentences, hs=1, negative=0, **small).wv,
+        FastText(sentences, bucket=5, **small),
+        Doc2Vec([TaggedDocument(words, [f"d{i}"]) for i, words in enumerate(sentences)], **small),
+    ):
+        with tempfile.TemporaryDirectory() as place:
+            made.save(str(Path(place) / "v"))
+            yield files_in(Path(place))
+
+
+def seeds_of_tables() -> Iterator[Files]:
+    """Vectors and texts in Parquet and Arrow."""
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "v.parquet"
+        small_vectors().save(path, format="parquet")
+        yield files_in(Path(place))
+        lists = pa.table({"text": ["the wörd", None], "tokens": [["the", "1/2"], []]})
+        for options in ({}, {"compression": "none", "use_dictionary": False}):
+            pa.parquet.write_table(lists, path, **options)
+            yield files_in(Path(place))
+        pa.feather.write_feather(lists, path, compression="zstd")
+        yield files_in(Path(place))
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, lists.schema) as stream:
+            stream.write_table(lists)
+        yield files_in(Path(place))
+
+
+def seeds_of_csv() -> Iterator[Files]:
+    """A table of vectors as pandas writes it."""
+    yield {"v.csv": "word,d0,d1,d2\nthe,1,-2.5,1e-7\nwörd,0.1,0,3e8\n".encode()}
+    yield {"v.csv": b'token,count,vector\nthe,3,"[1, 2]"\n1/2,1,"[3.5, -4]"\n'}
+
+
+def seeds_of_arrays() -> Iterator[Files]:
+    with tempfile.TemporaryDirectory() as place:
+        small_vectors().save(Path(place) / "v.npy", format="numpy")
+        yield files_in(Path(place))
+
+
+def seeds_of_zip_archives() -> Iterator[Files]:
+    with tempfile.TemporaryDirectory() as place:
+        small_vectors().save(Path(place) / "w.vec", format="word2vec")
+        for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            stream = io.BytesIO()
+            with zipfile.ZipFile(stream, "w", kind) as archive:
+                archive.write(Path(place) / "w.vec", "w.vec")
+            yield {"v.zip": stream.getvalue()}
+
+
+def seeds_of_folders() -> Iterator[Files]:
+    for form in ("projector", "model2vec", "huggingface", "sentence-transformers"):
+        with tempfile.TemporaryDirectory() as place:
+            small_vectors().save(Path(place) / "x", format=form)
+            yield files_in(Path(place) / "x")
+
+
+def seeds_of_texts() -> Iterator[Files]:
+    """Text as it is read without a name of a format."""
+    text = "the wörd 1/2\r\nof the\ta\n\n".encode()
+    rows = b"id,text\n1,\"the w\"\n2,\"['a', 'b']\"\n"
+    yield {"v": text}
+    yield {"v": b"\xff\xfe" + text.decode().encode("utf-16-le")}
+    for module in (gzip, bz2, lzma):
+        yield {"v": module.compress(text)}
+    yield {"v": b'[{"text": "the w", "n": [1]}, {"text": null}]'}
+    yield {"v": b'[["the", "a"],\n ["b"]]\n'}
+    yield {"v": b'["the", "a"]\n[1, 2]\n'}
+    yield {"v": b"", "v.csv": rows}
+    yield {"v": b"", "v.tsv": rows.replace(b",", b"\t")}
+
+
+def seeds_of_word_lists() -> Iterator[Files]:
+    yield {"v": "new york\t9\nthe wörd 1/2\t3\n".encode()}
+    yield {"v": b"the\tgood\nof\tbad\n"}
+    yield {"v": b"cat dog\nthe of\n"}
+
+
+def seeds_of_fits() -> Iterator[Files]:
+    """What is kept of fitted sentence vectors."""
+    from wordvec_ca.sentences import SentenceVectorizer
+
+    for method in ("usif", "ca-sem-sif"):
+        fitted = SentenceVectorizer(vectors_of_sentences(), method=method)
+        fitted.fit(["the wörd", "the 1/2", "wörd wörd the"])
+        with tempfile.TemporaryDirectory() as place:
+            fitted.save(Path(place))
+            yield files_in(Path(place))
+
+
+def seeds_of_runs() -> Iterator[Files]:
+    """The record of an unfinished run, and settings."""
+    from wordvec_ca.files import Storage
+    from wordvec_ca.models import ResolvedConfig, TrainConfig
+    from wordvec_ca.runs import RunRequest
+
+    with tempfile.TemporaryDirectory() as place:
+        text, model = Path(place) / "t", Path(place) / "m"
+        text.write_text("the")
+        config = ResolvedConfig.of(TrainConfig(vector_size=3))
+        RunRequest(config=config, corpus=[str(text)], output=model).write_file(Storage(Path(place)))
+        yield {"run.json": files_in(Path(place))["run.json"], "run.toml": b'size = 3\nmodel = "cbow"\n'}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import zipfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -15,18 +16,29 @@ from fuzz_seeds import (
     Files,
     numbers_of_index,
     seeds_of,
+    seeds_of_arrays,
     seeds_of_caches,
     seeds_of_checkpoints,
     seeds_of_classifiers,
+    seeds_of_csv,
+    seeds_of_drop_ins,
     seeds_of_dumps,
     seeds_of_fasttext,
+    seeds_of_fits,
+    seeds_of_folders,
     seeds_of_gensim,
     seeds_of_json_lines,
     seeds_of_models,
     seeds_of_neighbours,
+    seeds_of_rare_models,
     seeds_of_resamples,
+    seeds_of_runs,
     seeds_of_search_indexes,
+    seeds_of_tables,
+    seeds_of_texts,
     seeds_of_vocabularies,
+    seeds_of_word_lists,
+    seeds_of_zip_archives,
     trainer_of_small_model,
     vectors_of_sentences,
 )
@@ -69,6 +81,23 @@ def vectors(folder: Path, *, name: str = "v", form: str = "auto") -> None:
         loaded.most_similar(loaded.index_to_key[0], topn=3)
         if "unseen" in loaded:
             loaded.most_similar("unseen", topn=3)
+        getattr(loaded, "attention", None)
+
+
+def zip_archive(folder: Path) -> None:
+    """Load vectors in a zip archive, which is unpacked among the temporary files."""
+    tempfile.tempdir = str(folder)
+    try:
+        vectors(folder, name="v.zip")
+    finally:
+        tempfile.tempdir = None
+
+
+def folder_of_vectors(folder: Path) -> None:
+    """Load a folder of another library's."""
+    from wordvec_ca.vectors import KeyedVectors
+
+    KeyedVectors.load(folder)
 
 
 def classifier(folder: Path) -> None:
@@ -85,10 +114,9 @@ def classifier(folder: Path) -> None:
 def model(folder: Path) -> None:
     """Load a model directory in each of the ways that commands do."""
     from wordvec_ca.errors import DataError
-    from wordvec_ca.models import EmbeddingModel, read_attention
-    from wordvec_ca.vectors import KeyedVectors
+    from wordvec_ca.models import EmbeddingModel, document_vectors, read_attention
 
-    for load in (KeyedVectors.load, EmbeddingModel.load, read_attention):
+    for load in (partial(vectors, name=""), EmbeddingModel.load, read_attention, document_vectors):
         with suppress(DataError):
             load(folder)  # type: ignore[operator]
 
@@ -135,7 +163,7 @@ def json_lines(folder: Path) -> None:
     data = (folder / "v").read_bytes()
     first_record(data)
     pieces = (data[i : i + 31] for i in range(0, len(data), 31))
-    deque(field_texts(pieces, "text", "v", Counter()), maxlen=0)
+    deque(field_texts(pieces, ["text"], "v", Counter()), maxlen=0)
 
 
 def resampled(folder: Path) -> None:
@@ -163,6 +191,78 @@ def search_index(folder: Path) -> None:
 
     found = SearchIndex.load(folder, vectors_of_sentences())
     found.search("the wörd", 2)
+
+
+def drop_in(folder: Path) -> None:
+    """Load what a class of the drop-in has saved, in each of them."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.gensim.models import FastText, KeyedVectors, Word2Vec
+    from wordvec_ca.gensim.models.doc2vec import Doc2Vec
+
+    for kind in (Word2Vec, KeyedVectors, FastText, Doc2Vec):
+        try:
+            kind.load(str(folder / "v"))
+        except DataError:
+            pass
+        except (TypeError, AttributeError) as error:  # as gensim: the file is of another class
+            if "stored by" not in str(error) and "can't be loaded by" not in str(error):
+                raise
+
+
+def table(folder: Path) -> None:
+    """Read vectors and text of Parquet and Arrow."""
+    from wordvec_ca.errors import DataError
+
+    with suppress(DataError):
+        vectors(folder, name="v.parquet")
+    text(folder)
+
+
+def text(folder: Path) -> None:
+    """Read text of any kind, without and with the name of a field."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.text import TextFiles
+
+    for path in folder.iterdir():
+        for field in (None, "text", "tokens"):
+            with suppress(DataError):
+                deque(TextFiles([str(path)], field).pieces(), maxlen=0)
+
+
+def word_lists(folder: Path) -> None:
+    """Read phrases, classes of words, lists and pairs of words."""
+    from wordvec_ca.associations import read_pairs, read_words
+    from wordvec_ca.corpus import Phrases
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.report.explorer.classes import read_classes
+
+    for read in (Phrases.load, read_classes, read_words, read_pairs):
+        with suppress(DataError):
+            read(folder / "v")  # type: ignore[operator]
+
+
+def fit(folder: Path) -> None:
+    """Load what sentence vectors were fitted with."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.sentences import SentenceVectorizer
+    from wordvec_ca.sentences.ca_sem import Reembedding
+
+    if (folder / "reembedding.json").exists():
+        with suppress(DataError):
+            Reembedding.load(folder)
+    SentenceVectorizer.load(folder, vectors_of_sentences()).transform(["the wörd"])
+
+
+def run(folder: Path) -> None:
+    """Read the record of an unfinished run, and settings."""
+    from wordvec_ca.cli.settings import read_settings
+    from wordvec_ca.cli.train import command
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.runs.run_directory import _read_request
+
+    with suppress(DataError):
+        _read_request(folder, folder / "m")
+    read_settings(str(folder / "run.toml"), command)
 
 
 def cache(folder: Path) -> None:
@@ -193,6 +293,17 @@ CHECKPOINT_MEMBERS = (
     *("state.json", "vocab.tsv", "inputs.npy", "outputs.npy", "word_logits.npy", "slot_logits.npy"),
 )
 
+RARE_MODEL_FILES = (
+    *MODEL_FILES,
+    *("documents.npy", "documents.tags", "attention_documents.npy", "nodes.npy", "tree.npy", "inputs.npy"),
+    *("ngrams.tsv", "ngrams.npy", "ngrams_published.npy"),
+)
+FIT_FILES = ("sentences.json", "sentences.npz", "reembedding.json", "v0.npy", "counts.npz")
+FOLDER_FILES = (
+    *("tokenizer.json", "model.safetensors", "config.json", "modules.json"),
+    *("config_sentence_transformers.json", "vectors.tsv", "metadata.tsv"),
+)
+
 READERS = {
     "model": Reader(MODEL_FILES, model, seeds_of_models),
     "word2vec": Reader(("v",), partial(vectors, form="word2vec"), partial(seeds_of, "word2vec")),
@@ -212,4 +323,15 @@ READERS = {
     "dump": Reader(("v",), dump, seeds_of_dumps),
     "json-lines": Reader(("v",), json_lines, seeds_of_json_lines),
     "vocab": Reader(("v",), vocabulary, seeds_of_vocabularies),
+    "rare-model": Reader(RARE_MODEL_FILES, model, seeds_of_rare_models),
+    "drop-in": Reader(("v",), drop_in, seeds_of_drop_ins),
+    "table": Reader(("v.parquet",), table, seeds_of_tables),
+    "csv": Reader(("v.csv",), partial(vectors, name="v.csv"), seeds_of_csv),
+    "array": Reader(("v.npy", "v.words.txt"), partial(vectors, name="v.npy"), seeds_of_arrays),
+    "zip": Reader(("v.zip",), zip_archive, seeds_of_zip_archives),
+    "folder": Reader(FOLDER_FILES, folder_of_vectors, seeds_of_folders),
+    "text": Reader(("v", "v.csv", "v.tsv"), text, seeds_of_texts),
+    "word-lists": Reader(("v",), word_lists, seeds_of_word_lists),
+    "fit": Reader(FIT_FILES, fit, seeds_of_fits),
+    "run": Reader(("run.json", "run.toml"), run, seeds_of_runs),
 }

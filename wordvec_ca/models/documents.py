@@ -14,6 +14,7 @@ from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import map_npy, release_pages, save_npy, scratch_array, write_npy_stream
 from wordvec_ca.kernels import aligned_zeros, padded
+from wordvec_ca.models.directory import read_array
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors
 
@@ -169,21 +170,11 @@ class Documents:
         DataError
             They are missing, damaged, or do not fit.
         """
-        try:
-            rows = map_npy(folder / ModelFile.DOCUMENTS)
-        except FileNotFoundError:
-            raise DataError(
-                f"the model is incomplete: {str(folder / ModelFile.DOCUMENTS)!r} is missing"
-            ) from None
-        if rows.ndim != 2 or rows.shape[1] != vector_size or rows.dtype != np.float32:
-            raise DataError(
-                f"{str(folder / ModelFile.DOCUMENTS)!r} has shape {rows.shape} and type {rows.dtype}; "
-                f"expected (documents, {vector_size}), float32"
-            )
+        rows = _read_rows(folder, vector_size)
         names = _read_tags(folder / ModelFile.DOCUMENT_TAGS, len(rows))
         logits = np.zeros(len(rows), np.float32)
         if attends:
-            logits[:] = map_npy(folder / ModelFile.ATTENTION_DOCUMENTS).reshape(len(rows))
+            logits[:] = read_array(folder / ModelFile.ATTENTION_DOCUMENTS, (len(rows),))
         return cls(DocumentTags(len(rows), names), rows, logits)
 
 
@@ -207,7 +198,7 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
         The model has no documents.
     """
     tags = tags_of_model(directory)
-    rows = map_npy(Path(directory) / ModelFile.DOCUMENTS)
+    rows = _read_rows(Path(directory))
     documents = Documents(tags, rows, np.zeros(tags.n, np.float32))
     return KeyedVectors([str(name) for name in documents.names], rows), documents.row
 
@@ -221,10 +212,7 @@ def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
         There is no such document, or the model is incomplete.
     """
     tags = tags_of_model(directory)
-    try:
-        logits = map_npy(Path(directory) / ModelFile.ATTENTION_DOCUMENTS)
-    except FileNotFoundError:
-        raise DataError(f"{os.fspath(directory)!r} has no {ModelFile.ATTENTION_DOCUMENTS}") from None
+    logits = read_array(Path(directory) / ModelFile.ATTENTION_DOCUMENTS, (tags.n,))
     if tag is None:
         return float(logits.mean()) if len(logits) else 0.0
     return float(logits[Documents(tags, np.zeros((0, 0), np.float32), logits).row(tag)])
@@ -273,12 +261,27 @@ def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
     folder = Path(directory)
     if not (folder / ModelFile.DOCUMENTS).exists():
         raise DataError(f"{os.fspath(directory)!r} has no vectors of documents")
-    n = len(map_npy(folder / ModelFile.DOCUMENTS))
+    n = len(_read_rows(folder))
     return DocumentTags(n, _read_tags(folder / ModelFile.DOCUMENT_TAGS, n))
 
 
 def _plain(name: Tag) -> Tag:
     return name if isinstance(name, str) else int(name)
+
+
+def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
+    """Memory-map the vectors of documents; a DataError if they are missing, or not of this size."""
+    path = folder / ModelFile.DOCUMENTS
+    try:
+        rows = map_npy(path)
+    except FileNotFoundError:
+        raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
+    if rows.ndim != 2 or rows.dtype != np.float32 or vector_size not in (None, rows.shape[1]):
+        raise DataError(
+            f"{str(path)!r} has shape {rows.shape} and type {rows.dtype}; expected (documents, "
+            f"{vector_size or 'dimensions'}), float32"
+        )
+    return rows
 
 
 def _read_tags(path: Path, n: int) -> list[Tag] | None:

@@ -120,9 +120,7 @@ class TableRows:
                 self._records["records without text"] += nulls
             yield text
             return
-        cells = [
-            [from_utf8(x) if isinstance(x, bytes) else x for x in c.to_pylist()] for c in columns.values()
-        ]
+        cells = [map(_value, column) for column in columns.values()]
         for row in zip(*cells, strict=True):
             number = self._texts.read + 1
             yield from self._texts.of(dict(zip(columns, row, strict=True)), f"row {number}")
@@ -132,11 +130,10 @@ class TableRows:
         if _is_list(column.type):
             return True
         if field not in self._first:
-            first = next((cell.as_py() for cell in column if cell.is_valid), None)
+            first = next((_value(cell) for cell in column if cell.is_valid), None)
             if first is not None:
                 self._first[field] = first
         first = self._first.get(field)
-        first = from_utf8(first) if isinstance(first, bytes) else first
         return isinstance(first, str) and (written_list(first) is not None or looks_written(first))
 
     def end(self) -> None:
@@ -261,9 +258,22 @@ def _arrow(
 
 
 def _slices(batch: Any, names: Sequence[str], share: float) -> Batches:
+    for field in names:
+        _check_places(batch.column(field))
     for begin in range(0, batch.num_rows, _MOST_ROWS):
         part = batch.slice(begin, _MOST_ROWS)
         yield {field: part.column(field) for field in names}, share
+
+
+def _check_places(column: Any) -> None:
+    """Raise an ArrowException if a column points outside its data, where pyarrow would read other memory."""
+    import pyarrow
+
+    try:
+        column.validate(full=True)
+    except pyarrow.ArrowInvalid as error:
+        if "UTF8" not in str(error) or pyarrow.types.is_dictionary(column.type):  # the former is read anyway
+            raise
 
 
 def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
@@ -338,6 +348,19 @@ def _lines(columns: Sequence[Any]) -> tuple[int, int, bytes]:
     joined = compute.binary_join_element_wise(*cells, empty, end, null_handling="skip")
     text = b"".join(joined.to_pylist())
     return len(missing), missing.true_count, text
+
+
+def _value(cell: Any) -> Any:
+    """Return a cell as a text, a number or a list of them; a text that is not UTF-8 has U+FFFD in it."""
+    try:
+        value = cell.as_py()
+    except UnicodeDecodeError:
+        return [_value(inner) for inner in cell.values] if _is_list(cell.type) else _text(cell.as_buffer())
+    return from_utf8(value) if isinstance(value, bytes) else value
+
+
+def _text(buffer: Any) -> str:
+    return from_utf8(buffer.to_pybytes())
 
 
 def _plain(column: Any) -> Any:

@@ -399,9 +399,12 @@ def map_array(path: Path) -> np.ndarray:
     Raises
     ------
     DataError
-        The file is not a .npy file, is cut off, or holds anything but a matrix of floats.
+        The file is missing, is not a .npy file, is cut off, or holds anything but a matrix of floats.
     """
-    array = map_npy(path)
+    try:
+        array = map_npy(path)
+    except FileNotFoundError:
+        raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
     if array.ndim != 2 or array.dtype.kind != "f":
         raise DataError(
             f"{path} should hold a matrix of floats, one row a word, but holds {array.dtype} of shape "
