@@ -83,3 +83,12 @@ def test_texts_that_cannot_be_compared_are_refused(command, texts) -> None:
     outcome = command("change", texts[0], texts[0], *SMALL, "-q")
     assert outcome.code == 0
     assert "the texts have the same lines" in outcome.err
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**64])
+@pytest.mark.parametrize("name", ["change", "train"])
+def test_a_seed_that_cannot_be_is_named_as_it_was_given(command, texts, name: str, seed: int) -> None:
+    given = [*texts, *SMALL] if name == "change" else [texts[0], "-o", "m"]
+    done = command(name, *given, "--seed", seed)
+    assert done.code == 2
+    assert f"--seed is {seed}; it must be a whole number from 0 to 9,223,372,036,854,775,807" in done.err

@@ -275,6 +275,38 @@ def test_a_zip_archive_that_grows_too_much_is_refused(
         KeyedVectors.load(tmp_path / "v.zip")
 
 
+def test_a_table_whose_vectors_take_far_more_memory_than_the_file_is_refused(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.zeros(17 << 20, np.float32)), 1 << 14)
+    words = pyarrow.array(map(str, range(len(vectors))))
+    parquet.write_table(pyarrow.table({"word": words, "vector": vectors}), tmp_path / "v.parquet")
+    with pytest.raises(DataError, match=r"would take 71,307,\d+ bytes, from .*refused"):
+        KeyedVectors.load(tmp_path / "v.parquet")
+
+
+def test_damaged_arrow_data_and_text_that_is_no_utf_8_are_no_crash(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    from wordvec_ca.text import TextFiles
+
+    texts = pyarrow.array([b"the caf\xc3 sat", None]).view(pyarrow.string())
+    lists = pyarrow.array([[b"caf\xc3"], []]).cast(pyarrow.list_(pyarrow.binary()))
+    lists = pyarrow.ListArray.from_arrays(lists.offsets, lists.values.view(pyarrow.string()))
+    parquet.write_table(pyarrow.table({"text": texts, "tokens": lists}), tmp_path / "t")
+    read = [b"".join(TextFiles([str(tmp_path / "t")], field).pieces()) for field in ("text", "tokens")]
+    words = [text.decode("utf-8", "replace").rstrip("\ufffd\n").split() for text in read]
+    assert words == [["the", "caf\ufffd", "sat"], ["caf"]]
+    places = pyarrow.array([0, 7], pyarrow.int32())
+    outside = pyarrow.DictionaryArray.from_arrays(places, ["the cat", "sat"], safe=False)
+    with pyarrow.ipc.new_file(tmp_path / "a", pyarrow.schema([("text", outside.type)])) as file:
+        file.write_table(pyarrow.table({"text": outside}))
+    with pytest.raises(DataError, match="damaged or cut off"):
+        list(TextFiles([str(tmp_path / "a")], "text").pieces())
+
+
 def test_a_zip_archive_that_announces_less_than_it_holds_is_damaged(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("v.txt", b"a 0 1\n" * 100_000)

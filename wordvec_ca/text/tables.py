@@ -352,15 +352,17 @@ def _lines(columns: Sequence[Any]) -> tuple[int, int, bytes]:
 
 def _value(cell: Any) -> Any:
     """Return a cell as a text, a number or a list of them; a text that is not UTF-8 has U+FFFD in it."""
+    import pyarrow
+
     try:
         value = cell.as_py()
     except UnicodeDecodeError:
-        return [_value(inner) for inner in cell.values] if _is_list(cell.type) else _text(cell.as_buffer())
+        if _is_list(cell.type):
+            return list(map(_value, cell.values))
+        if pyarrow.types.is_dictionary(cell.type):
+            return _value(cell.value)
+        value = cell.as_buffer().to_pybytes()
     return from_utf8(value) if isinstance(value, bytes) else value
-
-
-def _text(buffer: Any) -> str:
-    return from_utf8(buffer.to_pybytes())
 
 
 def _plain(column: Any) -> Any:

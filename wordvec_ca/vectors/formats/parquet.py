@@ -7,6 +7,7 @@ each dimension. A column ``count`` holds counts.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import atomic_file
 from wordvec_ca.vectors.formats.tokenizer_json import is_text
+from wordvec_ca.vectors.formats.zip_archive import MOST_TIMES, SMALL
 from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
 
 RECORD = b"wordvec_ca"
@@ -35,6 +37,7 @@ def read_parquet(path: str | Path) -> VectorTable:
     """
     arrow, parquet = _pyarrow(path)
     try:
+        _check_size(path, parquet.read_metadata(path))
         table = parquet.read_table(path, memory_map=True)
         kinds = {field.name: field.type for field in table.schema}
         for name, kind in kinds.items():
@@ -78,6 +81,18 @@ def read_parquet(path: str | Path) -> VectorTable:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path} is damaged or cut off: {error}") from error
+
+
+def _check_size(path: str | Path, metadata: Any) -> None:
+    """Raise a DataError for a file whose values would take far more memory than the file takes."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    n_values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
+    on_disk = os.path.getsize(path)
+    if 4 * n_values > max(SMALL, MOST_TIMES * on_disk):
+        raise DataError(
+            f"{path}: {n_values:,} values would take {4 * n_values:,} bytes, from {on_disk:,} in the file: "
+            f"vectors do not shrink {MOST_TIMES} times, so this is refused"
+        )
 
 
 def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
