@@ -92,6 +92,7 @@ def can_hold(name, word, errors):
 @given(kv=tables(), errors=st.sampled_from(["strict", "surrogateescape"]))
 @example(kv=KeyedVectors(["word\tcount", "x"], [[1.0], [2.0]]), errors="strict")
 @example(kv=KeyedVectors(["", "x"], [[1.0], [2.0]]), errors="strict")
+@example(kv=KeyedVectors(["\ufeffx", "\ufeff", "x"], [[1.0], [2.0], [3.0]]), errors="strict")
 @example(kv=KeyedVectors([""], [[-0.0]]), errors="strict")
 @example(kv=KeyedVectors(["\udcff\udcfe"], [[1e-45]]), errors="surrogateescape")
 def test_any_word_survives_or_is_refused_by_name(tmp_path, name, kv, errors):

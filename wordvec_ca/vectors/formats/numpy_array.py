@@ -72,6 +72,8 @@ def write_numpy(
     target = Path(path)
     words = words_beside(target)
     lines = b"".join(word + b"\n" for word in encode_words(table.words, errors, "NumPy's array"))
+    if lines.startswith(BOM_UTF8):  # of the first word: the reader takes one off
+        lines = BOM_UTF8 + lines
     check_files(target, words, overwrite=overwrite)
     with replacing_files(target.parent, last=target.name) as made:
         save_npy(made / target.name, table.vectors, np.float32)
