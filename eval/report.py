@@ -87,7 +87,7 @@ class Report:
     model : str
         Name of the vectors.
     digest : str
-        Of what was asked (``digest_of``): models are only compared on equal items.
+        Digest of what was asked (``digest_of``): models are only compared on equal items.
     candidates : int
         Words that answers were chosen from, where their number decides how hard the task is; otherwise 0.
     candidates_digest : str
@@ -170,13 +170,13 @@ class Report:
         Parameters
         ----------
         name : str
-            Of the metric.
+            Name of the metric.
         statistic : str
             Name in ``resampling.STATISTICS``.
         *columns : str
             Names of the items that the statistic is computed from.
         resamples : int
-            Of the bootstrap, or subsamples.
+            Number of bootstrap samples, or of subsamples.
         """
         values, units = self.chosen(columns)
         if n_searches(values) == 1:

@@ -141,7 +141,7 @@ def run(
     workers : int
         Threads for the tasks that use them.
     name : str
-        Of the vectors, written into the reports.
+        Name of the vectors, written into the reports.
     progress : callable
         Gets a line of text before each job, and others in the course of long ones.
     skipped : callable, optional

@@ -36,8 +36,8 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
     Parameters
     ----------
     reports : sequence of Report
-        Of one model. Of several sets of a task the mean of the headline figures is given, with the lowest
-        and the highest.
+        Reports of one model. If a task has several sets, the mean of the headline figures is given, with the
+        lowest and the highest.
     """
     lines = []
     for theme, tasks in THEMES:

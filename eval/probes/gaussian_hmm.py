@@ -27,7 +27,7 @@ class GaussianHMM:
     transition : ndarray of shape (n_states, n_states), float64
     means : ndarray of shape (n_states, dim), float64
     variance : float
-        Of every dimension in every state; not learned.
+        Variance of every dimension in every state; not learned.
     """
 
     start: np.ndarray
@@ -68,7 +68,7 @@ def k_means_plus_plus(
     text : EncodedText
     n_states : int
     variance : float
-        Of the Gaussians.
+        Variance of the Gaussians.
     rng : numpy.random.Generator
     """
     counts = np.bincount(text.tokens, minlength=len(text.vectors) + 1)[:-1].astype(np.float64)

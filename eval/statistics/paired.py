@@ -114,7 +114,7 @@ def paired_difference(
     comparisons : int
         How many comparisons are adjusted together: with more of them, more signs are flipped.
     level : float
-        Of the adjusted test.
+        Level of the adjusted test.
     """
     before, after = evaluate_statistic(statistic, first), evaluate_statistic(statistic, second)
     n_units = len(first[0]) if units is None else len(np.unique(units))
@@ -167,7 +167,7 @@ def interval_of_searches(
     units : ndarray of shape (n_items,) or None
         Items with the same number depend on each other.
     seed, resamples : int
-        Of the subsamples.
+        Seed and number of the subsamples.
     """
     variance, n_units = _variance_over_items(statistic, [columns], units, seed, resamples)
     figures = figures_of_searches(statistic, columns)

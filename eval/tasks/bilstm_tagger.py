@@ -97,7 +97,7 @@ def fit_tagger(
     rare : ndarray of shape (n_words,), bool
         Words that are read as unknown half of the time in training.
     seed : int
-        Of the order and of the unknown words.
+        Seed of the order and of the unknown words.
     epochs : int
     progress : callable
         Gets a line of text after each epoch.

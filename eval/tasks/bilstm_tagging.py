@@ -35,7 +35,7 @@ def evaluate(
     vectors : KeyedVectors
     data : TaggingData
     seed : int
-        Of the network, the order, the choice of training sentences and the bootstrap.
+        Seed of the network, the order, the choice of training sentences and the bootstrap.
     sizes : tuple of int
         Training sentences of a learning curve, besides all.
     epochs : int

@@ -43,7 +43,7 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     vectors : KeyedVectors
     data : Sequences
     seed : int
-        Of the choice of sequences, if there are many, and of the bootstrap.
+        Seed of the choice of sequences, if there are many, and of the bootstrap.
 
     Returns
     -------

@@ -54,7 +54,8 @@ def evaluate(
     iterations, tolerance
         EM stops after so many steps, or when one gains less than ``tolerance`` nats per token.
     variance : float
-        Of the Gaussians, in every dimension, relative to the mean variance of the dimensions over the tokens.
+        Variance of the Gaussians in every dimension, relative to the mean variance of the dimensions over
+        tokens.
     covariance : {'spherical', 'diagonal'}
         ``spherical``: all dimensions have the same variance. ``diagonal``: each has ``variance`` times its
         own variance over the tokens, the same in all states.

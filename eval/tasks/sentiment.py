@@ -60,7 +60,7 @@ def evaluate(
     vectors : KeyedVectors
     data : ClassificationData
     seed : int
-        Of the folds and of the bootstrap.
+        Seed of the folds and of the bootstrap.
     folds : int
         Of the cross-validation. Equal texts go into the same fold.
     grid : tuple of float

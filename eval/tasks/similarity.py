@@ -22,7 +22,7 @@ def evaluate(
     vectors : KeyedVectors
     data : WordPairs
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
     oov : {'exclude', 'mean'}
         Which Spearman is the headline: that of the pairs whose words both have vectors, or that of all pairs,
         where a pair without vectors gets the mean cosine of the others. Both are reported.

@@ -88,7 +88,7 @@ def evaluate(
     vectors : KeyedVectors
     data : SimilaritySets
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
     a : float
         Constant of SIF.
     readouts : sequence of str or mapping of str to dict, optional

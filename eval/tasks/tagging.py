@@ -54,7 +54,7 @@ def evaluate(
     vectors : KeyedVectors
     data : TaggingData
     seed : int
-        Of the choice of training sentences for the curve, and of the bootstrap.
+        Seed of the choice of training sentences for the curve, and of the bootstrap.
     sizes : tuple of int
         Training sentences of the curve; larger ones than there are are left out. All are always used too.
     reach : int
@@ -62,7 +62,7 @@ def evaluate(
     C : float
         Inverse strength of the L2 penalty on the sum of losses.
     steps : int
-        Of L-BFGS, from zero: an early stop that is part of the protocol.
+        Number of steps of L-BFGS, from zero: an early stop that is part of the protocol.
     progress : callable
         Gets a line of text after each size.
 

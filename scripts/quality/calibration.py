@@ -207,9 +207,9 @@ def calibrate(number: int, pairs: int = 1000, resamples: int = 300) -> Outcome:
     Parameters
     ----------
     number : int
-        Of the design in ``DESIGNS``; also the seed.
+        Number of the design in ``DESIGNS``; also the seed.
     pairs : int
-        Of equal models, and of unequal ones.
+        Number of pairs of equal models, and of unequal ones.
     resamples : int
         As for ``compare``.
     """

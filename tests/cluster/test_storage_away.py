@@ -70,7 +70,7 @@ def test_a_checkpoint_that_a_merge_overtakes_never_appears(
         write(member, array)
 
     monkeypatch.setattr(checkpoint, "write_npy", overtaken)
-    with pytest.raises(DataError, match=r"'000001.checkpoint' was given up: a merge came"):
+    with pytest.raises(DataError, match=r"'000001.checkpoint' was abandoned: the next merge"):
         node.write_checkpoint(storage, "000001.checkpoint", {})
     assert storage.names() == []
     monkeypatch.undo()
@@ -129,7 +129,7 @@ def test_training_goes_on_without_storage_and_checkpoints_come_again(made_up: An
     assert made_up.told == []
     one_round(these, 20)
     assert (
-        "takes no byte of the checkpoint; the checkpoint before is kept, the run goes on" in made_up.told[0]
+        "accepts none of the checkpoint; the previous checkpoint is kept, the run goes on" in made_up.told[0]
     )
     assert these.away() > 0
     made_up.hangs = False

@@ -214,7 +214,7 @@ def association(
     n_random : int
         Pairs of random lists.
     seed : int
-        Of the random lists.
+        Seed of the random lists.
 
     Returns
     -------

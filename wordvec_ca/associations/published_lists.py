@@ -14,7 +14,7 @@ class PublishedTest(NamedTuple):
     ----------
     name : str
     number : int
-        Of their table 1.
+        Number of their table 1.
     a, b, x, y : tuple of str
         Targets and attributes.
     effect_size : float

@@ -127,7 +127,7 @@ class Contexts:
         permutations : int
             Number of permutations.
         seed : int
-            Of the permutations; what a word gets does not depend on other words.
+            Seed of the permutations; what a word gets does not depend on other words.
         threads : int
             The result does not depend on it.
         done : callable, optional

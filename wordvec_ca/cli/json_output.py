@@ -97,7 +97,7 @@ def record_writer(
     array : bool, default False
         Whether the records on standard output are one array; else they follow each other.
     indent : int, optional
-        Of a record on standard output.
+        Indentation of a record on standard output.
 
     Raises
     ------

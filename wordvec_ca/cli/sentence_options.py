@@ -112,7 +112,7 @@ def make_vectorizer(
     Parameters
     ----------
     vectors : KeyedVectors
-        Of the model.
+        Vectors of the model.
     model : str
         The model itself.
     counts : str or None

@@ -115,14 +115,14 @@ class Column(NamedTuple):
     ----------
     head : str
     width : int
-        Of its cells, at least that of the head.
+        Width of its cells, at least that of the head.
     right : bool
         Whether cells are aligned on the right, as numbers are.
     spare : int
         Where the terminal is too narrow, the column with the highest number is left out first, and those
         with 0 never.
     style : str
-        Of its cells; see `STYLES`.
+        Style of its cells; see `STYLES`.
     """
 
     head: str

@@ -1,8 +1,8 @@
 """Training on many machines: nodes of a Ray cluster, each with all parameters and a part of the text.
 
 Input: files or URLs that all nodes know, a `TrainConfig`, and where the cluster is. Output: the model
-directory that one machine would make. The driver gives segments of text to nodes and enters in a ledger what
-was merged; it holds no text and no parameters. Ray is imported by functions here and nowhere else.
+directory that one machine would make. The driver gives segments of text to nodes and records in a ledger what
+was merged; it holds neither text nor parameters. Only functions of this package import Ray.
 """
 
 from wordvec_ca.cluster.connection import check_cluster_address

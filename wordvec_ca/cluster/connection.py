@@ -1,4 +1,4 @@
-"""The cluster that a run uses: one that is there, or some nodes on this machine to try it."""
+"""The cluster that a run uses: an existing one, or a few nodes on this machine for a trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.machine import machine_memory, usable_cpus
 
 LOCAL_STORE = 256 << 20
-"""Bytes of the object store of a node on this machine, at least."""
+"""Smallest size in bytes of the object store of a node on this machine."""
 
 
 def check_cluster_address(cluster: str) -> None:
@@ -35,7 +35,7 @@ def check_cluster_address(cluster: str) -> None:
 def connected(
     cluster: str, nodes: int, threads: int | None = None, silence: RaySilence | None = None
 ) -> Iterator[Any]:
-    """Connect to a cluster as long as the block lasts; give the module ``ray``.
+    """Connect to a cluster for the duration of the block; yields the module ``ray``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def connected(
     threads : int, optional
         Threads of each; by default they share the processors.
     silence : RaySilence, optional
-        Is given what kills the processes of nodes on this machine.
+        Receives the function that kills the processes of nodes on this machine.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def connected(
 
 
 def _kill(local: Any) -> None:
-    """Kill the processes of nodes on this machine at once, also those that are stopped."""
+    """Kill the processes of nodes on this machine at once, suspended ones too."""
     for node in local.list_all_nodes():
         node.kill_all_processes(check_alive=False, allow_graceful=False)
 

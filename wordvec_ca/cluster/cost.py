@@ -27,7 +27,7 @@ from wordvec_ca.text import find_files
 from wordvec_ca.training import MergePlan, most_replicas, quality, quality_warning
 
 WORTH = 0.5
-"""Efficiency below which more nodes are not advised: half of what is paid for would wait."""
+"""Efficiency below which more nodes are not advised: half of the paid time would be idle."""
 
 SHORT = 3600.0
 """Seconds on one node below which a cluster is not advised."""
@@ -36,12 +36,13 @@ OVERHEAD = 300_000_000
 """Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
 
 COPIES = 3.5
-"""Parameters in memory: themselves, the base, and in half precision what is sent, received and merged."""
+"""Copies of the parameters in memory: the parameters, the base, and in half precision those sent, received
+and merged."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A run on so many nodes.
+    """What a run costs on a given number of nodes.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Cost:
     starting, reading, training, merging : float
         Seconds: the text is read twice, to count its words and to encode it.
     sent : int
-        Bytes that each node sends in the run, and as many that it receives.
+        Bytes that each node sends in the run; it receives as many.
     memory, disk : int
         Bytes on each node.
     efficiency : float
@@ -68,7 +69,7 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """The whole run."""
+        """Seconds of the whole run."""
         return self.starting + self.reading + self.training + self.merging
 
 
@@ -83,20 +84,20 @@ class ClusterPlan:
         The text, counted exactly.
     n_words : int
     words_per_second : float
-        Of one node, measured there with these words.
+        Words per second of one node, measured there with these words.
     reading_words_per_second : float
-        The same while it reads.
+        Words per second of one node while it reads the text.
     network : float or None
         Bytes per second from one node to another in a merge, measured; None with one node.
     merge_seconds : float
-        Of a node's own work in a merge, measured.
+        Seconds of a node's own work in a merge, measured.
     starting_seconds : float
-        Until the nodes were ready, measured.
+        Seconds until the nodes were ready, measured.
     threads : int
         Threads of each node.
     costs : list of Cost
     advised : int
-        Nodes.
+        Number of nodes that is advised.
     why : str
     """
 
@@ -138,21 +139,21 @@ def costs(
     Parameters
     ----------
     config : ResolvedConfig
-        Resolved.
+        The resolved configuration.
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     raw_words, words, lines : int
-        Of the text: all words, those of the vocabulary, and lines.
+        Counts in the text: all words, words of the vocabulary, lines.
     words_per_second, reading_words_per_second : float
-        Of one node.
+        Words per second of one node.
     network : float or None
         Bytes per second out of a node and into it.
     merge_seconds : float
-        Of a node's own work in a merge.
+        Seconds of a node's own work in a merge.
     numbers : sequence of int
-        Of nodes; the first is the one with which others are compared.
+        Numbers of nodes; the others are compared with the first.
     starting_seconds : float, default 0
-        Until nodes are ready.
+        Seconds until nodes are ready.
     threads : int, default 1
         Threads of each node.
     """
@@ -302,11 +303,11 @@ def _network(members: Members, plan: MergePlan, parameters: int, work: float) ->
     Parameters
     ----------
     members : Members
-        Measured: they have parameters.
+        Nodes that were measured and so have parameters.
     plan : MergePlan
-        Of so many nodes.
+        Plan for this number of nodes.
     parameters : int
-        Bytes of them.
+        Bytes of the parameters.
     work : float
         Seconds of a node's own work in a merge.
     """

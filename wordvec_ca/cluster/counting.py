@@ -1,4 +1,6 @@
-"""Counting on the nodes: shards into parts by hash, the same parts added up, only what is kept gathered."""
+"""Counts words on the nodes: each node splits its counts by hash, equal parts are added up, and the words
+kept are gathered.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from wordvec_ca.corpus import CorpusStats, TextOptions, least_count
 from wordvec_ca.errors import DataError
 
 BATCH_BYTES = 64 << 20
-"""Bytes of counts that a node adds up at a time, about."""
+"""About how many bytes of counts a node adds up at a time."""
 
 
 class Counting:
@@ -40,7 +42,7 @@ class Counting:
         Raises
         ------
         DataError
-            A file cannot be read, no word is left, or no node.
+            A file cannot be read, no word is left, or all nodes are lost.
         """
         while True:
             self._count_all()
@@ -55,7 +57,7 @@ class Counting:
         while True:
             members.look()
             if not members.present:
-                raise DataError("all nodes are lost, and there is none to go on with")
+                raise DataError("all nodes are lost, and the cluster has no other")
             self._counted = {n: found for n, found in self._counted.items() if found[0].alive}
             self._at_work = {m: work for m, work in self._at_work.items() if m.alive}
             under_way = {shard.number for shard, _ in self._at_work.values()}
@@ -121,7 +123,7 @@ class Counting:
         return SharedWords(Words(n_words, raw_tokens, raw_types), text)
 
     def _batches(self) -> list[tuple[int, int]]:
-        """Return runs of parts (begin, end) of about ``BATCH_BYTES`` over all shards."""
+        """Return ranges of parts (begin, end) that hold about ``BATCH_BYTES`` over all shards."""
         totals: list[int] = []
         for _, ends, _ in self._counted.values():
             sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,4 +1,4 @@
-"""The driver: goes through the phases of a run, and holds the words, the ledger and the tallies, no more."""
+"""The driver: directs the phases of a run, and holds only the words, the ledger and the tallies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FETCH_BYTES = 8 << 20
 
 
 ENDED = "the driver was ended, most likely by Ray, whose processes on this machine have died"
-"""Why this process has ended if it cannot say so itself."""
+"""The message that another process writes if this one is ended."""
 
 KEPT = {
     "nothing": "nothing had been done: give the command again",
@@ -55,12 +55,12 @@ KEPT = {
     "checkpoint": "the last checkpoint is kept: cawv train --resume {place} continues the run from there",
     "model": "the model had been saved in {output}",
 }
-"""What is left of a run whose driver is ended, and what to do then."""
+"""The message on what is kept of a run whose driver was ended, and how to resume it."""
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a run on a cluster has made.
+    """The result of a run on a cluster.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class FinishedRun:
     record : dict
         What ``config.json`` says of the run.
     documents : None
-        There are none: models of documents are trained on one machine.
+        Always None: models of documents are trained on one machine.
     """
 
     directory: str
@@ -96,7 +96,7 @@ class Driver:
     callbacks : sequence of callable
         Receive each ``Progress``.
     lease : Lease
-        Of the run, held.
+        Lease of the run, which this process holds.
     notice : callable or None
         Receives lines about nodes; by default they are warnings.
     """
@@ -128,7 +128,7 @@ class Driver:
         self.interrupted = True
 
     def run(self, vocab: Vocab | None, *, resumed: bool = False) -> FinishedRun:
-        """Do what was asked for.
+        """Run the request.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Driver:
                 return self._save()
 
     def _is_kept(self, what: str) -> None:
-        """Keep ready what is to be written if this process is ended from now on."""
+        """Set the message that is written if this process is ended from now on."""
         self._kept = what
         self._keep_message(self._last_words())
 
@@ -204,7 +204,7 @@ class Driver:
     # ---- before training -----------------------------------------------------------------------------------
 
     def _required(self) -> Requirements:
-        """Return what a node must reach: the text, and the folder for checkpoints."""
+        """Return the requirements of a node: access to the text and to the folder for checkpoints."""
         texts = Requirements.of_text([*self.request.files, *self.request.valid])
         if self.interval is None:
             return texts
@@ -256,7 +256,7 @@ class Driver:
     # ---- training ------------------------------------------------------------------------------------------
 
     def _begin_training(self) -> None:
-        """Have ready what trains the rest of the run."""
+        """Set up the training of the rest of the run."""
         state = self.state
         if not state.ledger.tokens:
             state.ledger = Ledger(
@@ -277,7 +277,7 @@ class Driver:
         state.start_clock()
 
     def _train(self) -> None:
-        """Train what is left of the run."""
+        """Train the rest of the run."""
         state = self.state
         self.phase = "training"
         self.checkpointing.begin(state.ledger.position)
@@ -304,7 +304,7 @@ class Driver:
         return self.interrupted or self.reporter.stopped
 
     def _on_status(self) -> None:
-        """Tell between two merges how far the nodes are."""
+        """Report the progress of the nodes between two merges."""
         self.reporter.report_nodes(self.members.present, self.checkpointing.away())
 
     def _end_epoch(self, before: dict[str, float]) -> None:
@@ -410,7 +410,9 @@ class Driver:
             try:
                 BackgroundCall(request.clear).wait(self._on_status)
             except DataError as error:
-                self.notice(f"{error}; the model is saved, and what the run has left there may be removed")
+                self.notice(
+                    f"{error}; the model is saved, and the files that the run has left there can be removed"
+                )
         return FinishedRun(request.output, record)
 
     def _with_parameters(self) -> Member:
@@ -422,7 +424,7 @@ class Driver:
             self.rounds.ready()
 
     def _fetch(self, member: Member, files: Sequence[tuple[str, int]], folder: Path) -> bool:
-        """Copy the model from a node's disk; return whether it lived so long."""
+        """Copy the model from a node's disk; return False if the node died meanwhile."""
         for name, size in files:
             if name not in MODEL_FILES:
                 continue

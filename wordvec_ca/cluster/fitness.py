@@ -1,7 +1,7 @@
 """Fitness: whether a node can join a run, checked before it gets work.
 
-Ray sees to it that all nodes have one version of Ray and of Python; all else is looked at here. A node that
-does not fit is left out and named, and the run goes on with the others.
+Ray ensures that all nodes have one version of Ray and of Python; this module checks the rest. A node that
+does not fit is left out with a notice that names it, and the run continues with the others.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from wordvec_ca.files import is_transient, is_url
 from wordvec_ca.text import url_identity
 
 WRONG_CLOCK = 600.0
-"""Seconds by which the clock of a node may be wrong: object stores refuse requests from 15 minutes on."""
+"""Largest error of a node's clock in seconds: object stores refuse requests that are off by 15 minutes."""
 
 LOOKED_AT = 4
-"""Files of the text that a node must be able to open, at most."""
+"""Largest number of files of the text that a node must be able to open."""
 
 SECONDS_TO_OPEN = 5.0
-"""Seconds for which a server that does not answer is tried again while a node is checked."""
+"""While a node is checked: seconds for which requests to a server that does not answer are repeated."""
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class UnfitNode(DataError):
-    """A node cannot go on, and another may be able to: its disk or its memory is at fault."""
+    """A node cannot continue because of its disk or its memory; another node may be able to."""
 
 
 class UnreadableText(UnfitNode):
-    """A node cannot read the text; if another cannot either, it is the text that is at fault."""
+    """A node cannot read the text; if another cannot either, the text is at fault."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Requirements:
     place : str or None
         A file on the shared storage.
     content : bytes or None
-        What is in it.
+        Content of that file.
     """
 
     files: tuple[str, ...] = ()
@@ -105,12 +105,12 @@ def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float,
     Parameters
     ----------
     found : mapping
-        What `Node.examine` has found: ``version`` of the package (None without one) and, of the same version,
-        ``clock``, ``disk`` and ``text`` (what is wrong with them, or None) and ``storage`` (the content of
-        the file there).
+        The result of `Node.examine`: ``version`` of the package (None without one) and, if it is this
+        version, ``clock``, ``disk`` and ``text`` (what is wrong with them, or None) and ``storage`` (the
+        content of the file on the storage).
     required : Requirements
     asked, now : float
-        Between which moments of this machine's clock it was asked, in seconds since 1970.
+        When the node was asked and when it answered, by this machine's clock, in seconds since 1970.
     """
     if found["version"] != __version__:
         has = f"has version {found['version']} of wordvec-ca" if found["version"] else "has no wordvec-ca"
@@ -140,7 +140,7 @@ def fault_of_disk(error: OSError) -> str:
 
 
 def as_fault_of_node(error: Exception) -> Exception:
-    """Return an error of reading or encoding as the fault of a node, if another node may do better."""
+    """Convert an error of reading or encoding into the fault of a node, if another node may succeed."""
     if isinstance(error, MemoryError):
         return UnfitNode("its memory is full")
     if isinstance(error, OSError):

@@ -1,11 +1,12 @@
-"""The lease of a run on shared storage: who works on it, so that two drivers never do.
+"""The lease of a run on shared storage: it names the driver at work, so that two drivers never work on one
+run.
 
-Neither Ray nor fsspec has one that fits: the two drivers may be in different clusters, and object stores
-know no locks (a run on one machine has the system's, ``files.take_lock``). A file names the host, process
-and time of the driver, who renews it while it works. One whose process on this host is dead, or that is not
-renewed while another driver watches it, is stale and taken over; clocks of hosts need not agree. A driver
-reads its lease again after it was written and each time before it is renewed, and one that finds another's
-name there stops.
+Neither Ray nor fsspec has one that fits: the two drivers may be in different clusters, and object stores do
+not have locks (a run on one machine uses those of the system, ``files.take_lock``). A file names the host,
+process and time of the driver, who renews it while it works. A lease is stale, and another driver takes it
+over, if its process on this host is dead or if it is not renewed while the other driver watches it; clocks of
+hosts need not agree. A driver reads its lease again after writing it and before each renewal, and stops if
+the lease names another driver.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ STALE_AFTER = 30.0
 """Seconds for which a lease of another host is watched; if it is not renewed meanwhile, it is stale."""
 
 SETTLING = 0.2
-"""Seconds that a new lease is left alone before it is read again: the later of two writers stays."""
+"""Seconds between writing a new lease and reading it again: of two writers the later one keeps it."""
 
 _held: set[str] = set()
 
@@ -42,14 +43,14 @@ class LeaseLost(DataError):
 
 
 class Lease:
-    """The lease of a run, held as long as the block lasts.
+    """The lease of a run, held for the duration of the block.
 
     Parameters
     ----------
     storage : Storage
-        Of the run.
+        Storage of the run.
     notice : callable
-        Called if another's lease has to be watched.
+        Called if the lease of another driver has to be watched.
 
     Raises
     ------
@@ -79,7 +80,7 @@ class Lease:
         return self
 
     def _watch(self, other: dict[str, Any]) -> None:
-        """Return when a lease proves to be stale."""
+        """Wait until a lease proves to be stale."""
         refusal = f"{self.storage.place!r}: {holder(other)} works on this run; wait for it, or end it first"
         if other.get("host") == socket.gethostname():
             raise LeaseLost(refusal)
@@ -110,7 +111,7 @@ class Lease:
         Parameters
         ----------
         now : bool, default False
-            Look into the storage, not only at what the last renewal found.
+            Read the lease on the storage, instead of using the result of the last renewal.
         """
         if now and self._lost is None and (other := self._other()) is not None:
             self._lost = holder(other)
@@ -147,7 +148,7 @@ class Lease:
         return record if isinstance(record, dict) else None
 
     def _other(self) -> dict[str, Any] | None:
-        """Return the lease that is there, if it is another's."""
+        """Return the lease on the storage if it belongs to another driver."""
         record = self._read()
         return None if record is None or record.get("token") == self.token else record
 

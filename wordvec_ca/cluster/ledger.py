@@ -1,7 +1,7 @@
-"""The ledger: which tokens of which shard have been merged in this epoch, each exactly once.
+"""The ledger: which tokens of which shard were merged in this epoch. Each token is merged exactly once.
 
-Ray remembers which tasks have ended, not what became of their results; tried again by Ray, a call would train
-twice. Only the merge decides whether what a node has trained counts, so the run keeps the books itself.
+Ray records which tasks have ended, but not whether their results were used, and a call that Ray repeats would
+train twice. Only a merge decides whether the training of a node counts, so the run keeps its own record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wordvec_ca.errors import DataError
 
 
 class Segment(NamedTuple):
-    """A run of whole lines of a shard that is trained between two merges."""
+    """Consecutive whole lines of a shard that are trained between two merges."""
 
     shard: int
     begin: int
@@ -23,20 +23,20 @@ class Segment(NamedTuple):
 
 @dataclass
 class Ledger:
-    """Which tokens are done; a segment is entered when the merge that holds it is committed.
+    """Which tokens are trained; a segment is entered when the merge that contains it is committed.
 
     Attributes
     ----------
     epoch : int
-        From 1; beyond the last when the run is done.
+        Number of the epoch, from 1; above ``epochs`` when the run is done.
     epochs : int
-        Of the run.
+        Number of epochs of the run.
     tokens : list of int
-        Of each shard.
+        Number of tokens of each shard.
     done : list of int
         Tokens of each shard, from its beginning, that were merged in this epoch.
     segments : int
-        Entered so far.
+        Number of segments entered so far.
     """
 
     epochs: int
@@ -69,11 +69,11 @@ class Ledger:
         return self.epoch > self.epochs
 
     def left(self, shards: Iterable[int]) -> int:
-        """Return the tokens of some shards that are still to be merged in this epoch."""
+        """Return how many tokens of these shards are still to be merged in this epoch."""
         return sum(self.tokens[i] - self.done[i] for i in shards)
 
     def plan(self, shards: Sequence[int], wanted: int) -> list[Segment]:
-        """Return segments of about so many tokens in all, the next ones of these shards."""
+        """Return the next segments of these shards, with about this number of tokens in all."""
         # `done` moves only at a commit, so a segment whose node died is planned again: its work is lost, but
         # none of its tokens counts twice
         segments = []
@@ -109,7 +109,7 @@ class Ledger:
         self.done = [0] * len(self.tokens)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the ledger as values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -119,7 +119,7 @@ class Ledger:
         Raises
         ------
         DataError
-            It is damaged.
+            The record is damaged.
         """
         try:
             ledger = cls(**record)

@@ -1,7 +1,7 @@
-"""The members of a run: one actor on each node, its starts and deaths, calls and what becomes of them.
+"""The members of a run: one actor on each node, with their starts, deaths, calls and answers.
 
-Nothing is restarted or tried again by Ray itself: a call that was made twice would train twice. The driver
-looks after that; it sees each death here.
+Ray itself restarts or repeats nothing: a call made twice would train twice. The driver decides what to
+repeat; this module reports each death to it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import ResolvedConfig
 
 PATIENCE = 60.0
-"""Seconds after which a member that answers nothing at all is given up."""
+"""Seconds without any answer after which a member counts as dead."""
 
 PATIENCE_AT_START = 300.0
-"""The same while its process starts, which loads all libraries."""
+"""Seconds without any answer while a member's process starts, which loads all libraries."""
 
 TIDYING = 10.0
-"""Seconds that members have to clear their disks, all at the same time."""
+"""Seconds within which members must clear their disks; they do so at the same time."""
 
 TRIES = 4
-"""Members that may die on a node in turn, without having trained anything, before it is not used again."""
+"""If this many members in succession die on a node before they have trained, the node is not used again."""
 
 EXAMINE_EVERY = 10.0
 """Seconds until a node that could not reach the storage is asked again."""
 
 LOOK_EVERY = 1.0
-"""Seconds between two questions of how far members are."""
+"""Seconds between two requests for the progress of members."""
 
 Notice = Callable[[str], None]
 
@@ -51,27 +51,27 @@ class Member:
     Attributes
     ----------
     number : int
-        From 1; never given twice.
+        Number of the member, from 1; never used again.
     node : str
         Ray's name of the node.
     name : str
-        For people.
+        Name of the member for people.
     actor : object
-        Its handle.
+        Ray's handle of the actor.
     threads : int
-        With which it trains.
+        Threads with which it trains.
     version : int
-        Of its parameters, as far as the driver knows; -1 if it has none yet.
+        Version of its parameters, as far as the driver knows; -1 if it has none yet.
     alive, fit : bool
         Whether the node is fit for the run, and not known to be dead.
     status : dict
-        Its last report.
+        Last report of the member.
     quiet : float
         Seconds since which it has not answered a question about its progress.
     words, seconds, processor : float
-        Trained, in words of text, wall-clock seconds and seconds of its processors.
+        What it has trained: words of text, wall-clock seconds and seconds of its processors.
     speed : float
-        Relative to others, if it was slow.
+        Speed relative to others, if it was slow.
     """
 
     number: int
@@ -93,8 +93,8 @@ class Member:
 def actor_class(ray: Any) -> Any:
     """Return `Node` as an actor that answers while it works, and encodes and writes while it trains.
 
-    Ray sends this class as a whole, not by its name: a node with another version of the package, or without
-    it, can say so.
+    Ray sends the code of this class, not its name: so a node that has another version of the package, or
+    none, can report that.
     """
 
     class NodeActor:
@@ -115,7 +115,7 @@ def actor_class(ray: Any) -> Any:
                 self.node = Node(ResolvedConfig.from_dict(config), *others)
 
         def examine(self, *args: Any) -> dict[str, Any]:
-            """Return what `unfit_reason` judges by."""
+            """Return the facts by which `unfit_reason` judges the node."""
             found = {} if self.node is None else self.node.examine(*args)
             return {"version": self.version, **found}
 
@@ -138,7 +138,7 @@ GROUPS = {
     "encode_valid": "prepare",
     "write_checkpoint": "prepare",
 }
-"""Groups of methods that run at the same time as others: each group has threads of its own."""
+"""Groups of methods that run concurrently: each group has its own threads."""
 
 
 class Members:
@@ -147,11 +147,11 @@ class Members:
     Parameters
     ----------
     ray : module
-        Connected.
+        The module ``ray``, connected.
     config : ResolvedConfig
-        Of the run.
+        Configuration of the run.
     wanted : int
-        Nodes, at most.
+        Largest number of nodes.
     directory : str or None
         See `Node`.
     notice : callable
@@ -196,16 +196,17 @@ class Members:
 
     @property
     def present(self) -> list[Member]:
-        """Those who are not known to be dead, in the order of their numbers."""
+        """The members that are not known to be dead, in the order of their numbers."""
         return [member for member in self.all if member.alive]
 
     @property
     def living(self) -> list[Member]:
-        """The nodes that are fit."""
+        """The members that are alive and fit for the run."""
         return [member for member in self.present if member.fit]
 
     def assemble(self) -> None:
-        """Wait until all nodes that are wanted are there; begin with those that are if that takes too long.
+        """Wait until the wanted number of nodes has joined; if that takes too long, begin with those that
+        have.
 
         Raises
         ------
@@ -226,10 +227,10 @@ class Members:
             reasons = reasons or "there is none with a processor free, see ray status"
             raise DataError(f"no node of the cluster can be used: {reasons}")
         if len(self.living) < self.wanted:
-            self.notice(f"{len(self.living)} of {self.wanted} nodes are there; the others may come later")
+            self.notice(f"{len(self.living)} of {self.wanted} nodes have joined; others may join later")
 
     def look(self) -> None:
-        """Mark members dead whose node is gone, start one on each new node, and take up those that fit.
+        """Mark members dead whose node is gone, start one on each new node, and admit those that fit.
 
         Raises
         ------
@@ -256,7 +257,7 @@ class Members:
                 self._start_actor(node)
 
     def _check_own_node(self) -> None:
-        """Raise a DataError if Ray has died where the driver is: no call would come to an end any more."""
+        """Raise a DataError if Ray has died on the driver's machine: then no call would return."""
         if self._here is not None and any(
             node["NodeID"] == self._here and not node["Alive"] for node in self.ray.nodes()
         ):
@@ -265,12 +266,14 @@ class Members:
             raise DataError(why)
 
     def _patience_at_start(self) -> float:
-        """Return for how long a process may start: less once some have, which tells how long that takes."""
+        """Return the time limit for the start of a process: shorter once some have started, since the usual
+        time is then known.
+        """
         known = 4 * self._slowest_start
         return max(self.patience, known or PATIENCE_AT_START)
 
     def _examine(self) -> None:
-        """Take up those who have answered that they fit, and leave out those who do not."""
+        """Admit the members that have answered that they fit, and leave out those that do not fit."""
         for member in [member for member in self.present if not member.fit]:
             if member not in self._examined:
                 asked = member.actor.examine.remote(self.required.files, self.required.place)
@@ -298,10 +301,10 @@ class Members:
                 self._compare(member, answer[0].get("isa"))
 
     def _wait_for_storage(self, member: Member, away: str) -> None:
-        """Ask a node again later that could not reach the text or the storage."""
+        """Ask a node again later if it could not reach the text or the storage."""
         self._examined[member] = None, time.time()
         if not member.status:
-            self.notice(f"{member.name} takes no part yet: {away}; it is asked again")
+            self.notice(f"{member.name} does not take part yet: {away}; it is asked again")
             member.status = {"activity": "without storage"}
 
     def _compare(self, member: Member, isa: str | None) -> None:
@@ -315,7 +318,7 @@ class Members:
             )
 
     def leave_out(self, member: Member, why: str) -> None:
-        """Go on without a node that does not fit; no other member is started there.
+        """Continue without a node that does not fit; no other member is started there.
 
         Raises
         ------
@@ -339,7 +342,7 @@ class Members:
         )
 
     def _died_early(self, node: str) -> int:
-        """Return how many members on a node have died, one after the other, and not trained anything."""
+        """Return how many members in succession have died on a node before they had trained."""
         deaths = 0
         for member in reversed([member for member in self.all if member.node == node]):
             if member.alive or member.words:
@@ -370,7 +373,7 @@ class Members:
         return member
 
     def mark_dead(self, member: Member, why: str) -> None:
-        """Take a member for dead, and see to it that it is."""
+        """Count a member as dead, and kill it."""
         if not member.alive:
             return
         self._end(member)
@@ -393,19 +396,19 @@ class Members:
     def results(
         self, calls: Mapping[Member, Any], watch: Callable[[dict[Member, Any]], None] | None = None
     ) -> dict[Member, Any]:
-        """Wait for what members were asked; return the answers of those that gave one.
+        """Wait for the answers of members; return those that arrived.
 
         Parameters
         ----------
         calls : mapping of Member to reference
-            What was asked.
+            The calls that were made.
         watch : callable, optional
-            Called now and then with what is still awaited.
+            Called now and then with the calls that have not returned.
 
         Raises
         ------
         DataError
-            A member reports that the run cannot go on, as on one machine.
+            A member reports that the run cannot continue, as on one machine.
         """
         waiting, answers = dict(calls), {}
         try:
@@ -429,10 +432,10 @@ class Members:
         return {member: answers[member] for member in calls if member in answers}
 
     def have_done(self, calls: Mapping[Member, Any]) -> bool:
-        """Wait until members have done what they were asked; return whether all of them live.
+        """Wait until the calls of members have ended; return whether all members are alive.
 
-        To be asked before others are given what they have made: Ray passes an actor its calls one by one, and
-        one that waits for the work of a node that hangs answers no other, either.
+        Call this before passing the results of members to others: Ray gives an actor its calls one by one, so
+        an actor that waits for the result of a hanging node does not answer any other call.
         """
         waiting = list(calls.values())
         while waiting and all(member.alive for member in calls):
@@ -471,7 +474,7 @@ class Members:
         return None
 
     def _refuse(self, member: Member, fault: UnfitNode) -> None:
-        """Leave out a node that cannot go on; raise a DataError if another has reported the same fault."""
+        """Leave out a node that cannot continue; raise a DataError if another has reported the same fault."""
         # if a second node cannot read it either, the fault is in the text, not in the nodes
         other = self._unreadable.setdefault(str(fault), member)
         if isinstance(fault, UnreadableText) and other is not member:
@@ -480,7 +483,9 @@ class Members:
             self.leave_out(member, str(fault))
 
     def ask(self, *, now: bool = False) -> None:
-        """Ask the living how far they are, once a second; those who have not answered for long are dead."""
+        """Ask living members for their progress once a second; those that have not answered for too long
+        count as dead.
+        """
         self.on_beat()
         asked = [ref for ref, _ in self._asked.values()]
         answered = set(self.ray.wait(asked, num_returns=len(asked), timeout=0)[0]) if asked else set()
@@ -503,12 +508,12 @@ class Members:
             self.on_status()
 
     def versions(self) -> dict[Member, int]:
-        """Return which version of the parameters each living member has, as they say now."""
+        """Ask each living member which version of the parameters it has."""
         calls = {member: member.actor.status.remote() for member in self.living}
         return {member: int(status["version"]) for member, status in self.results(calls).items()}
 
     def dismiss(self, run: str) -> None:
-        """Let the living clear their disks, and end them."""
+        """Let living members clear their disks, and end them."""
         living = self.present
         refs = [member.actor.tidy.remote(run) for member in self.living]
         if refs:

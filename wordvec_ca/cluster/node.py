@@ -1,8 +1,9 @@
-"""What one node does: counts, encodes and trains its shards, reduces its slice of a merge, saves.
+"""The work of one node: it counts, encodes and trains its shards, reduces its slice of a merge, and saves the
+model.
 
-A `Node` holds all parameters and the encoded text of its shards, and knows nothing of Ray: the driver calls
-it through an actor (see ``members``). Encoded text and counts are temporary files without a name, which
-vanish with the process, however it ends.
+A `Node` holds all parameters and the encoded text of its shards, and does not use Ray: the driver calls it
+through an actor (see ``members``). Encoded text and counts are temporary files without a name, which the
+system removes however the process ends.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ from wordvec_ca.training import (
 )
 
 PIECE_CHUNKS = 8
-"""Chunks for each thread between two looks at whether to stop: about a second at most."""
+"""Chunks for each thread between two checks whether to stop: about a second at most."""
 
 Slice = dict[str, NDArray[np.uint16]]
-"""Deltas of some rows of each array that learns, see `Replica.delta`."""
+"""Deltas of some rows of each trained array, see `Replica.delta`."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,11 @@ class Node:
     Parameters
     ----------
     config : ResolvedConfig
-        Of the run; ``workers`` are this node's threads.
+        Configuration of the run; ``workers`` are this node's threads.
     directory : str or None
-        Where encoded text and counts go; by default the system's directory for temporary files.
+        Directory for encoded text and counts; by default the system's directory for temporary files.
     patience : float, optional
-        Seconds for which servers of text that do not answer are tried again.
+        Seconds for which requests to servers of text that do not answer are repeated.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Node:
     # ---- what is asked at any time -------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
-        """Return what the node does and how far it is."""
+        """Return the phase and the progress of the node."""
         return {
             "pid": os.getpid(),
             "version": self.version,
@@ -153,7 +154,7 @@ class Node:
             return {**found, "text": None, "storage": None, "away": str(error)}
 
     def stop(self, version: int) -> None:
-        """Let the training that began with this version end soon, with what is trained by then."""
+        """End the training that began with this version soon; what is trained by then counts."""
         self._stop_at = version
 
     # ---- counting ------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class Node:
         return [types_by_count(records) for records in merged], merged
 
     def frequent(self, least: int, parts: list[bytes]) -> list[bytes]:
-        """Return the types of merged parts that occur so often."""
+        """Return the types of merged parts that occur at least this often."""
         return [merge_types([records], least) for records in parts]
 
     def gather(self, *parts: list[bytes]) -> tuple[int, Text]:
@@ -229,7 +230,7 @@ class Node:
         return Encoded(len(encoded.tokens), encoded.stats, encoded.fingerprint)
 
     def encode_valid(self, files: Sequence[str]) -> bool:
-        """Encode the held-out text; return True, as any node that lives."""
+        """Encode the held-out text; return True."""
         try:
             encoded = encode_corpus(list(files), self.options, vocab=self._vocab, cache_dir=self.directory)
         except (DataError, OSError, MemoryError) as error:
@@ -241,7 +242,7 @@ class Node:
         return True
 
     def drop(self, shard: int) -> None:
-        """Let go of a shard that another node has now."""
+        """Drop a shard that another node has now."""
         self._texts.pop(shard, None)
 
     def _progress(self) -> Any:
@@ -260,12 +261,12 @@ class Node:
         n_tokens : int
             Tokens of an epoch, of all nodes together.
         told : None
-            What `take_vocab` has returned: it must be done before.
+            The result of `take_vocab`, which must be called before.
 
         Raises
         ------
         UnfitNode
-            They and their base do not fit into this machine's memory.
+            The parameters and their base do not fit into this machine's memory.
         """
         # before memory is taken: the system would end the process, and the node would only seem to have died
         self._check_room(len(self._vocab))
@@ -278,7 +279,7 @@ class Node:
         return loop_settings(self.config, self.replica.hyper)
 
     def _check_room(self, n_words: int) -> None:
-        """Raise an UnfitNode if the parameters of so many words and their base do not fit into memory."""
+        """Raise an UnfitNode if the parameters of the run and their base do not fit into memory."""
         needed, free = 2 * memory_bytes(self.config, n_words), free_memory()
         if needed > free:
             raise UnfitNode(
@@ -295,15 +296,15 @@ class Node:
         Parameters
         ----------
         version : int
-            Which must be here.
+            The version that this node must have.
         segments : sequence of Segment
-            They are trained to the ends of their lines.
+            The segments; each is trained up to the end of its last line.
         position : int
-            Tokens that were merged before, in all epochs: what the learning rate follows from.
+            Tokens that were merged before, in all epochs; the learning rate depends on it.
         epoch : int
             From 1.
         rate : float
-            By what the learning rate is multiplied.
+            Factor of the learning rate.
         """
         assert version == self.version, f"version {version} is to be trained, and {self.version} is here"
         self._activity, self._trained = "training", 0
@@ -336,7 +337,7 @@ class Node:
     # ---- merging -------------------------------------------------------------------------------------------
 
     def slices(self, parts: int) -> list[Slice]:
-        """Return what was learnt since the last merge, in slices of rows, one for each node."""
+        """Return the deltas since the last merge, in slices of rows, one for each node."""
         return [
             {
                 name: self.replica.delta(name, rows_of(i, parts, len(array)))
@@ -351,11 +352,11 @@ class Node:
         Parameters
         ----------
         part : int
-            Which slice.
+            Number of the slice.
         plan : MergePlan
-            Of so many replicas as there are slices.
+            Plan with as many replicas as there are slices.
         tokens : float
-            Trained by each node since the last merge, on average.
+            Tokens trained by each node since the last merge, on average.
         alpha : float
             The learning rate meanwhile.
         *of_nodes : dict of str to ndarray
@@ -364,7 +365,7 @@ class Node:
         Returns
         -------
         dict of str to ndarray
-            What all add to their rows.
+            What every node adds to its rows.
         """
         merged: Slice = {}
         for name, array in self.replica.parameters.items():
@@ -375,12 +376,12 @@ class Node:
         return merged
 
     def apply(self, version: int, *merged: Slice) -> int:
-        """Add what was merged to the parameters of the last merge; that is the new version.
+        """Add the merged deltas to the parameters of the last merge; the result is the new version.
 
         Raises
         ------
         TrainingDiverged
-            The parameters are not numbers any more, or far too large.
+            The parameters are NaN, infinite or far too large.
         """
         self._changes_of_base += 1
         for part, theirs in enumerate(merged):
@@ -420,21 +421,21 @@ class Node:
     # ---- parameters for others -----------------------------------------------------------------------------
 
     def base_rows(self, name: str, begin: int, end: int) -> NDArray[np.float32]:
-        """Return some rows of the parameters as they are after the last merge, exactly."""
+        """Return some rows of the parameters exactly as they were after the last merge."""
         return self.replica.base[name][begin:end]
 
     def shapes(self) -> dict[str, tuple[int, int]]:
-        """Return the shape of each array that learns."""
+        """Return the shape of each trained array."""
         return {name: (array.shape[0], array.shape[1]) for name, array in self.replica.parameters.items()}
 
     def take_rows(self, name: str, begin: int, rows: NDArray[np.float32]) -> None:
-        """Take rows of a peer's parameters."""
+        """Copy rows from a peer's parameters."""
         self._changes_of_base += 1
         self.replica.base[name][begin : begin + len(rows)] = rows
         self.replica.parameters[name][begin : begin + len(rows)] = rows
 
     def taken(self, version: int) -> None:
-        """Go on from the rows that were taken: they are this version."""
+        """Continue training from the rows copied from a peer, which are of this version."""
         self._made(version)
 
     def digest(self) -> str:
@@ -455,19 +456,21 @@ class Node:
         Raises
         ------
         DataError
-            Storage does not take it, or there was another merge before it was whole.
+            The storage refuses, or another merge came before the checkpoint was complete.
         """
         before = self._changes_of_base
 
         def written(n_bytes: int) -> None:
             self._written += n_bytes
             if self._changes_of_base != before:
-                raise DataError(f"the checkpoint {name!r} was given up: a merge came before it was whole")
+                raise DataError(
+                    f"the checkpoint {name!r} was abandoned: the next merge began before it was complete"
+                )
 
         write_checkpoint(storage, name, state, self.replica.base, self._vocab, written)
 
     def read_checkpoint(self, storage: Storage, name: str) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         self._changes_of_base += 1
         state = read_checkpoint(storage, name, dict, self.replica.base)
         self.back()

@@ -1,4 +1,4 @@
-"""The history of a run on a cluster: that of any run, and what each node has read."""
+"""The history of a run on a cluster: that of a run on one machine, with the words that each node has read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from wordvec_ca.models import History, Point, Progress
 
 
 class NodeHistory(History):
-    """A history with one more column, ``words_by_node``: what each node has read so far.
+    """A history with one more column, ``words_by_node``: the words that each node has read so far.
 
     Parameters
     ----------
     points : list of Point, optional
-        Those that are known already.
+        The points known so far.
     words : list of str, optional
-        Their column.
+        The values of ``words_by_node``, one for each point.
     """
 
     def __init__(self, points: list[Point] | None = None, words: list[str] | None = None) -> None:
@@ -24,7 +24,7 @@ class NodeHistory(History):
         self.words = list(words or [])
 
     def add_nodes(self, record: Progress, words: Sequence[tuple[int, float]]) -> None:
-        """Take up a record, and the words that each node of a number has read."""
+        """Add a record, with the words that each node has read, by its number."""
         self.add(record)
         del self.words[len(self.points) - 1 :]
         self.words.append(" ".join(f"{number}:{int(read)}" for number, read in words))

@@ -1,4 +1,4 @@
-"""How a run on a cluster goes, as a whole and on each node: records for callbacks, lines for people."""
+"""The progress of a run on a cluster, in total and by node: records for callbacks, lines for people."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WITHOUT_ANSWER = 5.0
 
 
 class ProgressReporter:
-    """Tells callbacks how far the run is, and people how far each node is.
+    """Reports the progress of the run to callbacks, and that of each node to people.
 
     Parameters
     ----------
     callbacks : sequence of callable
-        Receive each ``Progress``.
+        Each receives every ``Progress``.
     notice : callable
         Receives lines about the nodes.
     """
@@ -34,7 +34,7 @@ class ProgressReporter:
         self.stopped = False
 
     def report(self, record: Progress) -> None:
-        """Hand a record to the callbacks, at most one in a second unless an epoch has ended."""
+        """Pass a record to the callbacks, at most once a second unless an epoch has ended."""
         if not record.epoch_ended and time.monotonic() - self._last_record < 1.0:
             return
         self._last_record = time.monotonic()
@@ -43,16 +43,18 @@ class ProgressReporter:
                 self.stopped = True
 
     def report_nodes(self, members: Sequence[Member], away: float = 0.0) -> None:
-        """Say what each node does, and for how many seconds storage has been away, if it is time for that."""
+        """Report what each node does, and for how many seconds the storage was unreachable, if a report is
+        due.
+        """
         if time.monotonic() - self._last_line < LINE_EVERY:
             return
         self._last_line = time.monotonic()
         lasts = [f"storage has been away for {duration(away)}"] if away >= 1 else []
-        self.notice("; ".join([*lasts, *map(described, members)]) or "no node is there yet")
+        self.notice("; ".join([*lasts, *map(described, members)]) or "no node has joined yet")
 
 
 def described(member: Member) -> str:
-    """Return what a node does, in some words."""
+    """Return a short description of what a node does."""
     parts = [f"{member.name}:", str(member.status.get("activity", "starting"))]
     if member.quiet >= WITHOUT_ANSWER:
         parts.append(f"(no answer for {duration(member.quiet)})")

@@ -1,4 +1,4 @@
-"""The record of a run on a cluster: what config.json says besides the options."""
+"""The record of a run on a cluster: what config.json contains in addition to the options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cluster_record(
     *,
     started: float,
 ) -> dict[str, Any]:
-    """Return the ``config.json`` of a run that ``started`` so many seconds after 1970, with ``cluster``."""
+    """Return the ``config.json`` of a run, with ``cluster``; ``started`` is in seconds since 1970."""
     state, members, totals = rounds.state, rounds.members, rounds.state.totals
     found = [state.encoded[shard.number] for shard in request.shards]
     stats = replace(

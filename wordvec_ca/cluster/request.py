@@ -1,4 +1,4 @@
-"""The request for a run on a cluster, and its record in ``run.json``, from which it is resumed."""
+"""The request for a run on a cluster, and its record in ``run.json``, from which the run is resumed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from wordvec_ca.runs import REQUEST_FILE, Request, request_in, run_folder
 from wordvec_ca.training import Checkpoints, Interval, parse_interval
 
 VOCAB, COUNTED = "vocab.tsv", "counted.json"
-"""The words that a run has counted, and the note that they are complete."""
+"""Files with the words that a run has counted, and with the note that they are complete."""
 
 STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be unreachable."""
 
 FORMER_REQUEST_FILE = "cluster.json"
-"""Its name in runs of earlier versions, which are resumed too."""
+"""Name of the record in runs of earlier versions, which can be resumed too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRequest(Request):
-    """What a run on a cluster is asked to do.
+    """The request for a run on a cluster.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class ClusterRequest(Request):
     cluster : str
         See ``check_cluster_address``.
     nodes : int
-        How many, at most.
+        Largest number of nodes.
     merging : dict
-        What of `MergePlan` is set by hand.
+        Attributes of `MergePlan` that the user has set.
     patience : float
-        Seconds after which a node that answers nothing is given up.
+        Seconds without an answer after which a node counts as dead.
     storage_patience : float
         Seconds for which storage may be unreachable.
     """
@@ -65,14 +65,16 @@ class ClusterRequest(Request):
     cache_dir: str | None = None
 
     def as_record(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the request as values for JSON."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         shards = [shard.as_dict() for shard in self.shards]
         return {**record, **super().as_record(), "shards": shards, "merging": dict(self.merging)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:
-        """Return a request from ``as_record``'s result; damage is a ValueError, TypeError or KeyError."""
+        """Return a request from ``as_record``'s result; a damaged record raises ValueError, TypeError or
+        KeyError.
+        """
         if "cluster" not in record:
             raise DataError(
                 f"the run of {record['output']!r} is on a single machine: resume it without a cluster"
@@ -90,7 +92,7 @@ class ClusterRequest(Request):
         return [*self.files, *self.valid, self.storage]
 
     def write(self) -> None:
-        """Write the record to the storage and beside the output, so that either finds the run again."""
+        """Write the record to the storage and next to the output, so that the run is found from either."""
         for storage in self.places():
             self.write_file(storage)
 
@@ -126,13 +128,13 @@ class ClusterRequest(Request):
         )
 
     def clear(self) -> None:
-        """Remove what the run has put into the storage and beside the output."""
+        """Remove what the run has written to the storage and next to the output."""
         for storage in self.places():
             clear(storage)
 
 
 def clear(storage: Storage) -> None:
-    """Remove all that a run has put there, and the folder if nothing else is in it."""
+    """Remove all files that a run has written, and the folder if nothing else is in it."""
     others = (VOCAB, COUNTED, FORMER_REQUEST_FILE, REQUEST_FILE)
     for name in (*Checkpoints(storage).names(), *others):
         storage.remove(name)
@@ -140,7 +142,7 @@ def clear(storage: Storage) -> None:
 
 
 def parse_patience(text: str) -> float:
-    """Return the seconds that a time such as ``30m`` (s, m, h, d) names; 0 for ``never``.
+    """Convert a time such as ``30m`` (s, m, h, d) to seconds; 0 for ``never``.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""When and by which node checkpoints are written, and what becomes of a run whose storage is away.
+"""When and by which node checkpoints are written, and how a run continues while its storage is unreachable.
 
-Training never waits for storage that does not answer: a checkpoint whose bytes do not move is given up before
-the next merge, and tried again later. Only when no checkpoint could be written for the patience of the run
-does it end, to be resumed.
+Training never waits for storage that does not answer: a checkpoint that makes no progress is abandoned before
+the next merge and tried again later. The run ends, and can be resumed, only when no checkpoint could be
+written for ``storage_patience``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from wordvec_ca.specs.quantities import duration
 from wordvec_ca.training import Checkpoints, Interval
 
 STALLED = 15.0
-"""Seconds without a byte written after which a checkpoint is given up, for the next merge to go on."""
+"""Seconds without a byte written after which a checkpoint is abandoned, so that the next merge can start."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 120.0
 """Seconds before a checkpoint that failed is tried again; each pause is twice as long as the one before."""
 
 
 class StorageAway(DataError):
-    """Shared storage has not answered for longer than the patience of the run."""
+    """Shared storage has not answered for longer than ``storage_patience``."""
 
 
 class BackgroundCall:
@@ -52,7 +52,9 @@ class BackgroundCall:
         self._thread.start()
 
     def done(self, seconds: float = 0.0) -> bool:
-        """Wait up to so many seconds and return whether the call has ended; raise its exception, if any."""
+        """Wait at most this many seconds and return whether the call has ended; raise its exception, if
+        any.
+        """
         self._thread.join(seconds)
         if self._thread.is_alive():
             return False
@@ -61,7 +63,7 @@ class BackgroundCall:
         return True
 
     def wait(self, meanwhile: Callable[[], None]) -> Any:
-        """Return the result of the action, or raise its exception; until then call ``meanwhile``."""
+        """Return the result of the action, or raise its exception; call ``meanwhile`` while waiting."""
         while not self.done(0.2):
             meanwhile()
         return self.value
@@ -73,19 +75,19 @@ class Checkpointing:
     Parameters
     ----------
     storage : Storage
-        Where to.
+        Where the checkpoints are written.
     interval : Interval or None
         How often; None for never.
     lease : Lease
-        Of the run: who has lost it writes nothing.
+        Lease of the run; a driver that has lost it does not write.
     members : Members
         The nodes.
     patience : float
         Seconds for which storage may be unreachable.
     state : callable
-        Returns what a run needs to go on from here, besides the parameters.
+        Returns what the run needs, besides the parameters, to continue from this point.
     on_written : callable
-        Called when a checkpoint is there.
+        Called when a checkpoint is complete.
     """
 
     def __init__(
@@ -115,29 +117,29 @@ class Checkpointing:
         self._checkpoints.begin(position)
 
     def forget(self) -> None:
-        """Leave what is being written to itself: the run goes back to an earlier checkpoint."""
+        """Ignore the checkpoint being written, because the run goes back to an earlier one."""
         self._named = self._writing = None
 
     def away(self) -> float:
-        """Return for how many seconds storage has been away, for this machine or a node."""
+        """Return for how many seconds the storage was unreachable, for this machine or a node."""
         since = 0.0 if self._away_since is None else time.monotonic() - self._away_since
         nodes = [float(member.status.get("storage_away", 0.0)) for member in self._members.living]
         return max([since, seconds_away(), *nodes])
 
     def step(self, position: int, version: int) -> None:
-        """Begin a checkpoint if it is due, or go on with one; to be called after a merge.
+        """Begin a checkpoint if it is due, or continue one; call this after a merge.
 
         Parameters
         ----------
         position : int
             Tokens merged so far.
         version : int
-            Of the parameters.
+            Version of the parameters.
 
         Raises
         ------
         StorageAway
-            None could be written for too long.
+            No checkpoint could be written for longer than ``storage_patience``.
         LeaseLost
             Another driver works on the run.
         """
@@ -164,7 +166,7 @@ class Checkpointing:
         return self._away_since is not None or self._checkpoints.are_due(position)
 
     def _name(self) -> str:
-        """Return the name of the next checkpoint, if the run is still this driver's."""
+        """Return the name of the next checkpoint, if this driver still holds the lease."""
         self._lease.check(now=True)
         return self._checkpoints.next_name()
 
@@ -178,10 +180,10 @@ class Checkpointing:
             self._writing = member, member.actor.write_checkpoint.remote(self._storage, name, self._state())
 
     def settle(self) -> None:
-        """Wait for the checkpoint that is being written, but not for storage that does not take it.
+        """Wait for the checkpoint that is being written, unless the storage does not answer.
 
-        To be called before a merge: it changes the parameters, and a checkpoint that is not whole by then
-        never appears.
+        Call this before a merge: a merge changes the parameters, so a checkpoint that is not complete by then
+        is discarded.
         """
         if self._writing is None:
             return
@@ -194,9 +196,11 @@ class Checkpointing:
                 if (now := int(member.status.get("written", 0))) != written:
                     written, moved = now, time.monotonic()
                 elif time.monotonic() - moved > STALLED:
-                    raise DataError(f"{self._storage.place!r} takes no byte of the checkpoint")
+                    raise DataError(f"{self._storage.place!r} accepts none of the checkpoint")
             if member not in self._members.results({member: ref}):
-                self._members.notice("no checkpoint was written: its node was lost; the one before is kept")
+                self._members.notice(
+                    "no checkpoint was written because its node was lost; the one before is kept"
+                )
             else:
                 self._succeed()
         except DataError as error:
@@ -228,13 +232,15 @@ class Checkpointing:
             ) from error
         self._next_try = now + self._pause
         self._members.notice(
-            f"{error}; the checkpoint before is kept, the run goes on, and it is tried again in "
+            f"{error}; the previous checkpoint is kept, the run goes on, and it is tried again in "
             f"{duration(self._pause)}"
         )
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def finish(self, version: int) -> None:
-        """Write a last checkpoint, if storage takes it at once: the model is about to be saved."""
+        """Write a last checkpoint before the model is saved, but do not wait for storage that does not
+        answer.
+        """
         if self._interval is None:
             return
         try:
@@ -250,4 +256,4 @@ class Checkpointing:
         except DataError as error:
             if isinstance(error, LeaseLost):
                 raise
-            self._members.notice(f"{error}; the checkpoint before is kept")
+            self._members.notice(f"{error}; the previous checkpoint is kept")

@@ -1,7 +1,7 @@
-"""Rounds: every node trains some of its text, what all have learnt is merged, and the ledger enters it.
+"""Rounds: every node trains some of its text, the deltas are merged, and the ledger records them.
 
-A merge is committed once any living node has the new version. Until then a death costs only what the dead
-node has trained in this round, which others train again; from then on it costs nothing.
+A merge is committed once any living node has the new version. Before that, a death loses only what the dead
+node has trained in this round, which other nodes train again; after that, it loses nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training import Checkpoints, MergePlan, Schedule, merges_of_nodes
 
 SLOW = 2.0
-"""A node that takes this many times as long as half of the others is slow: merges do not wait for it."""
+"""A node that takes this many times the median time is slow: merges do not wait for it."""
 
 SLOW_SECONDS = 10.0
-"""But not if it is less than that behind."""
+"""A node that is fewer seconds behind than this is not slow."""
 
 COPY_BYTES = 64 << 20
 """Bytes of parameters that a node copies from another at a time."""
@@ -50,27 +50,27 @@ def plan_of_nodes(
 def merged_by(
     members: Members, group: Sequence[Member], plan: MergePlan, tokens: float, alpha: float, version: int
 ) -> dict[Member, Any]:
-    """Ask several nodes for what they have learnt, each to reduce a slice of it, and all to apply that.
+    """Merge the deltas of several nodes: each node reduces one slice, and all apply the result.
 
     Parameters
     ----------
     members : Members
-        All.
+        All members.
     group : sequence of Member
-        Those who merge.
+        The members that merge.
     plan : MergePlan
-        Of so many.
+        Plan for a merge of this number of nodes.
     tokens : float
-        Trained by each since the last merge, on average.
+        Tokens trained by each member since the last merge, on average.
     alpha : float
         The learning rate meanwhile.
     version : int
-        What the parameters are to become.
+        Version of the parameters after the merge.
 
     Returns
     -------
     dict of Member to int
-        The version that each has now; without those who did not answer.
+        The version that each member has now, without members that did not answer.
     """
     n = len(group)
     slices = {member: member.actor.slices.options(num_returns=n).remote(n) for member in group}
@@ -93,17 +93,17 @@ class Rounds:
     members : Members
         The nodes.
     placement : ShardPlacement
-        Which of them has which text.
+        Which node has which shards.
     state : RunState
         The state of the run.
     config : ResolvedConfig
-        Of the run.
+        Configuration of the run.
     given : mapping
-        What of the plan of merges is set by hand.
+        Attributes of `MergePlan` that the user has set.
     checkpoints : Checkpoints
-        What the run goes back to if all nodes are lost.
+        Checkpoints to which the run goes back if all nodes are lost.
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Rounds:
         )
 
     def ready(self) -> list[Member]:
-        """Return the nodes that can train now, having admitted those that came since the last merge."""
+        """Admit the nodes that have joined since the last merge; return those that can train now."""
         while True:
             # deaths first: shards of dead nodes must be placed again before anyone is asked to train them
             self.members.look()
@@ -153,8 +153,8 @@ class Rounds:
                 self._wait_for_nodes()
             if self.stopping() and not self.members.living:
                 raise DataError(
-                    "the run ends while all nodes are lost: nothing could be saved; what the last checkpoint "
-                    "holds is kept: the run can be resumed from there"
+                    "the run ends while all nodes are lost, so the model could not be saved; "
+                    "the run can be resumed from its last checkpoint"
                 )
             self.members.ask()
             time.sleep(0.05)
@@ -167,8 +167,8 @@ class Rounds:
             self.members.ask()
             if time.monotonic() > limit or self.stopping():
                 raise DataError(
-                    "all nodes are lost, and no other has come; what the last checkpoint holds is kept: "
-                    "the run can be resumed from there"
+                    "all nodes are lost, and no other has joined; "
+                    "the run can be resumed from its last checkpoint"
                 )
             time.sleep(0.2)
 
@@ -180,7 +180,9 @@ class Rounds:
         return [shard for member in members for shard in self.placement.of(member)]
 
     def _admit(self) -> None:
-        """Let nodes begin, and take the parameters of a peer, or of a checkpoint if there is none."""
+        """Let nodes begin: each copies the parameters of a peer, or those of a checkpoint if no peer has
+        any.
+        """
         living = self.members.living
         for member in living:
             if member not in self._begun:
@@ -204,7 +206,7 @@ class Rounds:
                 return
 
     def _arrived(self, fresh: list[Member], *, wait: bool) -> dict[Member, Any]:
-        """Return who has begun; at the start of a run all are waited for, but for those who do not answer."""
+        """Return the nodes that have begun; at the start of a run, wait for all that answer."""
         refs, limit = [self._begun[m] for m in fresh], time.monotonic() + self.members.patience
         while True:
             ready = set(self.members.ray.wait(refs, num_returns=len(refs), timeout=0.2 if wait else 0)[0])
@@ -226,7 +228,7 @@ class Rounds:
             self.entered.clear()
             self._begun.pop(member)
             self.members.notice(
-                "no node has the parameters any more, and there is no checkpoint: the run starts again"
+                "all nodes with the parameters are lost, and there is no checkpoint: the run starts again"
             )
             return None
         name, record = found
@@ -246,7 +248,7 @@ class Rounds:
             for epoch, segment in self.entered
             if (epoch, segment.end) <= (ledger.epoch, ledger.done[segment.shard])
         ]
-        self.members.notice(f"begun again from the checkpoint at {self.state.fraction:.1%}")
+        self.members.notice(f"training continues from the checkpoint at {self.state.fraction:.1%}")
         return member
 
     def _copy(self, peer: Member, member: Member) -> bool:
@@ -327,14 +329,14 @@ class Rounds:
         if now < max(SLOW * usual, usual + SLOW_SECONDS):
             return False
         self.members.notice(
-            f"{member.name} is slow: {now:.0f} s for what others did in {usual:.0f} s; they go on without "
+            f"{member.name} is slow: {now:.0f} s for what others did in {usual:.0f} s; they continue without "
             "the rest"
         )
         member.speed = max(0.05, usual / now)
         return True
 
     def _judge(self, trained: Mapping[Member, Trained]) -> None:
-        """Take up how fast each node was."""
+        """Record the speed of each node."""
         for member, found in trained.items():
             member.words += found.tallies.get("words", 0.0)
             member.seconds += found.seconds
@@ -353,7 +355,7 @@ class Rounds:
             done = self._attempt(group, tokens)
             if done:
                 break
-            self.members.notice("a merge failed and is made again by those who are left")
+            self.members.notice("a merge failed; the remaining nodes repeat it")
             time.sleep(0.2)
         # only once a node has the new version: the segments of a failed merge are planned again
         for member in group:

@@ -62,9 +62,9 @@ def train_on_cluster(
     valid : path or URL, optional
         Held-out text.
     vocab : Vocab or path, optional
-        The words, if they are not to be counted.
+        The words; by default they are counted.
     cache_dir : path, optional
-        Where nodes put their encoded text; by default the system's directory for temporary files.
+        Directory for the encoded text on each node; by default the system's directory for temporary files.
     checkpoint_every : str, default "10m"
         As in ``train``.
 
@@ -84,8 +84,8 @@ def train_on_cluster(
 
     Notes
     -----
-    If Ray dies on this machine, or answers no more, the process ends with exit code 1 and a message:
-    Ray's calls cannot be interrupted. ``resume_on_cluster`` goes on from the last checkpoint.
+    If Ray dies on this machine or stops answering, the process ends with exit code 1 and a message, since
+    Ray's calls cannot be interrupted. ``resume_on_cluster`` continues from the last checkpoint.
     """
     request = cluster_request(
         corpus,
@@ -121,12 +121,13 @@ def cluster_request(
     config = ResolvedConfig.of(config or TrainConfig(), on_cluster=True)
     if config.spec.documents:
         raise OptionError(
-            Option("cluster"), f" is not for {config.model}: its documents are rows of one machine's disk"
+            Option("cluster"),
+            f" is not for {config.model}: its document vectors must be on one machine's disk",
         )
     if config.resamples is not None:
         raise OptionError(
             Option("resamples"),
-            " is for one machine: train without a cluster, or leave it out of the options",
+            " is for one machine: train without a cluster, or leave this option out",
         )
     if warning := config.alpha_warning():
         warnings.warn(warning, stacklevel=3)
@@ -193,7 +194,7 @@ def resume_on_cluster(
     callbacks: Sequence[Callback] = (),
     notice: Callable[[str], None] | None = None,
 ) -> FinishedRun:
-    """Go on with a run whose driver has died or was stopped, from its last checkpoint.
+    """Continue a run whose driver has died or was stopped, from its last checkpoint.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def resume_on_cluster(
     cluster, nodes
         As in `ClusterOptions`; by default as the run began.
     output : path, optional
-        Where the model goes, if this is another machine.
+        Directory to save the model to, if the run is resumed on another machine.
     overwrite : bool, default False
         Replace the output if it exists and is not of this run.
     callbacks, notice
@@ -251,7 +252,7 @@ def resume_on_cluster(
 
 @contextmanager
 def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> Iterator[Lease]:
-    """Hold the leases of both places of a run; another's may have the same output and other checkpoints."""
+    """Hold the leases of the output and of the checkpoints; another run may share one of the two."""
     with ExitStack() as stack:
         leases = [
             stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in request.places()
@@ -260,7 +261,7 @@ def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> It
 
 
 def _finished(request: ClusterRequest) -> FinishedRun | None:
-    """Return the run if its model is there: the driver died while it removed what the run needed."""
+    """Return the run if its model is complete: then the driver died while it removed the files of the run."""
     if not request.is_saved():
         return None
     record = request.saved_record()
@@ -268,13 +269,13 @@ def _finished(request: ClusterRequest) -> FinishedRun | None:
 
 
 def _leave(request: ClusterRequest, *, new: bool) -> None:
-    """Clear what a new run that failed has begun, unless there is work in it: then say how to go on."""
+    """Remove the files of a new run that failed; if some training is done, report how to continue instead."""
     storage = Storage(request.storage)
     try:
         if Checkpoints(storage).names() or COUNTED in storage.names():
             shown = showable_name(storage.place)
             warnings.warn(
-                f"what was done is kept in {shown!r}: cawv train --resume {shown} continues it",
+                f"the work so far is kept in {shown!r}: cawv train --resume {shown} continues it",
                 stacklevel=3,
             )
         elif new:

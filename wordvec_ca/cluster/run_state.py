@@ -1,4 +1,4 @@
-"""The state of a run on a cluster: the one object that driver and rounds share, and a checkpoint keeps."""
+"""The state of a run on a cluster, which driver and rounds share and a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from wordvec_ca.training import Clock
 
 @dataclass
 class Totals:
-    """What a run has counted and taken so far.
+    """Counts and times of a run so far.
 
     Attributes
     ----------
     tallies : dict of str to float
-        As the training loop counts.
+        The tallies of the training loop.
     before_epoch : dict of str to float
-        The same when this epoch began.
+        The tallies when this epoch began.
     merges : int
-        Committed.
+        Number of merges committed.
     bytes_moved : int
         Parameters that went from one node to another.
     seconds : dict of str to float
@@ -54,7 +54,7 @@ class Totals:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + time.monotonic() - since
 
     def mean(self, total: str, number: str, before: Mapping[str, float] | None = None) -> float:
-        """Return one tally divided by another, of what came after ``before``; nan for nothing."""
+        """Return one tally divided by another, counted since ``before``; nan if the divisor is 0."""
         before = before or {}
         n = self.tallies.get(number, 0.0) - before.get(number, 0.0)
         return (self.tallies.get(total, 0.0) - before.get(total, 0.0)) / n if n else math.nan
@@ -66,22 +66,22 @@ class RunState:
     Parameters
     ----------
     run : str
-        Which run.
+        Identifier of the run.
     epochs : int
-        Of the run.
+        Number of epochs of the run.
 
     Attributes
     ----------
     ledger : Ledger
-        What is merged.
+        Which tokens were merged.
     totals : Totals
-        What was counted, and how long it took.
+        Counts and times.
     version : int
-        Of the parameters: how many merges were committed.
+        Version of the parameters: how many merges were committed.
     encoded : dict of int to Encoded
-        What each shard was found to hold.
+        Tokens and fingerprint of each shard.
     losses, valid_losses : list of float
-        Of the epochs before.
+        Losses of the epochs before.
     history : NodeHistory
     sessions : int
         How often the run was started or resumed.
@@ -110,7 +110,7 @@ class RunState:
         self.totals.tallies, self.totals.before_epoch = {}, {}
 
     def start_clock(self) -> None:
-        """Let the training time go on from what it was when the last session ended."""
+        """Continue the training time from its value at the end of the last session."""
         self._clock = Clock(self._seconds_before)
 
     @property
@@ -124,7 +124,7 @@ class RunState:
         return self.ledger.position / max(1, self.ledger.total * self.ledger.epochs)
 
     def as_record(self) -> dict[str, Any]:
-        """Return what JSON can hold of it: what a run needs to go on from here, besides the parameters."""
+        """Return what the run needs, besides the parameters, to continue from here, as values for JSON."""
         return {
             "run": self.run,
             "version": self.version,
@@ -143,7 +143,7 @@ class RunState:
         }
 
     def go_back(self, record: Mapping[str, Any]) -> None:
-        """Stand where ``as_record`` was called.
+        """Restore the state from ``as_record``'s result.
 
         Raises
         ------

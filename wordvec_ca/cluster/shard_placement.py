@@ -1,8 +1,8 @@
-"""Placement of shards: which node has which shard encoded on its disk, and which is about to.
+"""Placement of shards: which node has encoded which shard on its disk, and which is encoding it.
 
-Ray places actors and tasks, and moves objects; encoded text is neither: it is on a node's disk, outlives no
-process, and is read by the training loop as a mapped file. Ray's placement groups fix where actors run, not
-which of them has which file, and Ray Data would hold the text in memory and divide it into blocks of its own.
+Ray places actors and tasks, and moves objects; encoded text is neither: it is a file on a node's disk that
+the training loop maps, and it disappears with the process. Ray's placement groups fix where actors run, not
+which actor has which file, and Ray Data would hold the text in memory and divide it into its own blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVEN = 1.25
 
 
 class ShardPlacement:
-    """Has every shard encoded on a living node, whichever nodes die or join.
+    """Keeps every shard encoded on a living node when nodes die or join.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ class ShardPlacement:
     words : SharedWords
         The words of the run.
     known : dict of int to Encoded
-        What shards were found to hold before, and must still hold; what is found now is entered there.
+        Contents of the shards in earlier sessions, which must not have changed; newly encoded shards are
+        added.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class ShardPlacement:
         return all(shard.number in self.owners and self.owners[shard.number].alive for shard in self._shards)
 
     def repair(self, left: Callable[[int], int] | None = None) -> None:
-        """Let shards whose node has died be encoded elsewhere, and new nodes take some of others.
+        """Have the shards of dead nodes encoded elsewhere, and move some shards to new nodes.
 
         Parameters
         ----------
         left : callable, optional
-            Gives for a shard what is still to be done of it; by default its size.
+            Returns how much of a shard is still to be done; by default its size.
         """
         living = self._members.living
         if not living:
@@ -82,7 +83,7 @@ class ShardPlacement:
             self._even_out(living, weight)
 
     def _claims(self, member: Member) -> list[int]:
-        """Return the shards that a member has or is to have."""
+        """Return the shards that a member has encoded or is encoding."""
         moving = [number for number, (to, _) in self._moving.items() if to is member]
         kept = [number for number in self.of(member) if number not in self._moving]
         return kept + moving
@@ -104,13 +105,13 @@ class ShardPlacement:
         self._moving[shard.number] = to, to.actor.encode.remote(shard)
 
     def tell(self, member: Member) -> Any:
-        """Give a node the words, once; return the reference to its having taken them."""
+        """Give a node the words, once; return the reference to the result of the call."""
         if member not in self._told:
             self._told[member] = member.actor.take_vocab.remote(self._words.words, self._words.text)
         return self._told[member]
 
     def collect(self, *, wait: bool = False) -> None:
-        """Take up shards that have been encoded, having waited for half a second if ``wait``.
+        """Register the shards that have been encoded; with ``wait``, wait half a second first.
 
         Raises
         ------
@@ -149,5 +150,5 @@ class ShardPlacement:
             self._members.look()
             self.repair()
             if not self._members.present:
-                raise DataError("all nodes are lost, and there is none to go on with")
+                raise DataError("all nodes are lost, and the cluster has no other")
             self.collect(wait=True)

@@ -1,4 +1,4 @@
-"""Shards: the pieces of a corpus that nodes read, count, encode and train on, each its own."""
+"""Shards: the pieces of a corpus; each is read, counted, encoded and trained on by one node."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from wordvec_ca.corpus import CorpusStats, TextOptions
 from wordvec_ca.text import ReadText, TextFiles
 
 SHARDS_PER_NODE = 4
-"""Shards for each node where there are files enough: what a node that dies leaves is spread over several."""
+"""Shards for each node if there are enough files, so that the shards of a dead node are spread over several
+others."""
 
 STRIPE_BYTES = 1 << 16
-"""Text that goes to one part of a file at a time, about; it ends with a line."""
+"""Approximate bytes of the stripes into which a file is divided; each ends at a line end."""
 
 EVEN = 1.1
-"""Largest file, relative to the mean, with which files count as being of one size."""
+"""Files count as equally large if the largest is at most this many times the mean."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class Shard:
     files : tuple of str
         Names or URLs, as all nodes know them.
     size : int
-        About so many bytes of the files; to divide the work.
+        Approximate bytes of the shard, used to divide the work.
     part, parts : int
-        The stretches of lines that belong to it: every n-th, from a first one on.
+        The shard consists of every ``parts``-th stripe of the files, starting with stripe ``part``.
     """
 
     number: int
@@ -45,7 +46,7 @@ class Shard:
     parts: int = 1
 
     def text(self, options: TextOptions) -> tuple[list[str] | ReadText, TextOptions]:
-        """Return the text as a corpus, and the options with which that is to be read."""
+        """Return the text as a corpus, and the options for reading it."""
         if self.parts == 1:
             return list(self.files), options
         files = TextFiles(
@@ -57,7 +58,7 @@ class Shard:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the shard as values for JSON."""
         return {**asdict(self), "files": list(self.files)}
 
     @classmethod
@@ -68,7 +69,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded shard: its tokens, what was found in it and its fingerprint."""
+    """An encoded shard: its tokens, statistics and fingerprint."""
 
     tokens: int
     stats: CorpusStats
@@ -76,16 +77,17 @@ class Encoded:
 
 
 def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_BYTES) -> Iterator[bytes]:
-    """Yield every n-th stretch of whole lines of a text.
+    """Yield every ``parts``-th stripe of a text; a stripe is a number of whole lines.
 
     Parameters
     ----------
     pieces : iterator of bytes
         The text, cut anywhere.
     part, parts : int
-        Stretch ``part`` is the first one, and the ``parts``-th after it the next.
+        The first stripe is ``part``; after each stripe, ``parts - 1`` are skipped.
     size : int
-        Bytes of a stretch, at least; it goes on to the end of its line. So it does not depend on the pieces.
+        Smallest number of bytes of a stripe, which ends at the next line end. So stripes do not depend on the
+        pieces.
     """
     number, left = 0, size
     for piece in pieces:
@@ -101,16 +103,16 @@ def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_B
 
 
 def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
-    """Divide files into shards, each a sample of the whole text as far as there are many files.
+    """Divide files into shards; with many files, each shard is a sample of the whole text.
 
     Parameters
     ----------
     files : sequence of str
         Names or URLs.
     nodes : int
-        For how many nodes; of few files every node reads some lines.
+        Number of nodes; if there are few files, every node reads some lines of each.
     seed : int
-        Which files come together is random.
+        Seed of the random assignment of files to shards.
     """
     known = [TextFiles([file]).bytes_total for file in files]
     usual = max(1, int(np.mean([size for size in known if size] or [1])))
@@ -137,16 +139,16 @@ def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
 
 
 def assigned(shards: Sequence[Shard], loads: Sequence[float], powers: Sequence[float]) -> list[int]:
-    """Return for each shard which node is to have it; the largest first, to the one with the least to do.
+    """Assign each shard to a node: in order of falling size, to the node with the least work.
 
     Parameters
     ----------
     shards : sequence of Shard
-        To be assigned.
+        Shards to assign.
     loads : sequence of float
         Bytes that each node has already.
     powers : sequence of float
-        How much each gets done in a time, relative to others.
+        Relative speed of each node.
     """
     loads = list(loads)
     owners = [0] * len(shards)

@@ -1,8 +1,9 @@
-"""Ends a run whose driver waits for Ray in vain.
+"""Ends a run if Ray does not answer its driver.
 
 When a raylet or the GCS is stopped, or its machine is out of reach, a call of Ray may never return: it waits
-in compiled code, where no time limit of ours and no Ctrl-C reaches it. So a thread looks where the driver is.
-All that the driver asks of Ray comes back within seconds, or has a limit; between two calls it counts a beat.
+in compiled code, where no time limit of ours and no Ctrl-C reaches it. So a thread watches the driver. All
+calls that the driver makes return within seconds or have a time limit; between two calls the driver counts a
+beat.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 REPORTED = 20.0
 """Seconds without an answer of Ray that are reported."""
@@ -27,17 +28,17 @@ ENDED = 75.0
 """Seconds without an answer after which the process ends, at least."""
 
 LONGER = 15.0
-"""Seconds by which that is more than the patience with a node: the limit of the longest single call."""
+"""Seconds by which that limit exceeds the patience with a node: the limit of the longest single call."""
 
 ENDED_BY_SIGNAL = 10.0
-"""The same after Ctrl-C."""
+"""Seconds without an answer after Ctrl-C after which the process ends."""
 
 ASLEEP = 5.0
-"""Seconds between two looks from which on the process itself is taken to have been stopped."""
+"""If two checks are this many seconds apart, the process itself was suspended."""
 
 
 class RaySilence:
-    """Watches the thread that made it.
+    """Watches the thread that created it.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class RaySilence:
     ) -> None:
         self.beats = 0
         self.clear: Callable[[], None] = lambda: None
-        """Kills the processes of Ray that this one has started, which do not end by themselves."""
+        """Kills the processes of Ray that this process has started; they do not end by themselves."""
         self._notice, self._tell = notice, tell
         self._limit, self._known = max(ENDED, patience + LONGER), ""
         self._thread = threading.get_ident()
@@ -65,7 +66,7 @@ class RaySilence:
         self.beats += 1
 
     def is_dead(self, why: str) -> None:
-        """Take Ray for dead: what it does not answer within seconds from now on it never will."""
+        """Count Ray as dead: from now on, a call that does not return within seconds never will."""
         self._limit, self._known = ENDED_BY_SIGNAL, why
 
     @contextmanager
@@ -111,7 +112,7 @@ class RaySilence:
                 self._end(self._known or f"Ray has not answered for {now - since:.0f} s", None)
 
     def _end(self, reason: str, by_signal: int | None) -> None:
-        """End the process: what waits in compiled code cannot be ended alone."""
+        """End the whole process, since a thread that waits in compiled code cannot be ended alone."""
         with contextlib.suppress(Exception):
             self._tell(reason)
         with contextlib.suppress(Exception):
@@ -123,7 +124,9 @@ class RaySilence:
 
 
 def _waits_for_ray(frame: FrameType | None) -> bool:
-    """Return whether a thread is in a call of Ray that we made: no callback, and not around ours."""
+    """Return whether a thread is in a call of Ray that this package made, not in a callback or in a user's
+    own call.
+    """
     in_ray = False
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -137,7 +140,9 @@ def _waits_for_ray(frame: FrameType | None) -> bool:
 
 @contextmanager
 def _signals() -> Iterator[Callable[[], int | None]]:
-    """Give a function that returns a signal which has arrived, also while the main thread handles none."""
+    """Yield a function that returns a signal that has arrived, even while the main thread cannot handle
+    signals.
+    """
     ends = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
     if threading.current_thread() is not threading.main_thread():  # which alone gets signals
         yield lambda: None

@@ -1,7 +1,7 @@
-"""A message for when Ray ends this process, which it does at once and without an exception.
+"""Writes a message if Ray ends this process, which happens at once and without an exception.
 
-The driver's raylet, its object store or the GCS may die. What of Ray runs in this process then calls
-``_exit``, and no handler of ours runs any more. So another process watches this one and says what to do.
+The driver's raylet, its object store or the GCS may die. The part of Ray in this process then calls
+``_exit``, and no handler of ours runs. So another process watches this one and reports what to do.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ while IFS= read -r line; do message=$line; done
 
 @contextmanager
 def reported_if_ended(message: str) -> Iterator[Callable[[str], None]]:
-    """Within the block, have a message written to stderr if this process ends without leaving it.
+    """Have a message written to stderr if this process ends within the block.
 
-    Gives a function that replaces the message by another one, of one line; an empty one: none is written.
+    Yields a function that replaces the message by another line of text; with an empty text nothing is
+    written.
     """
     try:
         watcher = subprocess.Popen(

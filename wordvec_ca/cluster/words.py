@@ -1,7 +1,7 @@
-"""The words of a run as the driver passes them to nodes: text in the object store, and their number.
+"""The words of a run as the driver passes them to nodes: their text in the object store, and their number.
 
-Ten million words take 150 MB as text and ten times as much as Python's strings. So nodes gather and read
-them; the driver passes the text on, and writes it beside the checkpoints for when the run is resumed.
+Ten million words take 150 MB as text and ten times as much as Python's strings. So only nodes parse them; the
+driver passes the text on, and writes it next to the checkpoints so that the run can be resumed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from wordvec_ca.corpus import Vocab
 
 Text = NDArray[np.uint8]
-"""Lines of ``word TAB count`` as in ``vocab.tsv``: an array, which nodes of one machine share."""
+"""Lines of ``word TAB count`` as in ``vocab.tsv``, in an array that the nodes of one machine share."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """The vocabulary of a run, without its words.
+    """What the driver keeps of a vocabulary: its size and counts, but not the words.
 
     Attributes
     ----------
     n_words : int
     raw_tokens, raw_types : int
-        Of the text before rare words were dropped.
+        Tokens and types of the text before rare words were dropped.
     """
 
     n_words: int
@@ -41,7 +41,7 @@ class Words:
         return cls(len(vocab), vocab.raw_tokens, vocab.raw_types)
 
     def read(self, text: Text) -> Vocab:
-        """Return the vocabulary whose text this is.
+        """Parse the text of a vocabulary.
 
         Raises
         ------

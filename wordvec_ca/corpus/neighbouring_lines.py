@@ -60,7 +60,7 @@ def likeness_of_lines(
         Of length one.
     counts : ndarray of shape (n_words,)
     seed : int
-        Of the draws.
+        Seed of the draws.
     """
     rng = np.random.default_rng([seed, 0x6E656172])
     ends = np.flatnonzero(tokens < 0) + 1

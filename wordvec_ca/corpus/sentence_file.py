@@ -25,7 +25,7 @@ class SentenceFile:
     file : binary file or ReadyIds
         Where the ids go.
     digest : hash
-        Of the ids.
+        Digest of the ids.
     longest : int, default MAX_SENTENCE
         Tokens of a line, at most.
     every_line : bool, default False

@@ -28,7 +28,7 @@ class TokenStream:
     Attributes
     ----------
     stats : CorpusStats
-        Of the first pass, which is made at once.
+        Statistics of the first pass, which is made at once.
     fingerprint : str
         As in ``EncodedCorpus``.
     opening : ndarray of shape (n,), int32

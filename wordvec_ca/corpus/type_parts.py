@@ -47,7 +47,7 @@ def count_in_parts(
     ends : list of int
         The byte at which each part ends.
     stats : CorpusStats
-        Of this text; ``raw_types`` is 0, for types of several texts cannot be added up.
+        Statistics of this text; ``raw_types`` is 0, for types of several texts cannot be added up.
     """
     reading = Reading(Source(corpus, options), options, None, progress, directory=directory)
     ends, end = [], 0

@@ -145,7 +145,7 @@ def variation(
     given : set of str
         Names that keep their values.
     share : float
-        Of the time that has passed.
+        Share of the time that has passed.
     rng : Generator
     codes : bool
         Whether the model will be quantised.

@@ -69,7 +69,7 @@ class Model:
     n_tokens : int
         Tokens of the text it was trained on.
     version : int
-        Of the file.
+        Version of the file.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ def data_frame(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Any:
     Parameters
     ----------
     names : sequence of str
-        Of the columns.
+        Names of the columns.
     rows : iterable of sequences
         A value for each column.
 

@@ -34,7 +34,7 @@ class Shade(NamedTuple):
     ----------
     text : str
     strength : float
-        Of the colour, from 0 to 1.
+        Strength of the colour, from 0 to 1.
     """
 
     text: str

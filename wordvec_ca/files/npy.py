@@ -34,7 +34,7 @@ def write_npy(
     array : ndarray
         Rows of any shape; may be a view or a memory map.
     dtype : dtype, optional
-        Of the file; that of the array by default.
+        Type of the file; that of the array by default.
     row_shape : tuple of int, optional
         Shape of a row in the file; as in the array by default.
     """
@@ -93,7 +93,7 @@ def write_npy_stream(
     n_columns : int
         Columns of each block.
     dtype : dtype
-        Of the file.
+        Type of the file.
 
     Returns
     -------

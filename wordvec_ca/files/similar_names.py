@@ -12,7 +12,7 @@ def nearest_name(path: str) -> str:
     Parameters
     ----------
     path : str
-        Of a file or folder that does not exist.
+        Path of a file or folder that does not exist.
     """
     folder, name = os.path.split(path)
     try:

@@ -30,7 +30,7 @@ class Storage:
     Parameters
     ----------
     place : path or URL
-        Of the folder, which is made when something is written.
+        Path of the folder, which is made when something is written.
     patience : float, default 0
         Seconds for which a failed call is tried again.
     """
@@ -57,7 +57,7 @@ class Storage:
         Parameters
         ----------
         name : str
-            Of the file.
+            Name of the file.
         content : bytes or callable
             Its bytes, or what writes them to a stream: called again if the storage fails meanwhile.
         private : bool, default False

@@ -49,7 +49,7 @@ def check_room(
     Parameters
     ----------
     directory : path
-        Of the model.
+        Path of the model.
     config : ResolvedConfig
     n_words : int
     present : int, default 0
@@ -88,7 +88,7 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, thread
     ----------
     config : ResolvedConfig
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     replicas : int, default 1
         Copies of the parameters; several have their common base besides.
     threads : int, optional

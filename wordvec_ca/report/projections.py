@@ -31,7 +31,7 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
         Of one model, or of several, such as one for each period. The poles of the first are written at the
         ends of the axis.
     names : sequence of str
-        Of the models.
+        Names of the models.
 
     Returns
     -------

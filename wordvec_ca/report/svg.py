@@ -128,7 +128,7 @@ def chart(
     series : sequence of Series
         At most two.
     x_label, y_label : str
-        Of the axes.
+        Labels of the axes.
     x_log, y_log : bool
         Whether an axis is logarithmic.
     zero : bool

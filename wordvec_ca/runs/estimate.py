@@ -34,11 +34,11 @@ class Plan:
     Attributes
     ----------
     config : ResolvedConfig
-        Resolved.
+        The resolved configuration.
     stats : CorpusStats
         The text, counted exactly.
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     n_parameters : int
         Numbers that learn.
     replicas : int

@@ -114,7 +114,7 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
     made : callable
         Makes the request of its record.
     name : str
-        Of the file.
+        Name of the file.
 
     Raises
     ------

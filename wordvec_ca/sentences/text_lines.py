@@ -17,7 +17,7 @@ class TextLines:
     field : str or sequence of str, optional
         The files are JSON lines or tables: read these fields of each record (``a.b``: of its object a).
     encoding : str, optional
-        Of the files; by default UTF-8.
+        Encoding of the files; by default UTF-8.
     documents : bool, default False
         Whether the text of each record is one line, as models of documents read it.
 

@@ -129,7 +129,7 @@ class TextFiles:
     helpers : int, default 1
         Threads that decompress bzip2, processes that remove markup.
     encoding : str, optional
-        Of plain text, JSON lines, CSV and TSV; by default UTF-8.
+        Encoding of plain text, JSON lines, CSV and TSV; by default UTF-8.
     records : Counter, optional
         Counts what occurs in files that are not plain text.
     normalize : {"none", "nfc"}

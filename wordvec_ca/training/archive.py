@@ -1,4 +1,4 @@
-"""Reading the zip archive that a checkpoint is, whatever is wrong with it."""
+"""Reads the zip archive of a checkpoint; any damage becomes one kind of error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAMAGE = (
 
 
 def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
-    """Return what ``read`` returns for the archive of a checkpoint.
+    """Call ``read`` with the archive of a checkpoint and return its result.
 
     Raises
     ------
@@ -52,4 +52,4 @@ def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], 
     try:
         return storage.read_with(name, checked)
     except FileNotFoundError as error:
-        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: there is none") from error
+        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: it does not exist") from error

@@ -1,4 +1,5 @@
-"""Checkpoints: all that a run needs to go on from between two chunks, in one file that is whole or not there.
+"""Checkpoints: the state of a run between two chunks, from which it can continue, in one file that is written
+atomically.
 
 A checkpoint is an uncompressed zip archive, as NumPy's .npz, of a run on one machine and on a cluster alike::
 
@@ -7,7 +8,7 @@ A checkpoint is an uncompressed zip archive, as NumPy's .npz, of a run on one ma
     *.npy        the parameters, padded as in memory
 
 The archive's CRC-32 sums tell a whole file from a damaged one. Of a run's checkpoints the last two are kept,
-and an older one goes only when a newer one is on the disk.
+and an older one is removed only when a newer one is on the disk.
 """
 
 from __future__ import annotations
@@ -35,60 +36,61 @@ if TYPE_CHECKING:
     from wordvec_ca.models import EmbeddingModel
 
 CHECKPOINT_FORMAT = 4
-"""Raised whenever another program could not go on as this one would: 2 has another order of negatives, 3 sums
+"""Increased when a new version would continue a run differently: 2 has another order of negatives, 3 sums
 the contexts of a block in another order, 4 reads several parts of a chunk side by side."""
 
 CLUSTER_FORMAT = 1
-"""Of checkpoints of clusters by earlier versions, which are the same but for this number."""
+"""Format of the checkpoints of clusters by earlier versions; they differ only in this number."""
 
 LARGEST_STATE = 1 << 28
-"""Bytes of state.json above which a file is not a checkpoint of ours."""
+"""Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package."""
 
 BLOCK_BYTES = 1 << 24
 """Bytes of parameters written or read at a time."""
 
 MOST_COST = 0.02
-"""Share of the time that checkpoints may take, unless the interval was asked for."""
+"""Largest share of the time that checkpoints take, unless the user has set the interval."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class State:
-    """How far a run on one machine is, between two chunks.
+    """The progress of a run on one machine, between two chunks.
 
-    Learning rate and generators are not here: they are functions of the chunk (docs/decisions/).
+    Learning rate and random generators are not included: they are functions of the chunk
+    (docs/decisions/003-chunks.md).
 
     Attributes
     ----------
     run : str
-        Which run, as in ``run.json``.
+        Identifier of the run, as in ``run.json``.
     config : dict
-        Its resolved ``TrainConfig``.
+        The resolved ``TrainConfig`` of the run.
     version : str
-        Of the program.
+        Version of the program.
     isa : str or None
         Instruction set; None for the Numba backend.
     fingerprint : str
-        Of the encoded text and its vocabulary.
+        Fingerprint of the encoded text and its vocabulary.
     chunk_tokens : int
         Tokens per chunk.
     epoch, index, start : int
-        Epoch, from 1; the next chunk of it, from 0; and the token where that begins.
+        Number of the epoch, from 1; number of its next chunk, from 0; token at which that chunk begins.
     fraction : float
         Share of the run that is done.
     seconds : float
         Training time so far.
     tallies, tallies_before_epoch : list of float
-        What the training loop has counted, now and when the epoch began.
+        Tallies of the training loop, now and when the epoch began.
     losses, valid_losses : list of float
-        Of the epochs before.
+        Losses of the epochs before.
     history : list of list
         The points of ``History``.
     sessions : int
         How often the run was started or continued.
     changes : list of dict
-        Options that were changed when it was continued, and where.
+        Options that were changed when the run was continued, and at which point.
     valid_fingerprint : str or None
         Of the held-out text.
     pools : list of int or None
@@ -123,12 +125,12 @@ class State:
         Raises
         ------
         ValueError
-            It is damaged.
+            The record is damaged.
         """
         record = {"pools": None, **record}
         kinds = {f.name: f.type for f in fields(cls)}
         if set(record) != set(kinds):
-            raise ValueError("its state.json does not hold what it should")
+            raise ValueError("its state.json does not have the expected content")
         for name, kind in kinds.items():
             if not isinstance(record[name], _KINDS[re.sub(r"\[.*\]", "", str(kind))]):
                 raise ValueError(f"{name} in its state.json is {record[name]!r:.80}")
@@ -152,9 +154,9 @@ class Checkpoints:
     Parameters
     ----------
     storage : Storage
-        Where they are.
+        Storage that contains them.
     interval : Interval, optional
-        How often one is written; by default never.
+        How often a checkpoint is written; by default never.
     """
 
     def __init__(self, storage: Storage, interval: Interval | None = None) -> None:
@@ -171,12 +173,14 @@ class Checkpoints:
         return sorted(found, key=lambda name: int(name.partition(".")[0]), reverse=True)
 
     def next_name(self) -> str:
-        """Return the name of the next one."""
+        """Return the name of the next checkpoint."""
         newest = next(iter(self.names()), "0.")
         return f"{int(newest.partition('.')[0]) + 1:06}.checkpoint"
 
     def drop_old(self, kept: int = 2) -> None:
-        """Remove all but the newest; what the oldest alone knows of documents is kept elsewhere before."""
+        """Remove all but the newest two, after moving rows of documents that only the oldest contains to the
+        base file.
+        """
         for name in reversed(self.names()[kept:]):
             try:
                 if self.journal is not None:
@@ -189,30 +193,32 @@ class Checkpoints:
     # ---- when one is due -----------------------------------------------------------------------------------
 
     def begin(self, position: int) -> None:
-        """Start the clock, at a token counted through all epochs."""
+        """Start the clock; ``position`` is a token, counted through all epochs."""
         self._last_time, self._last_position = time.monotonic(), position
 
     def seconds_left(self) -> float:
-        """Return in how many seconds the next one is due; infinity if tokens decide."""
+        """Return in how many seconds the next checkpoint is due; infinity if the interval is in tokens."""
         wanted = self.interval.seconds
         if self.interval.stretch:
             wanted = max(wanted, self._cost / MOST_COST)
         return self._last_time + wanted - time.monotonic()
 
     def next_position(self) -> float:
-        """Return the token, counted through all epochs, at which the next is due; infinity for none."""
+        """Return the token, counted through all epochs, at which the next checkpoint is due; infinity if none
+        is.
+        """
         return self._last_position + self.interval.tokens
 
     def are_due(self, position: int) -> bool:
-        """Return whether one is due at a token, counted through all epochs."""
+        """Return whether a checkpoint is due at a token, counted through all epochs."""
         return self.seconds_left() <= 0 or position >= self.next_position()
 
     # ---- writing and reading -------------------------------------------------------------------------------
 
     def write(self, state: State, model: EmbeddingModel, position: int) -> bool:
-        """Write a checkpoint and then drop all but the last two; return whether it was written.
+        """Write a checkpoint, then remove all but the last two; return whether the checkpoint was written.
 
-        If the disk refuses, there is a warning, the older ones stay and the run can go on.
+        If writing fails, a warning is given, older checkpoints are kept and the run can continue.
         """
         started = time.monotonic()
         journal, name = self._journal_of(model), self.next_name()
@@ -239,21 +245,21 @@ class Checkpoints:
         return True
 
     def newest(self, use: Callable[[str], T], *, quiet: bool = False) -> T | None:
-        """Return what is made of the newest checkpoint that is whole; None if there is no file at all.
+        """Return the result of ``use`` for the newest undamaged checkpoint; None if there are no files.
 
         Damaged newer checkpoints are skipped with a warning.
 
         Parameters
         ----------
         use : callable
-            Reads a checkpoint of a name; a DataError says that it is damaged.
+            Reads a checkpoint by its name; raises a DataError if it is damaged.
         quiet : bool, default False
-            Say nothing.
+            Do not warn.
 
         Raises
         ------
         DataError
-            There are files and none can be read.
+            There are files, but none can be read.
         """
         reasons = []
         for name in self.names():
@@ -280,16 +286,16 @@ class Checkpoints:
         return read_checkpoint(self.storage, name, State.from_record)
 
     def record(self, name: str) -> dict[str, Any]:
-        """Return the state in a checkpoint of a cluster, as what JSON can hold."""
+        """Return the state in a checkpoint of a cluster, as values for JSON."""
         return read_checkpoint(self.storage, name, dict)
 
     def load(self, model: EmbeddingModel) -> State:
-        """Read the newest checkpoint that is whole into a model of the same vocabulary and shape.
+        """Read the newest undamaged checkpoint into a model of the same vocabulary and shape.
 
         Raises
         ------
         DataError
-            None is whole.
+            All checkpoints are damaged.
         """
         journal = self._journal_of(model)
 
@@ -301,7 +307,7 @@ class Checkpoints:
 
         state = self.newest(use)
         if state is None:
-            raise DataError("no checkpoint can be read: there is none")
+            raise DataError("there is no checkpoint to read")
         model.compose()
         return state
 
@@ -314,7 +320,7 @@ class Checkpoints:
 
 
 def _nothing(archive: zipfile.ZipFile) -> None:
-    """Write nothing more."""
+    """Do nothing: there are no documents to write."""
 
 
 def write_checkpoint(
@@ -326,29 +332,29 @@ def write_checkpoint(
     written: Callable[[int], None] = lambda n_bytes: None,
     further: Callable[[zipfile.ZipFile], None] = _nothing,
 ) -> None:
-    """Write a checkpoint; it appears whole, and on the disk, or not at all.
+    """Write a checkpoint atomically, flushed to the disk.
 
     Parameters
     ----------
     storage : Storage
-        Where to.
+        Where the checkpoints are written.
     name : str
-        Of the file.
+        Name of the file.
     state : mapping
-        How far the run is; values that JSON can hold.
+        Progress of the run, as values for JSON.
     parameters : mapping of str to ndarray
-        What learns.
+        The trained arrays.
     vocab : Vocab
         The words.
     written : callable, optional
-        Receives how many bytes were just written, and 0 at the end; what it raises ends the writing.
+        Receives the number of bytes just written, and 0 at the end; an exception in it ends the writing.
     further : callable, optional
-        Writes more to the archive.
+        Writes further members to the archive.
 
     Raises
     ------
     DataError
-        The storage refuses.
+        The storage cannot be written.
     """
 
     def put(file: IO[bytes]) -> None:
@@ -367,13 +373,13 @@ def write_checkpoint(
 
 
 class Counted(io.RawIOBase):
-    """A stream to write to that tells of each piece.
+    """A stream that reports each piece written to it.
 
     Parameters
     ----------
     file : binary file
     written : callable
-        Receives how many bytes were just written.
+        Receives the number of bytes just written.
     """
 
     def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:
@@ -393,7 +399,7 @@ class Counted(io.RawIOBase):
         return len(view)
 
     def tell(self) -> int:
-        """Return the place in the file."""
+        """Return the position in the file."""
         return self._file.tell()
 
     def flush(self) -> None:
@@ -406,23 +412,24 @@ def read_checkpoint(
     state: Callable[[dict[str, Any]], T],
     parameters: Mapping[str, np.ndarray] | None = None,
 ) -> T:
-    """Read how far a run was, and its parameters.
+    """Read the progress of a run, and its parameters.
 
     Parameters
     ----------
     storage : Storage
-        Where from.
+        Storage to read from.
     name : str
-        Of the file.
+        Name of the file.
     state : callable
-        Makes of the record what is returned; a ValueError, KeyError or TypeError says that it is damaged.
+        Converts the record to the return value; raises ValueError, KeyError or TypeError if the record is
+        damaged.
     parameters : mapping of str to ndarray, optional
-        Arrays to read them into, float32, C order. If that fails they may be overwritten in part.
+        Arrays to read the parameters into, float32, C order. If reading fails they may be partly overwritten.
 
     Raises
     ------
     DataError
-        There is no such file, it is not a checkpoint, is damaged or of another version, or the parameters do
+        The file does not exist, is not a checkpoint, is damaged or of another version, or the parameters do
         not fit.
     """
 
@@ -439,7 +446,7 @@ def read_checkpoint(
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     info = archive.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-        raise ValueError(f"{name} is compressed, which no checkpoint of ours is")
+        raise ValueError(f"{name} is compressed; checkpoints of cawv never are")
     return archive.open(info)
 
 
@@ -456,7 +463,7 @@ def _record(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _read_into(member: IO[bytes], array: np.ndarray, name: str) -> None:
-    """Fill an array from an .npy; reading to the end also compares the checksum."""
+    """Fill an array from an .npy; reading it to the end also verifies the checksum."""
     shape, fortran, dtype = read_npy_header(member)
     if shape != array.shape or fortran or dtype != np.dtype("<f4"):
         raise ValueError(f"{name} has shape {shape} and type {dtype}; expected {array.shape}, float32")
@@ -477,11 +484,11 @@ def tallies(numbers: Sequence[float], n: int) -> np.ndarray:
     Raises
     ------
     DataError
-        They are not n numbers.
+        The tallies are not n numbers.
     """
     if len(numbers) != n:
         raise DataError(f"the checkpoint counts {len(numbers)} quantities; this version counts {n}")
     try:
         return np.array([float(number) for number in numbers])
     except (OverflowError, TypeError, ValueError) as error:
-        raise DataError(f"what the checkpoint has counted cannot be used: {error}") from error
+        raise DataError(f"the tallies of the checkpoint cannot be used: {error}") from error

@@ -1,4 +1,4 @@
-"""How often a checkpoint is written: after some seconds, or some tokens of text."""
+"""How often a checkpoint is written: after a number of seconds or of tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Interval:
     seconds, tokens : float
         Whichever comes first; infinity for never.
     stretch : bool
-        Whether the time between two may grow, so that they take but a small share of it.
+        Whether the time between two checkpoints may grow, so that writing them takes only a small share of
+        it.
     """
 
     seconds: float = math.inf
@@ -32,12 +33,12 @@ class Interval:
 
 
 def parse_interval(text: str) -> Interval | None:
-    """Return the interval that ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) names; None for ``never``.
+    """Convert ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) to an interval; None for ``never``.
 
     Raises
     ------
     ValueError
-        It is not an interval.
+        The text is not an interval.
     """
     if text in ("never", "0"):
         return None

@@ -29,7 +29,7 @@ class Checkpointing:
     former : State or None
         The state that the run continues from.
     origin : sequence of dict
-        What is recorded of the parameters with which the run begins.
+        Record of the origin of the parameters with which the run begins.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Checkpointing:
         self._checkpoints.begin(trainer.position)
 
     def seconds_left(self) -> float:
-        """Return in how many seconds the next checkpoint is due; infinity if tokens decide."""
+        """Return in how many seconds the next checkpoint is due; infinity if the interval is in tokens."""
         return self._checkpoints.seconds_left()
 
     def limit(self, trainer: Trainer) -> int:
-        """Return the token of this epoch before which the threads are to pause for a checkpoint."""
+        """Return the token of this epoch at which the threads pause for a checkpoint."""
         n = len(trainer.tokens)
         return int(min(n, self._checkpoints.next_position() - (trainer.epoch - 1) * n))
 
@@ -65,7 +65,7 @@ class Checkpointing:
         Raises
         ------
         DataError
-            Training has diverged: such parameters are not worth keeping, those of the checkpoint before are.
+            Training has diverged: the previous checkpoint is kept instead of these parameters.
         """
         trainer.check_parameters()
         config, done = trainer.config, trainer.epoch - 1
@@ -95,5 +95,5 @@ class Checkpointing:
 
 
 def isa_in_use(config: ResolvedConfig) -> str | None:
-    """Return the instruction set of the compiled loop, or None for the other backend."""
+    """Return the instruction set of the compiled loop, or None for the Numba backend."""
     return kernels.isa() if config.backend == "cython" else None

@@ -1,4 +1,6 @@
-"""Chunks: the runs of whole lines that training threads take in turn (docs/decisions/)."""
+"""Chunks: groups of consecutive whole lines that training threads take in turn
+(docs/decisions/003-chunks.md).
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,23 @@ from wordvec_ca.kernels import padded
 from wordvec_ca.models import ResolvedConfig
 
 CHUNK_TOKENS = 32_768
-"""Tokens handed to a thread at a time: some milliseconds of work, so that none idles at the end."""
+"""Tokens that a thread takes at a time: a few milliseconds of work, so that no thread is idle at the end."""
 
 CHUNK_WORK = 5e8
-"""Multiplications in a chunk, at most: half a second, so that Ctrl-C and checkpoints need not wait long."""
+"""Largest number of multiplications in a chunk: half a second, so that Ctrl-C and checkpoints need not wait
+long."""
 
 USUAL_PATH = 12
 """Nodes above a word in the Huffman tree, on average over a text."""
 
 SHARED_TOKENS = 128_000
-"""Tokens of the text for each prediction that shares negatives, at least, unless ``shared_by`` is given."""
+"""Smallest number of tokens of the text for each prediction that shares negatives, unless ``shared_by`` is
+given."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A run of whole lines, the i-th of its epoch: its ``tokens`` are those from start to stop."""
+    """Consecutive whole lines, the i-th chunk of its epoch: ``tokens`` are those from start to stop."""
 
     index: int
     start: int
@@ -42,7 +46,7 @@ class Chunks:
     tokens : ndarray of shape (n,), int32
         Encoded text.
     size : int
-        Tokens per chunk, at least; a chunk goes on to the end of its line.
+        Smallest number of tokens per chunk; a chunk ends at the next line end.
     index, start : int
         The first chunk to train, and the token where it begins.
 
@@ -51,7 +55,7 @@ class Chunks:
     index, start : int
         The next chunk and the token where it begins.
     limit : int
-        No chunk is handed out that begins here or later: where the threads are to pause.
+        The token at which the threads pause: no chunk that begins there or later is handed out.
     """
 
     def __init__(self, tokens: np.ndarray, size: int, index: int = 0, start: int = 0) -> None:
@@ -77,11 +81,11 @@ class Chunks:
             return chunk
 
     def close(self) -> None:
-        """Do nothing: a text that is stored needs no end of reading."""
+        """Do nothing: a stored text need not be closed."""
 
 
 class StreamedChunks:
-    """The same chunks of a text that is read while they are handed out.
+    """The same chunks, for a text that is read while they are handed out.
 
     Parameters and attributes are those of ``Chunks``; the text before ``start`` is read and skipped.
     """
@@ -98,7 +102,7 @@ class StreamedChunks:
 
     @property
     def ended(self) -> bool:
-        """Whether all chunks have been handed out; how many there are may be known only then."""
+        """Whether all chunks have been handed out; their number may be known only then."""
         return self._all_read and not len(self._waiting)
 
     def next(self) -> Chunk | None:
@@ -128,7 +132,7 @@ class StreamedChunks:
             self._blocks.close()
 
     def _end_of_chunk(self) -> int | None:
-        """Return how long the next chunk is, if its last line is here to its end."""
+        """Return the length of the next chunk, if its last line has been read completely."""
         begin = max(self._size - 1, self._searched)
         ends = np.flatnonzero(self._waiting[begin:] < 0)
         if len(ends):
@@ -151,7 +155,7 @@ def end_of_line(tokens: np.ndarray, stop: int) -> int:
 def chunks_of(
     tokens: np.ndarray | TokenStream | LiveTokens, size: int, index: int = 0, start: int = 0
 ) -> Chunks | StreamedChunks:
-    """Return the chunks of an encoded text; they are the same whether it is stored or not."""
+    """Return the chunks of an encoded text; they are the same for a stored and a streamed text."""
     if isinstance(tokens, TokenStream | LiveTokens):
         return StreamedChunks(tokens, size, index, start)
     return Chunks(tokens, size, index, start)
@@ -164,10 +168,11 @@ def chunk_size(n_tokens: int, config: ResolvedConfig) -> int:
 
 
 def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int:
-    """Return the parts of a chunk of ``size`` tokens that are read side by side, to share negatives.
+    """Return the number of parts of a chunk of ``size`` tokens that are read side by side, to share
+    negatives.
 
-    On a short text there are fewer, since what little is learnt of rare words suffers
-    (docs/decisions/), and where windows would overlap.
+    It is smaller for a short text, where sharing harms rare words (docs/decisions/010-shared-negatives.md),
+    and where windows would overlap.
     """
     if config.shared_by is not None:
         return config.sharing()
@@ -176,7 +181,7 @@ def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int
 
 
 def multiplications(config: ResolvedConfig) -> int:
-    """Return about how many multiplications the training loop makes for one token."""
+    """Return the approximate number of multiplications of the training loop per token."""
     contexts = config.contexts()
     rows_met = (1 + config.negative) * bool(config.negative) + USUAL_PATH * config.hs
     step = 3 * rows_met  # a dot product and two updates for each

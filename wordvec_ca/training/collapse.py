@@ -1,4 +1,4 @@
-"""Attention that has collapsed: the signs of it, and a warning with advice."""
+"""Detects attention that has collapsed, and warns with advice."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from wordvec_ca.training.held_out import mean
 from wordvec_ca.training.trainer import Trainer
 
 CONCENTRATED = 0.9
-"""Attention whose mean sum of squared weights is at least this counts as collapsed."""
+"""Attention counts as collapsed if its mean sum of squared weights is at least this."""
 
 NEGLECTED = 0.2
-"""Attention to the word before or after the target, in equal shares, below which a warning says that it has
-collapsed. On Wikipedia these two had at least 1 in every setting tried, and no place within 20 words less
-than 0.18, up to a rate of 0.2, one worker; with the exact step at 0.4 a place may die. In the collapse that
-tests/training/test_languages.py reproduces one of the two has less than 0.1, for good, while what is left is
-spread so widely that its concentration shows nothing."""
+"""Threshold for the attention to the word before or after the target, as a multiple of an equal share: below
+it, a warning reports a collapse. On Wikipedia these two places had at least 1 in every setting tried, and
+every place within 20 words at least 0.18, with rates up to 0.2 and one worker; with the exact step at 0.4 a
+place can die. In the collapse that tests/training/test_languages.py reproduces, one of the two stays below
+0.1, while the rest of the attention is spread so widely that the concentration does not reveal it."""
 
 DEAD = 0.02
-"""Attention to a place, in equal shares, below which a warning says that it has died, if it is also less
-than a tenth of what the places around it have."""
+"""Threshold for the attention to any place, as a multiple of an equal share: a place has died if it is below
+this and below a tenth of the places around it."""
 
 PLACE_TOKENS = 20_000
 """Tokens over which the attention to each place is averaged."""
@@ -35,14 +35,14 @@ class CollapseWatch:
     Parameters
     ----------
     trainer : Trainer
-        Whose records it receives.
+        The trainer whose records the callback receives.
     """
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer, self._warned = trainer, False
 
     def __call__(self, record: Progress) -> None:
-        """Look at the attention if an epoch has ended."""
+        """Check the attention if an epoch has ended."""
         if record.epoch_ended and not self._warned:
             self._warned = _warn_of_collapse(self._trainer)
 
@@ -63,7 +63,7 @@ def collapse_warning(model: EmbeddingModel, tokens: np.ndarray, concentration: f
     Parameters
     ----------
     model : EmbeddingModel
-        With attention.
+        A model with attention.
     tokens : ndarray of shape (n,), int32
         Encoded text; the first ``PLACE_TOKENS`` are used.
     concentration : float
@@ -82,7 +82,7 @@ def collapse_warning(model: EmbeddingModel, tokens: np.ndarray, concentration: f
 
 
 def _sign(model: EmbeddingModel, tokens: np.ndarray) -> str:
-    """Return where attention has gone away from, or nothing."""
+    """Return a description of the places that lost their attention, or an empty string."""
     for part, by_place in weights_by_place(model, tokens):
         of = f" of the part {part.name}" if part.name else ""
         middle = len(by_place) // 2
@@ -97,10 +97,10 @@ def _sign(model: EmbeddingModel, tokens: np.ndarray) -> str:
 
 
 def dead_places(by_place: np.ndarray) -> list[int]:
-    """Return the places that get next to no attention while those around them do.
+    """Return the places that get almost no attention although the places around them do.
 
-    The logit of a place moves in proportion to its share, so that one which has lost nearly all of it, by a
-    few large steps early on, does not come back.
+    The logit of a place moves in proportion to its share. So a place that loses nearly all of its share in a
+    few large early steps does not recover.
 
     Parameters
     ----------

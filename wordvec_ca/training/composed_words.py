@@ -1,9 +1,10 @@
-"""Blocks of text whose words are composed of n-grams, trained as other words, and their gains scattered.
+"""Training with n-grams: in each block of text, words are composed of n-grams, trained, and their gains
+scattered.
 
-The training loop knows nothing of n-grams. Before a block, the vectors of its words are composed of the rows
-that they share; after it, what each vector gained is added to each of its rows. A word's vector then moves by
-just what it gained (its weights sum to 1), and so do the words that share rows with it, but these see it only
-after the block: the one difference from fastText, where they see it after the next example.
+The training loop does not handle n-grams. Before a block, the vectors of its words are composed of their
+rows; after it, the gain of each vector is added to each of its rows. Since the weights sum to 1, the vector
+of a word then moves by exactly its gain. Words that share rows with it move too, but only after the block;
+this is the one difference from fastText, where they move after each example.
 """
 
 from __future__ import annotations
@@ -15,35 +16,36 @@ from wordvec_ca.kernels import aligned_zeros, distinct_words
 from wordvec_ca.models import Subwords
 
 LONGEST = 8_000
-"""Tokens of a block, at most. With longer ones little is gained: fewer rows are read for each token."""
+"""Largest number of tokens of a block. Longer blocks read fewer rows per token, but that saves little."""
 
 SHORTEST = 100
-"""Tokens of a block, at least."""
+"""Smallest number of tokens of a block."""
 
 TOKENS_PER_PART = 500
-"""Tokens of a block for each prediction that shares negatives, at least: where words have much in common,
-their steps away from the same negative are one step many times over."""
+"""Smallest number of tokens of a block for each prediction that shares negatives: words with many common
+n-grams would repeat nearly the same step away from a shared negative."""
 
 MEETINGS = 24.0
-"""Tokens of other words in a block, weighted by the share of its rows that a word has in common with them, on
-average: their steps are summed without a look at each other. With 60 the loss rises, with 180 it diverges."""
+"""Largest mean number of other tokens in a block that share rows with a token, weighted by the share of
+common rows. Their steps are computed independently and summed: with 60 the loss rises, with 180 training
+diverges."""
 
 
 def block_tokens(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> int:
-    """Return the tokens of a block.
+    """Return the number of tokens of a block.
 
     Parameters
     ----------
     subwords : Subwords
     counts : ndarray of shape (n_words,), int64
     keep : ndarray of shape (n_words,) or (0,), uint32
-        The thresholds of sub-sampling; a token that is dropped touches nothing.
+        The thresholds of sub-sampling; a dropped token touches no rows.
     """
     return int(min(LONGEST, max(SHORTEST, MEETINGS / max(shared_steps(subwords, counts, keep), 1e-12))))
 
 
 def shared_steps(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> float:
-    """Return how much of the step of a random other token a token takes along, on average."""
+    """Return the mean share of its rows that a token has in common with a random other token."""
     kept = counts.astype(np.float64)
     if len(keep):
         kept *= keep / 2.0**32
@@ -55,7 +57,7 @@ def shared_steps(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np
 
 
 class ComposedWords:
-    """The vectors of words as one thread sees them: composed before a block, scattered to n-grams after it.
+    """The word vectors of one thread: composed before a block, their gains scattered to n-grams after it.
 
     Parameters
     ----------
@@ -64,12 +66,12 @@ class ComposedWords:
     inputs : ndarray of shape (n_words, width), float32
         The vectors of the model.
     private : bool
-        Whether this thread needs vectors of its own, since another one composes those of the model.
+        Whether this thread needs its own vectors, because another thread composes those of the model.
 
     Attributes
     ----------
     vectors : ndarray of shape (n_words, width), float32
-        What the training loop takes for the inputs; only the words of the block are as they should be.
+        Input rows for the training loop; only the rows of words of the block are valid.
     """
 
     def __init__(self, subwords: Subwords, inputs: np.ndarray, *, private: bool) -> None:
@@ -91,5 +93,5 @@ class ComposedWords:
         self._subwords.compose(self._words, self.vectors, self._before)
 
     def scatter_gains(self) -> None:
-        """Add what the words gained to their rows."""
+        """Add the gains of the words to their rows."""
         self._subwords.scatter_gains(self._words, self.vectors, self._before)

@@ -1,4 +1,6 @@
-"""Signs that training has diverged: parameters that are not numbers, or far larger than any that learn."""
+"""Detects that training has diverged: parameters are NaN or infinite, or far larger than in any useful
+model.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +10,29 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel
 
 LARGEST = 1_000.0
-"""Training whose vectors have a component above this has diverged. Where it converges none reaches 100:
-the sigmoid is flat long before that."""
+"""Training whose vectors have a component above this has diverged. In training that converges no component
+reaches 100, since the sigmoid is flat long before."""
 
 SAMPLE_ROWS = 2_048
-"""Rows looked at about once a second: the most frequent words, where divergence begins, and some others."""
+"""Rows checked about once a second: the most frequent words, where divergence begins, and some others."""
 
 BLOCK_ROWS = 8_192
-"""Rows looked at in one go."""
+"""Rows checked at a time."""
 
 
 class TrainingDiverged(DataError):
-    """The parameters are lost; the message says which option to change."""
+    """Training has diverged, and the parameters are lost; the message names the option to change."""
 
 
 def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
-    """Return what is wrong with the parameters, or None.
+    """Return a description of the fault of the parameters, or None.
 
     Parameters
     ----------
     model : EmbeddingModel
-        Other threads may be training it.
+        The model; other threads may be training it.
     sample : bool, default False
-        Look at some rows only, which takes about a millisecond.
+        Check some rows only, which takes about a millisecond.
     """
     names = ("vectors", "output vectors", "attention logits of words", "attention logits of places", "nodes")
     arrays = list(zip(names, model.shared, strict=False))

@@ -1,11 +1,12 @@
-"""The rows of documents in the checkpoints of a run: each holds what was touched since the one before.
+"""The rows of documents in the checkpoints of a run: each checkpoint contains the rows changed since the one
+before.
 
 Training changes the rows in place, in ``documents.work``. After a crash that file holds a mixture of states,
-so it is made again. The first checkpoint of a run holds all rows; each later one holds the blocks that were
+so it is rebuilt. The first checkpoint of a run holds all rows; each later one holds the blocks that were
 touched, and the name of the one before. Before a checkpoint is removed, its rows are copied to
-``documents.base``. Base and checkpoints, in their order, make the rows of any checkpoint that is left. A
-process that is killed while it copies leaves a base of mixed states, too, but the checkpoint is still there
-and is copied again.
+``documents.base``. The base and the checkpoints, applied in order, give the rows of any checkpoint that is
+kept. If a process is killed while it copies, the base is mixed too, but the checkpoint still exists and is
+copied again.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ from wordvec_ca.models import TOUCHED_ROWS, Documents
 from wordvec_ca.training.archive import read_archive
 
 BASE = "documents.base"
-"""The rows of documents that removed checkpoints held."""
+"""File with the rows of documents from checkpoints that were removed."""
 
 BEFORE, BLOCKS, ROWS = "documents.before", "documents.blocks.npy", "documents.rows.npy"
-"""Members of a checkpoint: the name of the one before, which blocks it holds, and their rows."""
+"""Members of a checkpoint: the name of the checkpoint before, the numbers of the blocks, and their rows."""
 
 BLOCKS_AT_ONCE = 64
 
 
 class DocumentJournal:
-    """What the checkpoints of a run know of the rows of documents.
+    """Writes the rows of documents to the checkpoints of a run, and restores them.
 
     Parameters
     ----------
     storage : Storage
-        The folder of the run.
+        Storage of the run.
     documents : Documents
-        Mapped from it.
+        Documents whose rows are mapped from it.
     """
 
     def __init__(self, storage: Storage, documents: Documents) -> None:
@@ -56,7 +57,7 @@ class DocumentJournal:
 
     @property
     def untouched_bytes(self) -> int:
-        """Bytes of rows that the next checkpoint does not hold."""
+        """Bytes of rows that the next checkpoint leaves out."""
         row = self._documents.rows[0].nbytes
         return row * (
             len(self._documents) - min(len(self._documents), TOUCHED_ROWS * int(self._touched.sum()))
@@ -74,17 +75,17 @@ class DocumentJournal:
             write_npy_pieces(member, _released(pieces, rows), (n, rows.shape[1]), np.float32)
 
     def was_written(self, name: str) -> None:
-        """Count what is touched from this checkpoint on."""
+        """Forget the touched blocks: this checkpoint contains them."""
         self._touched[:] = False
         self._chain.append(name)
 
     def fold(self, name: str) -> None:
-        """Move the rows of a checkpoint that is about to be removed to the base.
+        """Copy the rows of a checkpoint that is about to be removed to the base.
 
         Raises
         ------
         DataError
-            It cannot be read, or the disk is full.
+            The checkpoint cannot be read, or the disk is full.
         """
         if name not in self._chain:  # a damaged one, in whose place an older one was used
             return
@@ -97,12 +98,12 @@ class DocumentJournal:
         self._chain.remove(name)
 
     def restore(self, name: str) -> None:
-        """Make the rows of a checkpoint.
+        """Restore the rows of a checkpoint.
 
         Raises
         ------
         DataError
-            It, or one before it that it builds on, is damaged or gone.
+            The checkpoint, or an earlier one that it builds on, is damaged or missing.
         """
         rows, chain = self._documents.rows, [name]
         present = set(self._storage.names())
@@ -126,7 +127,7 @@ class DocumentJournal:
         return read_archive(self._storage, name, lambda archive: archive.read(BEFORE).decode())
 
     def _read(self, name: str, rows: np.ndarray) -> None:
-        """Read the rows that a checkpoint holds into their places."""
+        """Read the rows of a checkpoint into the array."""
 
         def read(archive: zipfile.ZipFile) -> None:
             with archive.open(BLOCKS) as member:
@@ -149,7 +150,7 @@ class DocumentJournal:
 
 
 def _runs(blocks: np.ndarray, n_rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last row, exclusive, of blocks that follow each other, some at a time."""
+    """Yield ranges of rows (begin, end) that join consecutive blocks, each of limited size."""
     breaks = np.flatnonzero(np.diff(blocks) != 1) + 1
     for run in np.split(blocks, breaks):
         for at in range(0, len(run), BLOCKS_AT_ONCE):
@@ -158,7 +159,7 @@ def _runs(blocks: np.ndarray, n_rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _released(pieces: Iterator[np.ndarray], rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield pieces of mapped rows, and give their memory back."""
+    """Yield pieces of mapped rows, and release the memory of each."""
     for piece in pieces:
         yield piece
         release_pages(rows)

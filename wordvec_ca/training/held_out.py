@@ -21,17 +21,17 @@ def held_out_loss(
 ) -> float:
     """Return the mean loss per prediction on a text, in nats; nan if there is none.
 
-    Without sub-sampling, with negatives of its own for each prediction, always the same ones: comparable
-    between all settings of a model.
+    Words are not sub-sampled, and each prediction has its own negatives, which are always the same. So losses
+    of all settings of a model are comparable.
 
     Parameters
     ----------
     replica : Replica
-        Its parameters are read.
+        The replica whose parameters are used.
     text : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
         Encoded with the replica's vocabulary.
     stopping : callable, optional
-        Asked before each chunk; if true, the rest is left out.
+        Called before each chunk; if it returns true, the rest is left out.
     """
     model, config = replica.model, replica.config
     hyper, shared = model.hyper(), model.shared
@@ -51,6 +51,6 @@ def held_out_loss(
 
 
 def mean(tallies: np.ndarray, total: str, number: str) -> float:
-    """Return one tally divided by another; nan for nothing."""
+    """Return one tally divided by another; nan if the divisor is 0."""
     n = tallies[STATS.index(number)]
     return float(tallies[STATS.index(total)] / n) if n else math.nan

@@ -1,4 +1,4 @@
-"""Vectors of documents that a model was not trained on: all parameters stay, and one new row learns."""
+"""Vectors of new documents: all parameters stay fixed, and one new row is trained."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from wordvec_ca.specs.models import models_with
 from wordvec_ca.training.schedule import keep_thresholds
 
 POOL_DRAWS = 200_000
-"""Negatives that are drawn once for all documents: each begins to read them at a place of its own."""
+"""Negatives drawn once for all documents; each document starts to read them at a different position."""
 
 DOCUMENTS_AT_ONCE = 64
 """Documents that a thread takes at a time."""
 
 
 class Inference:
-    """Finds vectors of documents: the same text always has the same vector.
+    """Infers vectors of documents; the same text always has the same vector.
 
-    The generator of a document is seeded with its words, so neither the other documents nor the threads
-    matter. A document begins at the mean of the vectors of its words, as long as a trained one.
+    The generator of a document is seeded with its words, so its vector does not depend on other documents or
+    on threads. The row of a document starts as the mean of the vectors of its words, scaled to the length of
+    a trained one.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Inference:
     Raises
     ------
     DataError
-        The model has no documents.
+        The model does not have documents.
     """
 
     def __init__(
@@ -80,14 +81,14 @@ class Inference:
 
     @property
     def digest(self) -> str:
-        """What tells the parameters that it reads from those of another model."""
+        """A digest of the parameters used."""
         found = hashlib.blake2b(digest_size=16)
         for array in self.model.shared:
             found.update(np.ascontiguousarray(array).data)
         return found.hexdigest()
 
     def infer(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
-        """Return the vectors of documents, as `rows`; a warning counts those without known words."""
+        """Return the vectors of documents as `rows` does, and warn of documents without known words."""
         if empty := sum(not len(line) for line in lines):
             warnings.warn(
                 f"{empty:,} of {len(lines):,} documents have no word that the model knows: their vectors are "
@@ -102,7 +103,7 @@ class Inference:
         Parameters
         ----------
         lines : sequence of ndarrays of int32
-            The rows of the known words of each.
+            For each document, the rows of its known words.
         threads : int, default 1
 
         Returns

@@ -1,4 +1,4 @@
-"""How probable lines of text are to a model: the sum over their predictions (Taddy 2015)."""
+"""The log-probability of lines of text under a model: the sum over their predictions (Taddy 2015)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wordvec_ca.models import EmbeddingModel
 def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np.ndarray:
     """Return the log-probability of each line under hierarchical softmax.
 
-    It is the sum over all predictions that the model makes in the line: of each word from those around it,
-    or, for skipgram, from each of them. No word is sub-sampled and no window shrunk.
+    It is the sum over all predictions in the line: of each word from the words around it or, for skipgram,
+    from each of them. Words are not sub-sampled, and windows are not shrunk.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np
         The model has no hierarchical softmax.
     """
     if model.paths is None:
-        raise ValueError("only a model with hierarchical softmax has probabilities of lines: train with hs")
+        raise ValueError("only a model with hierarchical softmax gives probabilities of lines: train with hs")
     train_chunk = kernels.load(model.config.backend)
     hyper = model.hyper()
     hyper["drawn"] = hyper["shrink_windows"] = 0

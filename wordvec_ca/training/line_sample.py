@@ -1,9 +1,9 @@
 """A bootstrap sample of the lines of a text, drawn while it is read: how often each line counts.
 
-A line counts as often as a Poisson variable of mean 1 says (Poisson bootstrap: Hanley & MacGibbon 2006),
-which is a function of the seed and of where the line begins; or, where whole documents are drawn, of the
-number of its document. So no sample is stored, every epoch has the same one, and it does not matter which
-thread reads what.
+The count of a line is a Poisson variable of mean 1 (Poisson bootstrap: Hanley & MacGibbon 2006). It is a
+function of the seed and of the position of the line or, if whole documents are drawn, of the number of its
+document. So the sample need not be stored, is the same in every epoch, and does not depend on which thread
+reads the line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wordvec_ca.corpus import DocumentStarts
 from wordvec_ca.training.chunks import Chunk
 
 MOST = 12
-"""A line counts no more often: the chance of that is 1 to 6 thousand million."""
+"""Largest count of a line; larger counts would have a probability of 1 in 6 thousand million."""
 
 
 class LineSample:
@@ -25,9 +25,9 @@ class LineSample:
     Parameters
     ----------
     seed : int
-        Of the sample.
+        Seed of the sample.
     documents : DocumentStarts, optional
-        All lines of a document count equally often; by default each line is drawn by itself.
+        If given, all lines of a document count equally often; by default each line is drawn by itself.
     """
 
     def __init__(self, seed: int, documents: DocumentStarts | None = None) -> None:
@@ -37,7 +37,7 @@ class LineSample:
         self._limits = np.floor(np.cumsum(chances) * 2.0**64).astype(np.uint64)
 
     def weights(self, units: np.ndarray) -> np.ndarray:
-        """Return how often lines or documents count.
+        """Return the counts of lines or documents.
 
         Parameters
         ----------
@@ -56,10 +56,10 @@ class LineSample:
         return np.searchsorted(self._limits, z, side="right")
 
     def of(self, chunk: Chunk) -> np.ndarray:
-        """Return the tokens of a chunk as training reads them, int32.
+        """Return the tokens of a chunk with each line repeated by its count, int32.
 
-        First come all lines that count, then, in the same order, those that count twice, and so on: the same
-        line is never read twice in a row.
+        First all lines with a count of at least 1, then, in the same order, those with at least 2, and so on;
+        so a line is never read twice in a row.
         """
         ends = np.flatnonzero(chunk.tokens < 0) + 1
         if not len(ends) or ends[-1] < len(chunk.tokens):

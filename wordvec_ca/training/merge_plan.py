@@ -1,4 +1,6 @@
-"""How often replicas merge, at which learning rate and by which rule: from their number and the text."""
+"""How often replicas merge, at which learning rate and by which rule, depending on their number and the
+text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from wordvec_ca.training.chunks import multiplications
 from wordvec_ca.training.merge_rule import Touches, merge_factors
 
 MERGES = 200
-"""Merges in a run, about: a hundred suffice, eleven do not (docs/measurements/replicas.md)."""
+"""Approximate number of merges in a run: a hundred suffice, eleven do not (docs/measurements/replicas.md)."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class MergePlan:
     merges_per_epoch : int
         Merges in an epoch, at equal distances; the last at its end. 0 with one replica.
     rate : float
-        By what replicas multiply the learning rate.
+        Factor of the learning rate of replicas.
     rule : {"saturating", "mean", "sum"}
         See ``merge_rule``.
     curvature : float
@@ -53,12 +55,12 @@ class MergePlan:
         Parameters
         ----------
         config : ResolvedConfig
-            Resolved.
+            The resolved configuration.
         n_tokens : int
             Tokens of an epoch, all replicas together, line ends included.
         replicas : int
         given : mapping, optional
-            Attributes to set otherwise.
+            Values for attributes of the plan.
         """
         if replicas == 1:
             return cls(1, 0)
@@ -73,7 +75,7 @@ class MergePlan:
         return cls(replicas, **values)
 
     def next_merge(self, position: int, n_tokens: int) -> int:
-        """Return the first token, counted through all epochs, after ``position`` at which a merge is due."""
+        """Return the next token after ``position``, counted through all epochs, at which a merge is due."""
         epoch, start = divmod(position, max(1, n_tokens))
         done = start * self.merges_per_epoch // max(1, n_tokens)
         here = -(-(done + 1) * n_tokens // self.merges_per_epoch)
@@ -82,38 +84,39 @@ class MergePlan:
     def factors(
         self, touches: Touches, name: str, tokens: float, alpha: float, rows: slice = slice(None)
     ) -> NDArray[np.float32]:
-        """Return by what the summed deltas of some rows are multiplied.
+        """Return the factors of the summed deltas of some rows.
 
         Parameters
         ----------
         touches : dict
-            From `expected_touches`.
+            The result of `expected_touches`.
         name : str
-            The array.
+            Name of the array.
         tokens : float
             Tokens that each replica has trained since the last merge, on average.
         alpha : float
-            The learning rate meanwhile, ``rate`` included.
+            The learning rate since the last merge, multiplied by ``rate``.
         rows : slice, default all
         """
         x = self.curvature * alpha * tokens * touches[name][rows]
         return merge_factors(x, self.replicas, self.rule)
 
     def as_record(self) -> dict[str, Any]:
-        """Return what ``config.json`` says of it."""
+        """Return the plan as ``config.json`` records it."""
         return asdict(self)
 
 
 SHORT = 5_000
-"""Tokens between merges, of one replica, up to which it bears twice the rate."""
+"""A replica that trains at most this many tokens between merges can use twice the rate."""
 
 
 def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
-    """Return by what replicas multiply the learning rate, as measured (docs/measurements/replicas.md).
+    """Return the factor of the learning rate of replicas, as measured (docs/measurements/replicas.md).
 
-    A mean of several replicas settles as at a lower rate, the more of them the lower. A replica that is alone
-    for long bears less more: with twice the rate it does not settle between two merges, and with a tree not
-    even with one and a half times. cbow with subwords, whose rate is high, bears no more at all.
+    A mean of several replicas converges as if the rate were lower, so replicas can use a higher rate. With
+    long intervals between merges the factor must be smaller: with twice the rate a replica does not converge
+    between two merges, and with a tree not even with one and a half times the rate. cbow with subwords, whose
+    rate is high, cannot use a higher one.
 
     Parameters
     ----------
@@ -130,26 +133,29 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
 
 
 def usual_merges(config: ResolvedConfig, replicas: int) -> int:
-    """Return how often replicas merge in a run; attention needs more frequent merges, if they are several."""
+    """Return how often replicas merge in a run; more than two replicas of an attention model need more
+    merges.
+    """
     return 3 * MERGES if config.spec.attends and replicas > 2 else MERGES
 
 
 def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
     """Return how often the nodes of a cluster merge in a run: less often on a short text.
 
-    A merge of nodes takes the same time however much they have trained since the last one, and longer than in
-    a process. On a long text they merge as often as there: what a node has trained since is lost if it dies.
+    The time of a merge does not depend on how much was trained since the last one, and nodes take longer than
+    the replicas of a process. On a long text nodes merge as often as replicas, since a node that dies loses
+    what it has trained since the last merge.
 
     Parameters
     ----------
     config : ResolvedConfig
-        Resolved.
+        The resolved configuration.
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     n_tokens : int
         Tokens of an epoch, of all nodes together.
     nodes, threads : int
-        How many there are, and threads of each.
+        Number of nodes, and of threads of each.
     """
     usual = config.merges or usual_merges(config, nodes)
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
@@ -160,45 +166,46 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
 
 
 WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
-"""Seconds for each token that so many threads with private rows wait for each other's cache lines, with rows
-of 100 dimensions (docs/measurements/core-traffic.md)."""
+"""Number of threads -> seconds per token that they wait for each other's cache lines, with private rows and
+100 dimensions (docs/measurements/core-traffic.md)."""
 
 MULTIPLICATION = 2.2e-11
-"""Seconds of the training loop, besides."""
+"""Seconds of the training loop for one multiplication."""
 
 SENT_BYTES = 0.5e9
 """Bytes of parameters that the nodes of a cluster merge in a second (docs/measurements/cluster.md)."""
 
 MERGING = 0.15
-"""Share of the time of training that merges of nodes may take, unless they would be too few."""
+"""Largest share of training time for merges of nodes, unless that would allow too few merges."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer cost quality (docs/measurements/replicas.md). More than four nodes, or
-more than two of a model that takes a mean of rows, lose even so, and merge as often as replicas in a process.
+"""Merges in a run for each node: fewer reduce quality (docs/measurements/replicas.md). With more than four
+nodes, or more than two of a model that takes a mean of rows, even these are too few, and nodes merge as often
+as replicas in a process.
 """
 
 MERGED_BYTES = 7e9
-"""Bytes of parameters that a thread merges in a second; more than 16 threads together merge no more."""
+"""Bytes of parameters that a thread merges in a second; more than 16 threads together are not faster."""
 
 THREADS = 8
-"""Threads of a replica, at most: private rows serve no more."""
+"""Largest number of threads of a replica: private rows support no more."""
 
 GAIN = 0.85
-"""Several replicas must take less than this share of the time of one, before a run has them."""
+"""A run has several replicas only if they take less than this share of the time of one."""
 
 MOST_MEMORY = 0.5
 """Share of the memory that replicas may take, by default."""
 
 
 def most_replicas(config: ResolvedConfig) -> int:
-    """Return up to how many replicas the quality of one is kept, as measured."""
+    """Return the largest number of replicas that was measured to keep the quality of one."""
     if config.spec.attends or (config.subwords and config.spec.averages):
         return 4
     return 8 if config.spec.knows_places else 16
 
 
 def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
-    """Return what to tell who wants replicas that may learn less than one; None if these do not."""
+    """Return a warning if this number of replicas may reduce quality, else None."""
     most, loss = most_replicas(config), known_loss(config, replicas)
     if loss is None and replicas <= most:
         return None
@@ -216,9 +223,10 @@ def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
 
 
 def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
-    """Return by how much the loss was higher than with one worker, at most, where it was by more than .01.
+    """Return the largest measured increase of the loss over one worker, if it is more than .01.
 
-    Infinity where training diverged. Numbers that were not measured are as the next one that was.
+    Infinity if training diverged. For a number of replicas that was not measured, the next measured number
+    counts.
     """
     if replicas == 1:
         return None
@@ -232,7 +240,8 @@ def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
 
 
 WIDE = 300
-"""Dimensions from which on eight replicas of a mean of rows were measured to learn less."""
+"""From this number of dimensions on, eight replicas of a model that takes a mean of rows were measured to
+learn less."""
 
 
 def quality(config: ResolvedConfig, replicas: int) -> str:
@@ -244,18 +253,18 @@ def quality(config: ResolvedConfig, replicas: int) -> str:
 
 
 def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
-    """Return how many replicas a run has in one process: those with which it is predicted to end first.
+    """Return the number of replicas of a run in one process: the number with the shortest predicted time.
 
-    More replicas of fewer threads wait less for each other's cache lines, and merge for longer. More than 8
-    workers are several in any case, if the memory has room. They are never more than `most_replicas`, unless
-    the configuration asks for more: then there is a warning.
+    More replicas with fewer threads wait less for each other's cache lines, but merge for longer. More than 8
+    workers always form several replicas if the memory suffices. There are never more than `most_replicas`,
+    unless the configuration asks for more; then a warning is given.
 
     Parameters
     ----------
     config : ResolvedConfig
-        Resolved.
+        The resolved configuration.
     n_words : int
-        Vocabulary.
+        Size of the vocabulary.
     n_tokens : int
         Tokens of an epoch.
     """
@@ -281,7 +290,7 @@ def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
 
 
 def run_seconds(config: ResolvedConfig, n_words: int, n_tokens: int, replicas: int) -> float:
-    """Return about how long a run would take on as many cores as workers, to compare numbers of replicas."""
+    """Estimate the time of a run on as many cores as workers, to compare numbers of replicas."""
     workers = config.threads
     threads = -(-workers // replicas)
     known = [number for number in WAITING if number <= threads]

@@ -1,4 +1,4 @@
-"""How replicas of the parameters become one: the saturating sum of what each has learnt since the last merge.
+"""How replicas of the parameters become one: by a saturating sum of their deltas since the last merge.
 
 N replicas start from the same parameters B and train on different text. Replica i then holds B + d_i, and all
 go on from B + f * (d_1 + ... + d_N), with one factor f for each row::
@@ -6,11 +6,12 @@ go on from B + f * (d_1 + ... + d_N), with one factor f for each row::
     f = (1 - exp(-N x)) / (N (1 - exp(-x)))        x = curvature * learning rate * touches
 
 A row that is seldom touched (x small) has not moved far on any replica: f is 1, and the steps are summed, as
-if one had made them all. A row that is touched often has settled on every replica at about the same place: f
-is 1 / N, and the replicas are averaged. In between, f is that of a row that closes in by the same share of
-the way with each touch. The attention logits of places are touched by every prediction and always averaged.
+if one replica had made them all. A row that is touched often has converged to about the same value on every
+replica: f is 1 / N, and the replicas are averaged. In between, f follows from a row that covers the same
+share of the remaining distance with each touch. The attention logits of places are touched by every
+prediction and always averaged.
 
-Touches are expected from the counts of the words, so all who merge know them without a word to each other.
+Touches are expected from the counts of the words, so all replicas compute them without communication.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ RULES = ("saturating", "mean", "sum")
 """The rule above, and two to compare it with."""
 
 NODE_TOUCH = 0.1
-"""What a touch of a node of the tree counts. The words below a node pull it to both sides, and the root is in
-every step: it closes in by a smaller share with each (docs/measurements/replicas.md)."""
+"""Weight of a touch of a node of the tree. The words below a node pull it in both directions, and the root is
+part of every step, so each touch covers a smaller share of the distance (docs/measurements/replicas.md)."""
 
 NGRAM_TOUCH = 2.5
-"""What a word's touch counts for the rows of its n-grams, beside their shares of it. They move together, and
-the word by all of them: each settles when the word does."""
+"""Weight of a word's touch for the rows of its n-grams, in addition to their shares. These rows move
+together, and all of them move the word, so each converges when the word does."""
 
 Touches = dict[str, NDArray[np.float64]]
 
@@ -47,8 +48,9 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     Returns
     -------
     dict of str to ndarray of shape (n_rows,), float64
-        For each array of ``model.learnt``. A touch that makes but a share of a step counts as that share, one
-        of a node of the tree as `NODE_TOUCH`, one of a row of n-grams as `NGRAM_TOUCH` of its share.
+        For each array of ``model.learnt``. A touch with only a share of a step counts as that share, a touch
+        of a node of the tree as `NODE_TOUCH`, and a touch of a row of n-grams as `NGRAM_TOUCH` times its
+        share.
     """
     config, counts = model.config, model.vocab.counts.astype(np.float64)
     kept = counts / max(1.0, counts.sum())
@@ -85,7 +87,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
 
 
 def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> NDArray[np.float32]:
-    """Return by what the sum of n deltas is multiplied, for each row.
+    """Return the factor of the sum of n deltas, for each row.
 
     Parameters
     ----------
@@ -119,9 +121,9 @@ def merged_rows(
     base : ndarray of shape (n_rows, width), float32
         The rows after the last merge.
     deltas : list of ndarray of shape (n_rows, width), float16 or float32
-        What each replica has added to them, in the order of the replicas.
+        Deltas of each replica, in the order of the replicas.
     factors : ndarray of shape (n_rows,), float32
-        From `merge_factors`, of these rows.
+        Result of `merge_factors` for these rows.
     """
     total = np.zeros_like(base)  # float32, in the order of the replicas: as in the kernel
     for delta in deltas:

@@ -1,8 +1,8 @@
-"""The pool of negatives at each point of a run: it grows with the vocabulary, and is replaced.
+"""The pools of negatives of a run: larger for a larger vocabulary, and replaced during the run.
 
-In a pool a word occurs a whole number of times. Of a large vocabulary most words should occur there less than
-once; only over several pools can each come as often as it should. Which pool a chunk reads follows from where
-the chunk is in the run, so that a resumed run reads the same ones.
+In a pool a word occurs a whole number of times. In a large vocabulary the expected count of most words in one
+pool is below one, so only several pools together can give each word its frequency. The position of a chunk in
+the run determines its pool, so a resumed run reads the same pools.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_pool
 from wordvec_ca.models import ResolvedConfig
 
 SMALLEST_POOL = 50_000
-"""Draws of the pool of a short text."""
+"""Number of draws in the pool of a short text."""
 
 DRAWS_PER_WORD = 2
-"""Draws of a pool for each word, at least: else most of a large vocabulary would be missing in it."""
+"""Smallest number of draws in a pool for each word; with fewer, most words of a large vocabulary would be
+missing."""
 
 PASSES = 6
-"""How often a pool is read before the next is drawn, on average.
+"""Mean number of times that a pool is read before the next is drawn.
 
-A word that should be drawn 20 times in a run is then in three or four pools. Read more often, a pool
-would cost less time, which is about 1 % of that of training.
+A word that should be drawn 20 times in a run is then in three or four pools. Reading a pool more often would
+save time, but drawing takes only about 1 % of training.
 """
 
 ROUNDED = 2.0
-"""A word with fewer expected draws in a pool is rounded too far for one pool to serve a run."""
+"""If a word has fewer expected draws in a pool than this, rounding is too coarse for one pool to serve a
+run."""
 
 
 class Negatives:
@@ -46,7 +48,7 @@ class Negatives:
     mass : ndarray of shape (n_words,), float64
         How often each word is a negative, in proportion.
     keep : ndarray of shape (n_words,), uint32
-        Thresholds of sub-sampling, empty for none: how many draws a token needs follows from them.
+        Thresholds of sub-sampling, empty for none; the number of draws per token depends on them.
     shared_by : int
         Predictions that share a tuple.
     burst, row_bytes : int
@@ -100,7 +102,8 @@ class Negatives:
             self._drawn: dict[int, Future[np.ndarray]] = {}
 
     def at(self, position: int) -> np.ndarray:
-        """Return the pool for a chunk, shape (n_tuples, drawn), int32; the next one is drawn meanwhile.
+        """Return the pool for a chunk, shape (n_tuples, drawn), int32; the next one is drawn in the
+        background.
 
         Parameters
         ----------
@@ -122,7 +125,7 @@ class Negatives:
 
 
 def pool_draws(n_words: int, n_tokens: int) -> int:
-    """Return about how many words a pool holds."""
+    """Return the approximate number of draws in a pool."""
     return max(SMALLEST_POOL, min(max(POOL_DRAWS, DRAWS_PER_WORD * n_words), n_tokens))
 
 
@@ -133,7 +136,7 @@ def plan_of_older(config: ResolvedConfig, n_tokens: int) -> list[int]:
 
 
 def pool_bytes(n_words: int, n_tokens: int) -> int:
-    """Return how many bytes more the pools of a large vocabulary take than one small pool."""
+    """Return the bytes of the pools of a large vocabulary beyond those of one small pool."""
     if n_words < POOL_DRAWS / 4:
         return 0
     held = 5  # the order; the draws by words while a pool is made; the pools read before, now and next

@@ -1,9 +1,9 @@
-"""Which processors the threads of a replica run on: those that share a cache, so that their rows stay near.
+"""Pins the threads of a replica to processors that share a cache, so that their rows stay near.
 
-Pinning helps where there are several groups of processors (chiplets, sockets): memory is then taken from the
-socket of the thread that first writes it, and a line that two threads of a replica need goes a short way. It
-is left to the system where all processors share one cache, where there are fewer threads than processors
-(other work may be on them), and where the system does not tell.
+Pinning helps where there are several groups of processors (chiplets, sockets): memory is then allocated on
+the socket of the thread that first writes it, and cache lines move between near cores. Threads are not pinned
+if all processors share one cache, if there are fewer threads than processors (other programs may use them),
+or if the system does not report its caches.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ SYSTEM = Path("/sys/devices/system/cpu")
 
 
 def cpu_groups(threads: Sequence[int], system: Path = SYSTEM) -> list[set[int] | None]:
-    """Return the processors of each replica, or None for each where the system chooses.
+    """Return the processors of each replica, or None for each if threads are not pinned.
 
     Parameters
     ----------
     threads : sequence of int
         The threads of each replica.
     system : Path
-        Where the system tells of its processors.
+        Folder in which the system describes its processors.
 
     Returns
     -------
     list of set of int, or of None
-        Disjoint sets of as many processors as threads; neighbours in a cache stay together.
+        Disjoint sets with one processor per thread; processors with a common cache stay together.
     """
     undecided: list[set[int] | None] = [None] * len(threads)
     if not hasattr(os, "sched_getaffinity"):
@@ -56,7 +56,7 @@ def pin(cpus: set[int]) -> None:
 
 
 def _place(cpu: int, system: Path) -> tuple[int, int, int]:
-    """Return socket, first processor of the same last cache, and core; 0 for what is not known."""
+    """Return socket, first processor with the same last-level cache, and core; 0 for unknown values."""
     folder = system / f"cpu{cpu}"
     socket = _number(folder / "topology" / "physical_package_id")
     core = _number(folder / "topology" / "core_id")

@@ -1,4 +1,6 @@
-"""Which rows each of two threads has as its own, and how often they are merged (docs/decisions/004)."""
+"""Which rows each of two threads copies, and how often the copies are merged
+(docs/decisions/004-private-rows.md).
+"""
 
 from __future__ import annotations
 
@@ -6,28 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEETINGS = 48.0
-"""Pairs (token of this thread, token of another) of the same word between two merges, on average over the
-tokens: with more, the summed steps of the threads overshoot."""
+"""Mean number of tokens of the other thread that are the same word as a token of this thread, between two
+merges: with more, the summed steps of the threads overshoot."""
 
 DRIFT = 2_000
-"""Tokens that the other thread may read between two merges, of predictions from a usual window. The rows of
-frequent words settle within some thousands of tokens, as negatives most of all."""
+"""Tokens that the other thread may read between two merges, with a usual window. The rows of frequent words
+converge within a few thousand tokens, mainly because they are frequent negatives."""
 
 MOST_ROWS = 256
-"""Beyond these the words are so rare that threads seldom touch a row at once."""
+"""Largest number of private rows; the other words are so rare that threads seldom touch a row at the same
+time."""
 
 LEAST_SHARE = 2e-4
-"""Share of the text from which a word's rows are kept."""
+"""Smallest share of the text for which a word has private rows."""
 
 USUAL_CONTEXTS = 6
 """Context words of a token with a window of 5, with which the numbers here were measured."""
 
 TOKENS_PER_ROW = 16
-"""Least tokens between merges for each row kept, so that merging takes a small part of a thread's time. As
-many times fewer if they meet more context words: each then takes longer, and more rows are in use at once."""
+"""Smallest number of tokens between merges for each private row, so that merging takes a small share of a
+thread's time. With more context words per token the number is divided accordingly: each token then takes
+longer, and more rows are in use at once."""
 
 LONGEST = 1_000
-"""Most tokens between two merges; more would make two workers no faster."""
+"""Largest number of tokens between two merges; more would not make two workers faster."""
 
 
 def private_rows(
@@ -38,7 +42,7 @@ def private_rows(
     *,
     contexts: float = USUAL_CONTEXTS,
 ) -> tuple[int, int]:
-    """Return how many words have rows of each thread's own, and the tokens between merges.
+    """Return the number of words with private rows, and the tokens between merges.
 
     Parameters
     ----------
@@ -56,8 +60,8 @@ def private_rows(
     Returns
     -------
     n_private : int
-        0 unless there are two workers. Three that each take a row where it settles add up to three times the
-        way, and what is left grows from merge to merge until the run diverges.
+        0 unless there are two workers. If each of three workers moves a row to where it converges, the sum of
+        their steps is three times as long; the error grows with each merge until the run diverges.
     merge_every : int
     """
     if workers != 2:

@@ -1,4 +1,4 @@
-"""The record of a run: what config.json says besides the options."""
+"""The record of a run: what config.json contains in addition to the options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wordvec_ca.training.trainer import Trainer
 
 
 def loop_settings(config: ResolvedConfig, hyper: np.ndarray) -> dict[str, Any]:
-    """Return how the training loop is set: its instruction set, and what it chose for the text."""
+    """Return the settings of the training loop: its instruction set, and the values it chose for the text."""
     names = ("drawn", "shared_by", "n_private", "merge_every")
     return {"isa": isa_in_use(config), **{name: int(hyper[name][0]) for name in names}}
 
@@ -39,24 +39,24 @@ def recorded(
     interrupted: bool,
     block_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Return what ``config.json`` says of a run: text, kernel, losses, timings, platform.
+    """Return the record of a run for ``config.json``: text, kernel, losses, timings, platform.
 
     Parameters
     ----------
     config : ResolvedConfig
-        Of the run.
+        Configuration of the run.
     fingerprint, stats : str, CorpusStats
-        Of the text.
+        Fingerprint and statistics of the text.
     loop : mapping
         See `loop_settings`.
     tallies : mapping of str to float
-        What the training loop has counted, by the names in ``STATS``.
+        Tallies of the training loop, by the names in ``STATS``.
     losses, valid_losses : sequence of float
-        Of the epochs.
+        Losses of the epochs.
     started : float
         When the run began, in seconds since 1970.
     seconds, reading : float
-        Of training, and of reading before.
+        Seconds of training, and of reading the text before it.
     fraction : float
         Share of the run that is done.
     interrupted : bool
@@ -92,7 +92,7 @@ def recorded(
 def run_record(
     trainer: Trainer, encoded: EncodedCorpus, started: float, *, interrupted: bool
 ) -> dict[str, Any]:
-    """Return what ``config.json`` says of a run on one machine."""
+    """Return the record of a run on one machine for ``config.json``."""
     stats, replicas = encoded.stats, trainer.replicas
     record = recorded(
         trainer.config,
@@ -119,5 +119,5 @@ def run_record(
 
 
 def _none_for_nan(losses: Sequence[float]) -> list[float | None]:
-    """Return what JSON can hold; nan is the loss of an epoch without a prediction."""
+    """Replace nan, the loss of an epoch without a prediction, by None for JSON."""
     return [None if math.isnan(loss) else loss for loss in losses]

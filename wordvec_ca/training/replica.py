@@ -1,8 +1,7 @@
-"""A replica: one copy of the parameters and the threads that train it, on the tokens it is given.
+"""A replica: one copy of the parameters, and the threads that train it.
 
-It knows nothing of other replicas. Its learning rate and its random numbers follow from where in the run a
-range of tokens is and from the seeds of that range: neither which replica trains it nor when makes a
-difference.
+It is independent of other replicas. The learning rate and the random numbers for a range of tokens depend
+only on its position in the run and on its seeds, not on which replica trains it or when.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from wordvec_ca.training.unordered_lines import in_random_order
 
 
 class Worker:
-    """What one thread owns: its copy of the options, private rows, generator and tallies."""
+    """The data of one thread: its copy of the options, private rows, random generator and tallies."""
 
     def __init__(self, replica: Replica) -> None:
         model, hyper = replica.model, replica.hyper
@@ -54,12 +53,12 @@ class TokenRange:
     Attributes
     ----------
     start, stop : int
-        Where they are in its text; whole lines.
+        Begin and end of the range in the replica's text; whole lines.
     position : int
-        Where the first of them is in the whole run, counted through all replicas and epochs: what the
-        learning rate follows from.
+        Position of the first token in the whole run, counted through all replicas and epochs; the learning
+        rate depends on it.
     seeds : tuple of int
-        What its random numbers follow from, with the seed of the run: epoch, shard and number of the range.
+        Seeds of the random numbers, together with the seed of the run: epoch, shard and number of the range.
     """
 
     start: int
@@ -76,19 +75,19 @@ class Replica:
     model : EmbeddingModel
         Its parameters are updated in place.
     n_tokens : int
-        Tokens of an epoch, of all replicas together, line ends included: sizes and rates follow from it.
+        Tokens of an epoch, of all replicas together, line ends included; sizes and rates depend on it.
     threads : int, optional
         By default ``workers`` of the configuration.
     rate : float, default 1
-        By what the learning rate is multiplied (see `MergePlan`).
+        Factor of the learning rate (see `MergePlan`).
     chunk_tokens : int, optional
-        Tokens that a thread takes at a time, at most; by default those of `chunk_size`.
+        Largest number of tokens that a thread takes at a time; by default that of `chunk_size`.
     rates : ndarray of shape (n_words,), float32, optional
         How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
     lines : DocumentLines, optional
         The documents of the text, for a model of documents.
     like : Replica, optional
-        One of the same vocabulary and options; what never changes is shared with it.
+        A replica of the same vocabulary and options; constant data are shared with it.
     """
 
     def __init__(
@@ -135,7 +134,9 @@ class Replica:
                 worker.composed = ComposedWords(model.subwords, model.inputs, private=i > 0)
 
     def _keep_rows_private(self) -> None:
-        """Give each of two threads its own rows of the most frequent words (docs/decisions/)."""
+        """Give each of two threads its own rows of the most frequent words
+        (docs/decisions/004-private-rows.md).
+        """
         config = self.config
         contexts = config.contexts()
         if config.backend == "cython":  # the other has plain Hogwild threads
@@ -168,18 +169,18 @@ class Replica:
         seeds: tuple[int, ...] | list[int],
         start: int = 0,
     ) -> None:
-        """Train a run of whole lines, in the thread of ``worker``.
+        """Train consecutive whole lines, in the thread of ``worker``.
 
         Parameters
         ----------
         worker : Worker
         tokens : ndarray of shape (n,), int32
         position : int
-            Of the first token in the whole run.
+            Position of the first token in the whole run.
         seeds : sequence of int
-            What the random numbers of the chunk follow from.
+            Seeds of the random numbers of the chunk.
         start : int
-            Of the first token in the text, for a model of documents.
+            Position of the first token in the text, for a model of documents.
         """
         worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
         worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
@@ -233,7 +234,7 @@ class Replica:
         Returns
         -------
         dict of str to float
-            What was counted meanwhile, by the names in ``kernels.STATS``: ``words`` read, ``loss`` summed
+            Tallies of this call, by the names in ``kernels.STATS``: ``words`` read, ``loss`` summed
             over ``examples``, ...
         """
         before = self.totals()
@@ -275,7 +276,7 @@ class Replica:
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
-        """The arrays that learn, by name: ``inputs``, ``outputs``, ``word_logits``, ``slot_logits``."""
+        """The trained arrays, by name: ``inputs``, ``outputs``, ``word_logits``, ``slot_logits``."""
         return self.model.learnt
 
     def mark(self) -> None:
@@ -287,18 +288,18 @@ class Replica:
                 self.base[name] = array.copy()
 
     def delta(self, name: str, rows: slice = slice(None)) -> NDArray[np.uint16]:
-        """Return what was added to some rows since `mark` or `apply`.
+        """Return the change of some rows since `mark` or `apply`.
 
         Parameters
         ----------
         name : str
-            The array.
+            Name of the array.
         rows : slice, default all
 
         Returns
         -------
         ndarray of shape (n_rows, width), uint16
-            The upper half of each float32, rounded: half as much has to be sent, and it costs no quality.
+            The upper half of each float32, rounded: this halves the bytes to send, at no loss of quality.
         """
         now = self.parameters[name][rows]
         delta = np.empty(now.shape, np.uint16)
@@ -306,15 +307,15 @@ class Replica:
         return delta
 
     def apply(self, name: str, rows: slice, merged: NDArray[np.uint16]) -> None:
-        """Set some rows to what a merge made of them, and count deltas from there.
+        """Set some rows to the result of a merge, which is the new base of deltas.
 
         Parameters
         ----------
         name : str
-            The array.
+            Name of the array.
         rows : slice
         merged : ndarray of shape (n_rows, width), uint16
-            What was added to the rows by all replicas together: the deltas' sum times the factors of
+            The merged change of the rows: the sum of the deltas of all replicas times the factors of
             `MergePlan.factors`, from ``kernels.sum_of_deltas``.
         """
         add_delta(merged, self.base[name][rows], self.parameters[name][rows])

@@ -1,8 +1,8 @@
 """The replicas of one process: which trains which chunk, and how they merge through shared memory.
 
-Threads of one replica share its parameters; replicas share nothing but the base, what all were after the last
-merge. When the chunks before a merge are trained, every thread merges a share of the rows, and all go on. No
-lock is held meanwhile: no two threads ever touch the same row.
+Threads of one replica share its parameters; replicas share only the base, the parameters after the last
+merge. When the chunks before a merge are trained, every thread merges a share of the rows. This needs no
+lock, since no two threads touch the same row.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from wordvec_ca.training.pinning import cpu_groups, pin
 from wordvec_ca.training.replica import Replica, Worker
 
 CHUNKS_PER_MERGE = 2
-"""Chunks that a thread takes between two merges, at least."""
+"""Smallest number of chunks that a thread takes between two merges."""
 
 SMALLEST_CHUNK = 200
-"""Tokens of a chunk that are worth the call of the training loop."""
+"""Smallest number of tokens of a chunk that is worth a call of the training loop."""
 
 MERGED_ROWS = 4_096
 """Rows that a thread merges at a time."""
 
 
 class Replicas:
-    """The replicas of one process; with one replica, nothing but that replica.
+    """The replicas of one process. A single replica is never merged.
 
     Parameters
     ----------
     model : EmbeddingModel
-        The parameters of the first replica, and of all after a merge.
+        The model with the parameters of the first replica; after a merge, all replicas equal it.
     n_tokens : int
         Tokens of an epoch, line ends included.
     rates : ndarray of shape (n_words,), float32, optional
-        See `Replica`; then there is one replica.
+        See `Replica`; only for a single replica.
     lines : DocumentLines, optional
         See `Replica`. A line is trained by one replica, so the rows of documents are never merged.
 
@@ -56,7 +56,7 @@ class Replicas:
     merges : int
         Merges so far, in this session.
     merge_seconds : float
-        What they took.
+        Seconds of the merges.
     """
 
     def __init__(
@@ -106,19 +106,22 @@ class Replicas:
         return len(self.all)
 
     def _chunk_tokens(self, workers: int) -> int | None:
-        """Return the most tokens of a chunk, so that every thread has work between two merges."""
+        """Return the largest number of tokens of a chunk with which every thread has work between two
+        merges.
+        """
         if self.plan.replicas == 1:
             return None
         apart = self._n_tokens // self.plan.merges_per_epoch
         return max(SMALLEST_CHUNK, apart // (workers * CHUNKS_PER_MERGE))
 
     def begin(self, position: int) -> None:
-        """Give all replicas the parameters of the first, in their own threads: there the memory is theirs.
+        """Copy the parameters of the first replica to the others, each in its own threads, so that the memory
+        is near them.
 
         Parameters
         ----------
         position : int
-            Where in the run, counted in tokens through all epochs.
+            Position in the run, counted in tokens through all epochs.
         """
         self.merged_at = position
         if len(self) == 1:
@@ -149,7 +152,7 @@ class Replicas:
         chunks : Chunks or StreamedChunks
         worker : Worker
         new : bool, default True
-            Whether a thread may begin a chunk for which no other thread waits.
+            Whether the thread may begin a chunk for which no other thread waits.
         """
         if not self._reproducible or len(self) == 1:
             return chunks.next() if new else None
@@ -163,18 +166,18 @@ class Replicas:
             return self._waiting[here].popleft()
 
     def limit(self, position: int) -> int:
-        """Return the token, counted through all epochs, before which the threads are to pause for a merge."""
+        """Return the token, counted through all epochs, at which the threads pause for a merge."""
         if len(self) == 1:
             return 1 << 62
         return self.plan.next_merge(position, self._n_tokens)
 
     def merge(self, position: int) -> None:
-        """Make one of all replicas; no thread may be training.
+        """Merge all replicas; no thread may be training.
 
         Parameters
         ----------
         position : int
-            Where in the run, counted in tokens through all epochs.
+            Position in the run, counted in tokens through all epochs.
         """
         if len(self) == 1 or position <= self.merged_at:
             return
@@ -198,7 +201,9 @@ class Replicas:
         self.merge_seconds += time.monotonic() - started
 
     def pin(self, worker: Worker) -> None:
-        """Let the calling thread run where the memory of its replica is, if that is known to help."""
+        """Pin the calling thread to the processors near the memory of its replica, if that is known to
+        help.
+        """
         cpus = self._cpus[self.all.index(worker.replica)]
         if cpus is not None:
             pin(cpus)
@@ -208,7 +213,7 @@ class Replicas:
         return np.sum([worker.stats for worker in self.workers], axis=0)
 
     def _in_threads(self, work: Callable[[Worker], None]) -> None:
-        """Do a piece of work in the threads of all workers."""
+        """Run a function in the threads of all workers."""
         failures: list[BaseException] = []
 
         def run(worker: Worker) -> None:
@@ -232,5 +237,5 @@ def in_threads(threads: Sequence[threading.Thread]) -> None:
 
 
 def _share(n: int, which: int, of: int) -> slice:
-    """Return the rows of one of several equal shares."""
+    """Return the slice of rows of one of several equal shares."""
     return slice(n * which // of, n * (which + 1) // of)

@@ -6,23 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALL_CHUNK = 500
-"""Tokens of a chunk if some rows move less: after each chunk their step is shortened."""
+"""Tokens of a chunk if some rows have a lower rate: after each chunk their step is shortened."""
 
 Held = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class RowRates:
-    """Takes back part of what a chunk did to the rows of W of some words.
+    """Reverts part of the change that a chunk made to the rows of W of some words.
 
-    The loop trains all rows alike. After a chunk, a row with the rate r is
-    before + r (after - before); at r = 0 exactly what it was when training began.
+    The loop trains all rows alike. After a chunk, a row with the rate r is set to before + r (after -
+    before); with r = 0 it keeps its initial value exactly.
 
     Parameters
     ----------
     inputs : ndarray of shape (n_words, width), float32
         The rows.
     rates : ndarray of shape (n_words,), float32
-        One for each row.
+        One rate for each row.
     """
 
     def __init__(self, inputs: NDArray[np.float32], rates: NDArray[np.float32]) -> None:
@@ -35,7 +35,7 @@ class RowRates:
         self._fixed = inputs[self._locked]
 
     def before(self, tokens: NDArray[np.int32]) -> Held:
-        """Return the rows of a chunk whose rate is not 1, and what is in them."""
+        """Return the rows of a chunk whose rate is not 1, and their values."""
         words = np.unique(tokens[tokens >= 0]).astype(np.int64)
         words = words[self._rates[words] != 1]
         held = self._inputs[words]
@@ -44,7 +44,7 @@ class RowRates:
         return words, held
 
     def after(self, held: Held) -> None:
-        """Put the rows of a chunk where they belong."""
+        """Apply the rates to the rows of a chunk."""
         words, rows = held
         rates = self._rates[words, np.newaxis]
         self._inputs[words] = np.where(rates == 0, rows, rows + rates * (self._inputs[words] - rows))

@@ -1,4 +1,4 @@
-"""When what learns how fast: sub-sampling, learning rates, the clock."""
+"""Schedules of a run: sub-sampling, learning rates, the clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORD_EVERY = 1.0
 
 
 def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
-    """Return, per word, the largest 32-bit draw with which sub-sampling keeps a token.
+    """Return, for each word, the largest 32-bit random number with which sub-sampling keeps a token.
 
     The probability is sqrt(t / f) + t / f with the share f of the word in the text and t = ``sample``,
     as in word2vec.c (Mikolov et al. 2013, section 2.3, print another formula).
@@ -31,7 +31,9 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
 
 
 class Schedule:
-    """Learning rates as a function of the position in the run, hence the same for any timing of threads."""
+    """Learning rates as a function of the position in the run, so they do not depend on the timing of
+    threads.
+    """
 
     def __init__(self, config: ResolvedConfig, n_tokens: int) -> None:
         # the default of min_alpha is above a very low alpha: the rate must not rise
@@ -41,18 +43,18 @@ class Schedule:
         self._ratio = config.attention_alpha / config.alpha if config.alpha else 0.0
 
     def fraction(self, position: int) -> float:
-        """Return the share of the run before a token, counted through all epochs.
+        """Return the share of the run that is done at a token, counted through all epochs.
 
-        An epoch may turn out longer than expected; the run then stays at its end.
+        If an epoch is longer than expected, the result stays at the share of its end.
         """
         return min(1.0, position / self._total) if self._total else 1.0
 
     def alpha(self, position: int) -> float:
-        """Return the learning rate there; it falls linearly."""
+        """Return the learning rate at a token; it falls linearly."""
         return self._alpha - (self._alpha - self._min_alpha) * self.fraction(position)
 
     def change_rates(self, alpha: float, min_alpha: float) -> None:
-        """Set the learning rates at the start and the end of the run; what is done stays done."""
+        """Set the learning rates at the start and the end of the run; they apply from now on."""
         self._alpha, self._min_alpha = alpha, min(min_alpha, alpha)
 
     def attention_rate(self, position: int) -> float:
@@ -77,5 +79,5 @@ class Clock:
         return self._recorded + RECORD_EVERY - time.monotonic()
 
     def record(self) -> None:
-        """Start over: a record was made."""
+        """Restart the wait for the next record."""
         self._recorded = time.monotonic()

@@ -25,16 +25,16 @@ from wordvec_ca.training.schedule import Clock
 
 
 class CheckpointWriter(Protocol):
-    """Who writes checkpoints during `Trainer.run`; a shell decides when, as `Checkpointing` does."""
+    """Interface of what writes checkpoints during `Trainer.run`, such as `Checkpointing`."""
 
     def begin(self, trainer: Trainer) -> None:
         """Start the clock."""
 
     def seconds_left(self) -> float:
-        """Return in how many seconds the next checkpoint is due; infinity if tokens decide."""
+        """Return in how many seconds the next checkpoint is due; infinity if the interval is in tokens."""
 
     def limit(self, trainer: Trainer) -> int:
-        """Return the token of this epoch before which the threads are to pause for a checkpoint."""
+        """Return the token of this epoch at which the threads pause for a checkpoint."""
 
     def write(self, trainer: Trainer) -> None:
         """Write a checkpoint, between two chunks."""
@@ -88,10 +88,9 @@ class Trainer:
         self.reached = 0
 
     def run(self, callbacks: Sequence[Callback] = (), checkpoint: CheckpointWriter | None = None) -> None:
-        """Train all epochs, or those that are left.
+        """Train all epochs, or the remaining ones.
 
-        The run ends early, with what was trained in place, if a callback returns true or after
-        ``interrupt``.
+        If a callback returns true, or after ``interrupt``, the run ends early and keeps what was trained.
 
         Parameters
         ----------
@@ -129,7 +128,7 @@ class Trainer:
     def _train_epoch(
         self, clock: Clock, callbacks: Sequence[Callback], checkpoint: CheckpointWriter | None
     ) -> None:
-        """Train what is left of an epoch, with pauses for checkpoints."""
+        """Train the rest of an epoch, with pauses for checkpoints."""
         chunks = chunks_of(self.tokens, self.chunk_tokens, self.index, self.start)
         last = self.totals()
         try:
@@ -199,7 +198,7 @@ class Trainer:
         return last
 
     def restore(self, state: State) -> None:
-        """Go on from a checkpoint; its parameters must be in the model before the trainer is made.
+        """Continue from a checkpoint; the model must have its parameters before the trainer is created.
 
         Raises
         ------
@@ -249,7 +248,7 @@ class Trainer:
             self.stopping = True
 
     def _seeds(self, epoch: int, index: int) -> list[int]:
-        """Return what the random numbers of a chunk follow from: which thread trains it does not matter."""
+        """Return the seeds of the random numbers of a chunk; they do not depend on the thread."""
         return [self.config.seed, epoch, index]
 
     def held_out_loss(self) -> float:

@@ -1,4 +1,4 @@
-"""Lines without an order: the items of a basket, each pair of which counts once, however far apart."""
+"""Lines without an order, such as the items of a basket: each pair counts once, at any distance."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 
 def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[np.int32]:
-    """Return whole lines of a text, each with its different tokens once, in random order.
+    """Return whole lines of a text, each with its distinct tokens once, in random order.
 
-    A fixed window over such a line takes each pair once if the line is short, and pairs drawn at random if
-    it is long: the cost is linear in the length of the line.
+    A fixed window over such a line covers each pair once if the line is short, and a random choice of pairs
+    if it is long. So the cost is linear in the length of the line.
 
     Parameters
     ----------
     tokens : ndarray of shape (n,), int32
         Encoded text, -1 after each line.
     seeds : sequence of int
-        What the order follows from.
+        Seeds of the order.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def analogies(
     method, restrict_vocab
         As there.
     level : float
-        Of the intervals.
+        Level of the intervals.
 
     Returns
     -------

@@ -50,7 +50,7 @@ class Recall(NamedTuple):
     Attributes
     ----------
     share : float
-        Of the exact nearest neighbours, the share that is found.
+        Share of the exact nearest neighbours that is found.
     queries, topn : int
         How many queries, and how many neighbours of each.
     exact_seconds, approximate_seconds : float
@@ -128,8 +128,8 @@ class ApproximateNeighbours:
         words : list of str, optional
             The word of each row.
         dtype : {'float32', 'float16', 'int8'}
-            Of the copy of the vectors within the graph; cosines are exact in any case. float16 finds as much
-            as float32 in two thirds of the time.
+            Type of the vectors stored in the graph; cosines are exact in any case. float16 finds as much as
+            float32 in two thirds of the time.
         connectivity : int
             Edges of a node (M in the paper).
         expansion : int
@@ -294,7 +294,7 @@ class ApproximateNeighbours:
         topn : int
             Neighbours of each.
         seed : int
-            Of the choice.
+            Seed of the choice.
         """
         chosen = np.random.default_rng(seed).permutation(len(self.vectors))[: max(1, queries)]
         targets = np.asarray(self.vectors[np.sort(chosen)], dtype=np.float32)

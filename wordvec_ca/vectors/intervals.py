@@ -36,7 +36,7 @@ class Neighbour(NamedTuple):
     ----------
     word : str
     score : float
-        Of the published vectors: the cosine, or the score of an analogy.
+        Score of the published vectors: the cosine, or the score of an analogy.
     low, high : float
         Interval of the score in one run on other text; nan if the model was not trained with resamples. Of
         the nearest words of frequent words, intervals of 90 % held it in 82 to 89 %, see ``COVERAGE``.
@@ -202,7 +202,7 @@ def judged(
     left_out : set of int
         Rows that are never found.
     level : float
-        Of the intervals.
+        Level of the intervals.
     cosine : bool
         Whether scores are cosines.
 

@@ -122,8 +122,8 @@ class KeyedVectors(Lookup):
         oov : {'ngrams', 'refuse'}
             See the class; for models with n-grams.
         vectors : {'input', 'output', 'both', 'beside', 'sum'}, optional
-            Of a model directory: what the vectors are made of (``cawv train --vectors``); by default what
-            is published. Others are made in memory.
+            For a model directory: the form of the vectors (``cawv train --vectors``); by default the
+            published one. Other forms are computed in memory.
 
         Returns
         -------

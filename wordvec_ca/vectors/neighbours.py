@@ -138,7 +138,7 @@ class Directions:
         Parameters
         ----------
         scores : ndarray of shape (n,)
-            Of the first n words.
+            Scores of the first n words.
         topn : int
             How many at most.
         left_out : set of int

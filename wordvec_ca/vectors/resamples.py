@@ -90,7 +90,7 @@ class Resamples:
     Parameters
     ----------
     vectors : EightBit
-        Of shape (n_models, n_words, vector_size).
+        Vectors, shape (n_models, n_words, vector_size).
     attention_words : EightBit, optional
         Of an attention model: logits of word and place, of shape (n_models, n_words, columns).
     attention_slots : ndarray of shape (n_models, places), float32, optional

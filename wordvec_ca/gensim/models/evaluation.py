@@ -112,7 +112,7 @@ class Evaluated(Neighbours):
         delimiter : str
             The separator between columns.
         encoding : str
-            Of the file.
+            Encoding of the file.
         restrict_vocab : int, default 300000
             Use only so many first words.
         case_insensitive : bool, default True

@@ -187,7 +187,7 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
     path : path
         May be compressed.
     encoding : str, default "utf-8"
-        Of its words. Bytes that are not of this encoding are written as in a Python literal.
+        Encoding of its words. Bytes that are not of this encoding are written as in a Python literal.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def save_facebook_model(
     model : FastText
     path : path
     encoding : str, default "utf-8"
-        Of the words.
+        Encoding of the words.
     lr_update_rate, word_ngrams : int
         Written to the file: options of fastText that nothing here uses.
 

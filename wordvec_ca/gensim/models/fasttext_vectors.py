@@ -35,7 +35,7 @@ class FastTextKeyedVectors(KeyedVectors):
     count : int, default 0
         Rows to make room for; ``add_vector`` fills them.
     dtype : numpy dtype, default float32
-        Of the vectors.
+        Type of the vectors.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class FastTextKeyedVectors(KeyedVectors):
         Parameters
         ----------
         seed : int
-            Of the random numbers.
+            Seed of the random numbers.
         """
         if not len(self.vectors):  # all begins again
             self.vectors_vocab, self.vectors_ngrams = self.vectors_vocab[:0], self.vectors_ngrams[:0]

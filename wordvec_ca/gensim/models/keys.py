@@ -28,7 +28,7 @@ class KeyTable(Lifecycle, LightVectors):
     count : int, default 0
         Rows to make room for; ``add_vector`` fills them.
     dtype : numpy dtype, default float32
-        Of the vectors.
+        Type of the vectors.
     mapfile_path : str, optional
         Kept, not used.
 
@@ -234,7 +234,7 @@ class KeyTable(Lifecycle, LightVectors):
         Parameters
         ----------
         seed : int
-            Of the random numbers.
+            Seed of the random numbers.
         """
         shape = (len(self.index_to_key), self.vector_size)
         if self.vectors.shape != shape:
@@ -318,7 +318,7 @@ def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, see
     former : ndarray of shape (n, d), optional
         Vectors that exist already.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     """
     vectors = np.random.default_rng(seed=seed).random(shape, dtype=np.float32)
     vectors *= 2.0

@@ -86,7 +86,7 @@ class Word2Vec(WithForms, Vocabulary):
     sample : float, default 1e-3
         Words more frequent than this share of the text are sub-sampled; from 1 on, than this count.
     seed : int or None, default 1
-        Of initialisation, windows, sub-sampling and negatives; None for another one each time.
+        Seed of initialisation, windows, sub-sampling and negatives; None for another one each time.
     workers : int, default 3
         Threads; never more than processors, and all of these if it is below 1. With one, training is
         reproducible bit for bit, whatever ``PYTHONHASHSEED`` is.

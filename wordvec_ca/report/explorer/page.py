@@ -135,7 +135,7 @@ def explore(
     max_megabytes : float, optional
         Fewer words, if the page would become larger.
     method : {'auto', 'tsne', 'pca'}
-        Of the map; 'auto' is t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), else PCA.
+        Method; 'auto' is t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), else PCA.
     seed : int
         The same seed gives the same map.
     classes : mapping of str to str, optional
@@ -143,7 +143,7 @@ def explore(
     cache : bool
         Keep the map next to ``model``, if that is a path, in ``MODEL.cawv-maps``.
     vectors : str, optional
-        Of model directories: the form of the vectors, see ``KeyedVectors.load``.
+        For model directories: the form of the vectors, see ``KeyedVectors.load``.
     tell : callable, optional
         Receives lines of progress.
 

@@ -67,7 +67,7 @@ def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tup
     Returns
     -------
     regions : list of Region
-        Of all levels.
+        Regions of all levels.
     region_of_word : ndarray of shape (3, n_words), uint8
         The label of each word on each level, `NO_REGION` between the regions; on the coarsest level also the
         region's place in the list.

@@ -60,7 +60,7 @@ def write_hugging_face(
     path : path-like
         The folder.
     dtype : {'float32', 'float16', 'int8'}
-        Of the vectors.
+        Type of the vectors.
     evaluation : list of dict, optional
         Reports for the model card, as ``cawv eval --json`` writes them.
     overwrite : bool

@@ -48,9 +48,9 @@ def model_card(
     splitting : Splitting
         How its text was split.
     name : str
-        Of the model.
+        Name of the model.
     dtype : str
-        Of the stored vectors.
+        Type of the stored vectors.
     library : str or None
         The Hub's name of the library that loads the folder.
     usage : str

@@ -175,7 +175,7 @@ def read_vectors(
     duplicates : {'refuse', 'first'}
         What to do with repeated words: refuse the file, or keep the first of each and warn.
     vectors : str, optional
-        Of a model directory: the form of the vectors, one of ``VECTOR_FORMS``; by default the published one.
+        For a model directory: the form of the vectors, one of ``VECTOR_FORMS``; by default the published one.
 
     Returns
     -------
@@ -317,7 +317,7 @@ def write_vectors(
         What to do with words that the format cannot hold (white space or nothing at all in text and binary;
         what ``errors`` refuses): write nothing, or leave them out and warn.
     dtype : {'float32', 'float16', 'int8'}
-        Of the stored vectors, in the formats of ``SMALLER``.
+        Type of the stored vectors, in the formats of ``SMALLER``.
     max_words : int, optional
         Write only this many words from the front, which by convention are the most frequent.
     evaluation : list of dict, optional

@@ -192,7 +192,7 @@ def vector_tensors(table: VectorTable, name: str, dtype: str, scale_name: str) -
     ----------
     table : VectorTable
     name : str
-        Of the tensor of vectors.
+        Name of the tensor of vectors.
     dtype : {'float32', 'float16', 'int8'}
     scale_name : str
         Of the tensor of scales.
@@ -249,7 +249,7 @@ def write_safetensors(
     table : VectorTable
     path : path-like
     dtype : {'float32', 'float16', 'int8'}
-        Of the vectors; int8 has a further tensor ``scales``.
+        Type of the vectors; int8 has a further tensor ``scales``.
     overwrite : bool
         Whether an existing file may be replaced.
 

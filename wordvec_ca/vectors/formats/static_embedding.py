@@ -110,7 +110,7 @@ def write_static_folder(
         The folder.
     library : {'sentence-transformers', 'model2vec'}
     dtype : {'float32', 'float16', 'int8'}
-        Of the vectors; int8 only for model2vec.
+        Type of the vectors; int8 only for model2vec.
     evaluation : list of dict, optional
         Reports for the model card, as ``cawv eval --json`` writes them.
     overwrite : bool

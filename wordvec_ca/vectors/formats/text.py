@@ -166,7 +166,7 @@ def read_text(
     source : str, optional
         What to call the file in messages; its path by default.
     encoding : str
-        Of the words.
+        Encoding of the words.
     max_words : int, optional
         Read at most this many words, and nothing after them.
 
@@ -315,7 +315,7 @@ def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, fi
     words : list of bytes
         Words so far, of this file only.
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     first_line : int
         Number of the line that is read when ``words`` is empty.
 
