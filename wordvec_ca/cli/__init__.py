@@ -72,7 +72,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 
 class CommandFailure(Exception):
-    """Carries an exception past click, which mistakes `EOFError` for Ctrl-D and any broken pipe for its own.
+    """Wraps an exception so that click does not handle it: click takes `EOFError` for Ctrl-D and any broken
+    pipe for its own.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class LazyGroup(click.Group):
         self._prepared: set[str] = set()
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an exception that click would misread is carried past it."""
+        """Run the command; wrap an exception that click would misread."""
         try:
             return super().invoke(ctx)
         except (EOFError, OSError) as error:
@@ -165,7 +166,7 @@ def group(ctx: click.Context, debug: bool) -> None:
 
 
 def _spelling_options(callback: Any) -> Any:
-    """Let a command say which option is wrong as usage errors do."""
+    """Make a command name the wrong option as usage errors do."""
 
     @functools.wraps(callback)
     def call(*args: Any, **options: Any) -> Any:
@@ -178,9 +179,10 @@ def _spelling_options(callback: Any) -> Any:
 
 
 def _open_closed_streams() -> None:
-    """Give a process that was started without standard input or standard error an empty one.
+    """Open an empty standard input or standard error if the process was started without one.
 
-    Otherwise a file opened later would get the number of standard error, and messages would be written to it.
+    Otherwise a file opened later would get the descriptor of standard error, and messages would be written to
+    it.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
@@ -250,7 +252,7 @@ def _output_is_closed() -> bool:
 
 
 def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
-    """Escape the line ends in what was typed: a name must not forge a line of output."""
+    """Escape line ends in names that the user typed, so that a name cannot forge a line of output."""
     for argument in arguments:
         if "\n" in argument:
             message = message.replace(argument, argument.replace("\n", "\\n"))
@@ -262,11 +264,11 @@ NO_ROOM = {
     errno.EDQUOT: "make room within your quota, or write elsewhere",
     errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write to another file system",
 }
-"""What to do about errors of the system by which a file cannot grow."""
+"""System errors that stop a file from growing -> what the user can do."""
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the message for an exception that ended a command, and what to do where no file can grow."""
+    """Return the message for an exception that ended a command; for a full disk, also what to do."""
     message = _message_of(error)
     cause: BaseException | None = error.error if isinstance(error, CommandFailure) else error
     while cause is not None and getattr(cause, "errno", None) not in NO_ROOM:

@@ -33,8 +33,8 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 def command(model: str, target: str, output: str, left_out: float, form: str | None, overwrite: bool) -> None:
     """Turn the vectors of MODEL so that those of the same words in TARGET are near, and write them to OUT.
 
-    Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET then
-    mean something. Standard error shows how well they fit.
+    Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET become
+    meaningful. Standard error shows how well they fit.
     """
     from wordvec_ca.vectors import align, format_of_suffix
 

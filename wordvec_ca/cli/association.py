@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def _two_lists(
     context: click.Context, option: click.Parameter, lists: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """Check that the second list is not the next option, which is what follows a forgotten list."""
+    """Check that the second list is not an option: if a list was forgotten, the next option takes its
+    place.
+    """
     for name in lists or ():
         if name.startswith("--"):
             raise click.BadParameter(f"{name} follows where a list is expected: two lists are needed")
@@ -40,7 +42,7 @@ def _two_lists(
 @click.option("--normalize", is_flag=True, help="Scale all vectors to length 1 first.")
 @click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
               help="Pairs of random lists to compare with.")  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Of the random lists.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random lists.")
 @json_option("A JSON object.")
 def command(
     model: str,
@@ -56,9 +58,9 @@ def command(
     """Measure how the targets A and B are associated with the attributes X and Y.
 
     For example: cawv association MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The
-    measures are defined as in WEFE. p is the share of random lists in the place of A and B that are as far
-    out: lists of words of like frequency that are as similar to each other as those of A and B. WEAT's own p,
-    which asks less, is given below.
+    measures are defined as in WEFE. p is the share of pairs of random lists with an association as strong as
+    that of A and B; their words are as frequent, and as similar to each other, as those of A and B. WEAT's
+    own p, a weaker test, is given below.
     """
     from wordvec_ca.associations import association, published_test, read_words
     from wordvec_ca.errors import DataError
@@ -99,7 +101,7 @@ def command(
 
 
 def _table(found: Association) -> str:
-    """Return measures, the verdict, and how each target leans, as text."""
+    """Return the measures, the verdict and the association of each target word as text."""
     lines = [f"{'measure':<12} {'value':>8} {'90 %':>18} {'p':>8} {'95 % of random lists':>22}"]
     for one in found.measures:
         p = "" if one.p != one.p else f"{'≤ ' if one.p <= found.smallest_p else ''}{one.p:.3f}"
@@ -130,5 +132,5 @@ def _table(found: Association) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Return "low to high"; a dash if that is not known, as the interval of a correlation of two words."""
+    """Return "low to high"; a dash if the range is unknown, such as for a correlation of two words."""
     return "-" if low != low else f"{low:.3f} to {high:.3f}"

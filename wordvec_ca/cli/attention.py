@@ -25,7 +25,7 @@ from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
 @click.option(
     "--document",
     metavar="TAG",
-    help="Of a model of documents: the document of SENTENCE, by its tag.  [default: a new one]",
+    help="For a model of documents: tag of the document of SENTENCE.  [default: a new one]",
 )
 @tokenizer_of_model_option
 @click.option(
@@ -45,10 +45,10 @@ def command(
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others.
 
-    Of a pv-dm-attn model the last line is the weight of the document, beside that of the words.
+    For a pv-dm-attn model the last line is the weight of the document.
 
-    Of a model of cawv train --resamples, brackets hold the range of the weight, 9 times in 10, in one run on
-    other text of the same size.
+    If MODEL was trained with --resamples, brackets contain the 90 % range of the weight in one run on other
+    text of the same size.
     """
     from wordvec_ca.models import attention_weights, read_config
     from wordvec_ca.text import tokenize, trusted_tokenizer

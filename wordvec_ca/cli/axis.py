@@ -41,11 +41,11 @@ def command(
     """Project words on an axis between two poles.
 
     For example: cawv axis MODEL he:she man:woman king:queen --words nurse,doctor,engineer. A word above 0
-    is on the side of the second poles. "90 %" is the interval over the pairs and, of a model of cawv train
-    --resamples, over models; "one pair less" the least and greatest value when a pair is left out; "of like
-    words" the share of the words of like frequency that are further to the side of the first poles.
+    is on the side of the second poles. "90 %" is the interval over the pairs and, if MODEL was trained with
+    --resamples, over its models; "one pair less" is the least and greatest value when a pair is left out; "of
+    like words" is the share of words of like frequency that are further to the side of the first poles.
 
-    Several MODELs, such as those of several periods, give each word a place in each of them.
+    Several MODELs, such as those of several periods, give each word a position in each of them.
     """
     from wordvec_ca.associations import axis, read_pairs, read_words
     from wordvec_ca.files import atomic_file
@@ -102,7 +102,7 @@ def _record(one: Any) -> dict[str, Any]:
 
 
 def _table(found: Projections) -> str:
-    """Return aligned lines, a word each."""
+    """Return aligned lines, one for each word."""
     lines = [f"{'word':<20} {'value':>7} {'90 %':>16} {'one pair less':>16} {'of like words':>14}"]
     for one in found:
         ranges = [

@@ -69,8 +69,8 @@ def command(
     A model of all texts is trained; in its vectors the words around each word are compared. Change is the
     distance between these contexts (0: none, 1: nothing in common) above chance: what remains when the
     documents that have the word are permuted among the texts. A document is a line, or what --group-by
-    says. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words whose p is no larger.
-    Words too rare to be judged are undecided.
+    defines. fdr is the rate of false discoveries (Benjamini and Hochberg) among the words whose p is no
+    larger. Words too rare to be judged are undecided.
 
     Texts about different subjects, or in different styles, use all words differently. So each word is judged
     against words of like frequency: it is called changed if its fdr is at most .05, its change is above

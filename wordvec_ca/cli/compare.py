@@ -56,9 +56,9 @@ def command(
     form: str | None,
     **files: Any,
 ) -> None:
-    """Compare MODELS with BASELINE on the same items, and say "tie" where it is one.
+    """Compare MODELS with BASELINE on the same items, and name ties.
 
-    Each is a model, as for `cawv eval`, or what `cawv eval --json=FILE.json --items` wrote. Analogies,
+    Each is a model, as for `cawv eval`, or a file that `cawv eval --json=FILE.json --items` wrote. Analogies,
     categories and induction, which are easier with fewer words, are run among the words that all models have.
     Differences come with paired 95 % intervals, and with p-values adjusted for the number of comparisons
     (Holm).

@@ -1,4 +1,4 @@
-"""``cawv completion``: what makes a shell complete commands, options and names of files."""
+"""``cawv completion``: the script with which a shell completes commands, options and names of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cawv demo``: the main job on text that every installation has, and what a person sees of it first."""
+"""``cawv demo``: trains on text that every installation has, and shows the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
 
 COMMAND = "cawv demo"
-"""What the record of a model says that the demo made."""
+"""The command in the record of a model that the demo made."""
 
 WORDS = (
     *(
@@ -36,7 +36,8 @@ WORDS = (
     *("france", "music", "philosophy", "king", "moon", "acid", "war", "language", "river", "october", "god"),
     *("economy", "ocean", "university", "theory"),
 )
-"""Words of everyday and of programming to look up; the demo shows those that its model is surest of."""
+"""Everyday words and words of programming; the demo shows the neighbours of those with the highest
+cosines."""
 
 SHOWN = 7
 

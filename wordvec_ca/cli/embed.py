@@ -21,8 +21,10 @@ from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_
 @click.option(
     "--fit", multiple=True, type=INPUT, metavar="TEXT", help="Learn from these files instead of SENTENCES."
 )
-@click.option("--load-fit", type=ExistingPath(), help="Use what --save-fit wrote, and learn nothing.")
-@click.option("--save-fit", type=OUTPUT_FOLDER, help="Directory for what was learnt.")
+@click.option(
+    "--load-fit", type=ExistingPath(), help="Use the fit that --save-fit wrote, instead of fitting."
+)
+@click.option("--save-fit", type=OUTPUT_FOLDER, help="Directory to save the fit to.")
 @click.option("--dtype", type=Choice(["float32", "float16"]), default="float32", show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
@@ -47,11 +49,11 @@ def command(
 ) -> None:
     """Write a row for each line of SENTENCES: files (plain or compressed), directories, patterns, or -.
 
-    Of a model of documents (cawv train --model pv-dbow, pv-dm, ...) each line is a document, and its row is
-    inferred: the same text always has the same row. Each row is written to OUTPUT as it is made, so the text
-    may be of any size. Learning from it takes four bytes of memory a token. A line without a known word is a
-    row of zeros. Of several files those that cannot be read are named at the end, with exit code 1; the
-    others are written.
+    For a model of documents (cawv train --model pv-dbow, pv-dm, ...) each line is a document, and its row is
+    inferred: the same text always has the same row. Each row is written to OUTPUT at once, so the text may be
+    of any size. Fitting takes four bytes of memory per token. A line without a known word becomes a row of
+    zeros. If some files cannot be read, the others are written, the faulty ones are named at the end, and the
+    exit code is 1.
     """
     from wordvec_ca.files import check_output, is_read_once, write_npy_stream
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines

@@ -65,8 +65,8 @@ def command(
     comes with a 95 % interval, the number of items and the share of them that the vocabulary covers. A
     summary of at most six lines ends the output.
 
-    Of a model of documents (cawv train --model pv-dbow, pv-dm, ...) sentiment, sts and sick judge the vectors
-    that it infers for their texts.
+    For a model of documents (cawv train --model pv-dbow, pv-dm, ...) sentiment, sts and sick judge the
+    vectors that it infers for their texts.
 
     Without data the sets that come inside gensim are used; for every task that cannot run the output names
     the file it needs and where to get it. Each result is printed as it comes; a set that cannot be read is
@@ -178,7 +178,7 @@ def command(
 
 
 def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:
-    """Show the summary, and which further notes and figures there are."""
+    """Show the summary, and how to see further notes and figures."""
     columns = terminal_width() or 100
     show_styled(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
     for line in lines:

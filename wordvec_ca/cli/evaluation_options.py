@@ -15,7 +15,7 @@ from wordvec_ca.specs.tasks import TASK_SPECS
 
 
 class _LocalFile(click.Path):
-    """A file of a task. What does not exist is listed when the others are judged; a URL is refused."""
+    """A file of a task. A missing file is reported while the others are judged; a URL is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         # a Path folds the slashes of a URL, after which nothing recognises the password in it
@@ -28,7 +28,7 @@ class EvaluationCommand(JsonCommand):
     """A command with an option for the files of each task."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options, those of the tasks before those that every command has."""
+        """Return the options: first those of the tasks, then those that every command has."""
         params = super().get_params(ctx)
         of_tasks = [
             click.Option(
@@ -63,7 +63,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--method",
                 callback=_method,
                 metavar="NAME",
-                help="Of sentence vectors in sts and sick, for the headline: attention, attention-usif, sif, "
+                help="Sentence vectors for the headline of sts and sick: attention, attention-usif, sif, "
                 "usif, mean, ca-sem, ca-sem-sif ...  [default: sif]",
             ),
             click.option(
@@ -88,7 +88,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def files_of(options: dict[str, Any]) -> dict[str, list[Path]]:
-    """Return the files that were given, by task."""
+    """Return task -> files that the user gave."""
     return {name: list(options.get(task.option.replace("-", "_")) or ()) for name, task in TASK_SPECS.items()}
 
 

@@ -13,7 +13,7 @@ from wordvec_ca.cli.terminal import status
 from wordvec_ca.specs.model_files import ModelFile
 
 MEGABYTES = 25.0
-"""Of a page, unless the words or the size are asked for: what most mail programs send."""
+"""Default size limit of a page, which most mail programs can send."""
 
 
 @click.command(name="explore", short_help="Words on a map, in one page for any browser.")
@@ -37,7 +37,7 @@ MEGABYTES = 25.0
     "--documents",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Of a model of documents: N of them beside the words, by their tags behind *dt_.  [default: 2,000]",
+    help="For a model of documents: show N of them, named *dt_ and their tag.  [default: 2,000]",
 )
 @click.option(
     "--max-size",
@@ -52,7 +52,7 @@ MEGABYTES = 25.0
     show_default=True,
     help="How words get their places; auto is tsne if openTSNE is installed, else pca.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the map.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the map.")
 @click.option(
     "--colour-by",
     type=ExistingPath(dir_okay=False),
@@ -79,9 +79,9 @@ def command(
 ) -> None:
     """Write a page with a map of the words of MODEL, and print the name of the file.
 
-    The page is one file that any browser opens, and asks for nothing elsewhere: search, nearest words, sums
-    of words, words within a lasso, and for attention models what they look at in a sentence that one types.
-    With OTHER it shows how the two models differ, on the words of both.
+    The page is one file that any browser opens and that loads nothing else. It has search, nearest words,
+    sums of words, a lasso, and for attention models their weights in a sentence that you type. With OTHER it
+    shows how the two models differ, on the words of both.
 
     MODEL and OTHER are model directories or files of vectors in any format that export writes. A .parquet has
     a row for each word: word, count, x, y, region and neighbors (ids and distances), for embedding-atlas.
@@ -90,7 +90,7 @@ def command(
     from wordvec_ca.vectors import detect_format
 
     if output is None and (other is not None or detect_format(model) != "model"):
-        raise click.UsageError("give -o FILE: only the page of one model directory has a place of its own")
+        raise click.UsageError("give -o FILE: only the page of a single model directory has a default name")
     place = Path(model) / ModelFile.WORDS_PAGE if output is None else Path(output)
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size

@@ -61,7 +61,7 @@ says what --dtype and --max-words cost.
     type=Choice(["float32", "float16", "int8"]),
     default="float32",
     show_default=True,
-    help="Of the vectors; smaller ones only in safetensors, huggingface, model2vec and (not int8) "
+    help="Type of the numbers; smaller ones only in safetensors, huggingface, model2vec and (not int8) "
     "sentence-transformers.",
 )
 @click.option(
@@ -75,7 +75,7 @@ says what --dtype and --max-words cost.
     type=Choice(["words", "documents", "both"]),
     default="words",
     show_default=True,
-    help=f"Of a model of documents: which vectors; in both a document is its tag behind {PREFIX}, as gensim "
+    help=f"For a model of documents: which vectors; in both, a document is its tag after {PREFIX}, as gensim "
     "has it.",
 )
 @part_option
@@ -90,7 +90,7 @@ says what --dtype and --max-words cost.
     "--evaluation",
     type=ExistingPath(dir_okay=False, path_type=Path),
     metavar="JSON",
-    help="For the model card: what cawv eval --json wrote.",
+    help="For the model card: file that cawv eval --json wrote.",
 )
 @click.option(
     "--resample",
@@ -117,7 +117,7 @@ def command(
     resample: int | None,
     overwrite: bool,
 ) -> None:
-    """Read MODEL and write OUT."""
+    """Read the vectors of MODEL and write them to OUT."""
     from wordvec_ca.vectors import format_of_suffix, precision_loss
 
     if output is None:

@@ -1,4 +1,6 @@
-"""``cawv index``: an approximate index, with which ``nn`` and ``search`` need not look at every vector."""
+"""``cawv index``: makes an approximate index, with which ``nn`` and ``search`` need not compare every
+vector.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,28 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
     type=Choice(["float32", "float16", "int8"]),
     default="float16",
     show_default=True,
-    help="Of the copy of the vectors in the index.",
+    help="Type of the vectors in the index.",
 )
 @click.option(
-    "--connectivity", type=click.IntRange(2, 256), default=32, show_default=True, help="Edges of a node."
+    "--connectivity",
+    type=click.IntRange(2, 256),
+    default=32,
+    show_default=True,
+    help="Edges of each node of the graph.",
 )
 @click.option(
     "--expansion",
     type=click.IntRange(8, 100_000),
     default=64,
     show_default=True,
-    help="Candidates: more find more, and take longer.",
+    help="Candidates examined: more give better recall, but take longer.",
 )
 @click.option(
-    "--queries", type=click.IntRange(1, 10_000), default=200, show_default=True, help="For the recall."
+    "--queries",
+    type=click.IntRange(1, 10_000),
+    default=200,
+    show_default=True,
+    help="Neighbours compared to measure the recall.",
 )
 @threads_option
 @vectors_option

@@ -19,7 +19,7 @@ from wordvec_ca.specs.quantities import counted, duration, size
 
 @click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
 @click.argument("model", required=False, type=ExistingPath())
-@click.option("--all", "everything", is_flag=True, help="The complete record, not only what people ask for.")
+@click.option("--all", "everything", is_flag=True, help="Show the complete record instead of the main facts.")
 @json_option("The complete record.")
 def command(model: str | None, everything: bool, json_to: str | None) -> None:
     """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
@@ -41,7 +41,7 @@ def command(model: str | None, everything: bool, json_to: str | None) -> None:
 
 
 def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
-    """Return what people ask of a model, in at most a dozen lines."""
+    """Return the main facts of a model, in at most a dozen lines."""
     config, corpus, timings = (record.get(name) or {} for name in ("config", "corpus", "timings"))
     losses = [loss for loss in record.get("loss_by_epoch") or [] if loss is not None]
     held_out = [loss for loss in record.get("valid_loss_by_epoch") or [] if loss is not None]
@@ -79,7 +79,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
 
 
 def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:
-    """Return of what the resampled models were sampled; models of older versions do not say it."""
+    """Return the unit that was resampled; models of older versions do not record it."""
     if not resamples.get("models"):
         return ""
     found = f"{resamples['models']} models"
@@ -89,7 +89,7 @@ def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:
 
 
 def _show_record(record: dict[str, Any]) -> None:
-    """Print a record with all that is in it."""
+    """Print a complete record."""
     from wordvec_ca.files import terminal_text
 
     record = {terminal_text(name): value for name, value in record.items()}

@@ -17,7 +17,7 @@ class Inputs:
     Attributes
     ----------
     not_run : list of str
-        The reasons, which name the inputs.
+        Reasons why inputs were not used; each names its input.
     """
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class Inputs:
             raise DataError("\n".join(self.not_run))
 
     def texts(self, names: Iterable[str], **options: Any) -> list[str]:
-        """Return the files that names, folders and patterns mean, without those that cannot be read.
+        """Return the files given by names, folders and patterns, without those that cannot be read.
 
-        Each file is read to its end, for only then is it known whether it can be read; a single one is left
-        to the command. The options are those of `wordvec_ca.text.TextFiles`.
+        Each file is read to its end, since an error may be anywhere in it; a single file is left to the
+        command. The options are those of `wordvec_ca.text.TextFiles`.
         """
         from wordvec_ca.files import is_read_once
         from wordvec_ca.text import TextFiles, find_files
@@ -66,7 +66,7 @@ class Inputs:
         return self.each(files, read)
 
     def finish(self) -> None:
-        """Report what was not run, and end with exit status 1 if there is any."""
+        """Report the inputs that were not used; if there are any, end with exit status 1."""
         if self.not_run:
             say("\n".join(["Not run:", *(f"* {entry}" for entry in self.not_run)]))
             raise click.exceptions.Exit(1)

@@ -1,4 +1,6 @@
-"""The option ``--json``: results on standard output instead of a table, or in a file beside it."""
+"""The option ``--json``: results as JSON on standard output instead of a table, or in a file in addition to
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from wordvec_ca.cli.output import show_json
 from wordvec_ca.cli.paths import OutputPath
 
 NAMES = (".json", ".jsonl")
-"""Endings of a name after a space that make it the file of ``--json``."""
+"""Endings by which a name after ``--json`` and a space is taken as its FILE."""
 
 SWITCH = {
     **dict.fromkeys(("1", "true", "yes", "on"), "-"),
     **dict.fromkeys(("0", "false", "no", "off"), None),
 }
-"""Values of a variable that are not the name of a file, and what they mean."""
+"""Values of the variable that switch ``--json`` on or off, instead of naming a file."""
 
 
 class JsonCommand(click.Command):
@@ -62,7 +64,7 @@ def json_option(written: str) -> Callable[..., Any]:
     Parameters
     ----------
     written : str
-        What is written.
+        What the records are, for the help.
     """
     return click.option(
         "--json",
@@ -86,7 +88,7 @@ def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None
 def record_writer(
     target: str | None, first: str, *, array: bool = False, indent: int | None = None
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Give a function that writes a record at once, so that none is lost if a later one fails.
+    """Yield a function that writes a record at once, so that no record is lost if a later one fails.
 
     Parameters
     ----------
@@ -95,14 +97,14 @@ def record_writer(
     first : str
         First key of every record: a file that begins with something else is not appended to.
     array : bool, default False
-        Whether the records on standard output are one array; else they follow each other.
+        Whether the records on standard output form one array.
     indent : int, optional
         Indentation of a record on standard output.
 
     Raises
     ------
     click.BadParameter
-        The file cannot be written, or holds something else; before any work is done.
+        The file cannot be written, or contains something else; raised before any work is done.
     """
     from wordvec_ca.files import json_text
 
@@ -129,7 +131,7 @@ def record_writer(
 
 
 def _append(name: str, line: bytes) -> None:
-    """Append a line to a file: whole, or not at all, since the next one would be glued to a piece."""
+    """Append a line to a file completely or not at all, since the next line would continue a partial one."""
     new = not os.path.exists(name)
     with open(name, "ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size

@@ -1,4 +1,4 @@
-"""Opening the model of a command, with a notice if its training was cut short."""
+"""Opens the model of a command, with a notice if its training was cut short."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ def index_of(model: str | os.PathLike[str]) -> Path:
 
 
 def rows_of(model: str, form: str | None = None) -> np.ndarray:
-    """Return the vectors of a model, in a form of ``--vectors``, or of the sentences of a search index."""
+    """Return the vectors of a model, in the form that ``--vectors`` names, or those of the sentences of a
+    search index.
+    """
     from wordvec_ca.files import map_npy
     from wordvec_ca.sentences import read_index_record
 
@@ -46,7 +48,7 @@ def opened(
 
 
 def offer(model: str | os.PathLike[str], n_vectors: int) -> None:
-    """Suggest the faster search if there are many vectors."""
+    """Suggest an approximate search if there are many vectors."""
     from wordvec_ca.vectors import MANY_VECTORS
 
     if n_vectors > MANY_VECTORS:

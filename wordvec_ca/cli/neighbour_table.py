@@ -16,7 +16,7 @@ MEANING = f"""\
 one run: the range of the score, 9 times in 10, in one run on other text; it is mostly
 lower, as the published vectors are the mean of several runs. again: in how many of them
 ({COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of such ranges held it; fewest for frequent words in short texts)"""
-"""Of the columns that resampled models give."""
+"""Explanation of the columns from resampled models."""
 
 
 def each_word(words: Sequence[str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
     "documents",
     multiple=True,
     metavar="TAG",
-    help="The documents nearest to this one, of a model of documents.  May be given several times.",
+    help="Tag of a document: show the documents nearest to it. May be given several times.",
 )
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @click.option(
@@ -56,12 +56,12 @@ def command(
     the words on standard input, one a line. A word without a vector is looked up in lower case too; if that
     has none either, standard error reports that, and the exit code is 1.
 
-    With --document, of a model of documents (cawv train --model pv-dbow, pv-dm, ...), print the documents
-    that are nearest to one of them, by its tag: its number, from 0, or what --tag-field holds.
+    With --document, for a model of documents (cawv train --model pv-dbow, pv-dm, ...), print the documents
+    nearest to the document with this tag: its number, from 0, or the value of --tag-field.
 
-    Of a model of cawv train --resamples K, "one run" is the range of the score, 9 times in 10, in one run on
-    other text of the same size, and "again" in how many of the K models the word is among the nearest. A
-    mean of K models has less noise than one run, so its scores are mostly higher.
+    If MODEL was trained with --resamples K, "one run" is the 90 % range of the score in one run on other text
+    of the same size, and "again" is the number of the K models in which the word is among the nearest. A mean
+    of K models has less noise than one run, so its scores are mostly higher.
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.cli.neighbour_table import (

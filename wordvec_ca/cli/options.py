@@ -16,7 +16,7 @@ from wordvec_ca.specs.options import OPTIONS
 
 
 class Choice(click.Choice[str]):
-    """One of some words; the error for a misspelt one suggests the nearest."""
+    """One of several words; the error for a misspelt word suggests the nearest one."""
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """Return the words as the help shows them, or NAME if they do not fit on a line of it."""
@@ -29,7 +29,7 @@ class Choice(click.Choice[str]):
         Raises
         ------
         click.BadParameter
-            It is not one of them.
+            The word is not one of the choices.
         """
         try:
             return super().convert(value, param, ctx)
@@ -39,7 +39,7 @@ class Choice(click.Choice[str]):
 
 
 def options_from(*sources: click.core.ParameterSource) -> set[str]:
-    """Return the names of the options of the running command that were set there."""
+    """Return the names of the options of the running command that were set from this source."""
     context = click.get_current_context()
     return {name for name in context.params if context.get_parameter_source(name) in sources}
 
@@ -79,7 +79,7 @@ class WindowSize(click.ParamType):  # type: ignore[type-arg] # newer click has g
 
 
 class ModelChoice(Choice):
-    """The models, also by the other names that people know."""
+    """A model, by its name or by another common name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the canonical name."""
@@ -94,11 +94,11 @@ PARTICULAR: dict[str, dict[str, Any]] = {
     "model": {"type": ModelChoice(MODELS)},
     "continue_from": {"type": ExistingPath()},
 }
-"""What the types of options do not say."""
+"""Settings of particular options that do not follow from their types."""
 
 
 def option(name: str, **others: Any) -> Callable[[Any], Any]:
-    """Return an option of training as the option of a command, with what is otherwise in this command."""
+    """Return an option of training as an option of a command; keyword arguments replace its properties."""
     spec = OPTIONS[name]
     on, off = spec.switch
     facts: dict[str, Any] = {"metavar": spec.metavar, "help": spec.help_text()}
@@ -133,7 +133,7 @@ vectors_option = click.option(
     "--vectors",
     "form",
     type=Choice(VECTOR_FORMS),
-    help="Of a model directory: vectors made of these (docs/both-halves.md).  [default: as published]",
+    help="For a model directory: form of the vectors (docs/both-halves.md).  [default: as published]",
 )
 threads_option = option("workers", help="Threads.  [default: one per processor]")
 
@@ -145,7 +145,7 @@ def variable(command: str, option: click.Option) -> str:
 
 
 def read_variables(command: click.Command, name: str) -> None:
-    """Let each option of a command also be set by its variable, and add that to its help."""
+    """Let an environment variable set each option of a command, and mention it in the help."""
     options = [param for param in command.params if isinstance(param, click.Option)]
     for option in options:
         option.envvar = variable(name, option)
@@ -163,16 +163,16 @@ OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAW
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
-    """Warn of variables of the environment that look like options of a command and are not.
+    """Warn of environment variables that look like options of a command but are not.
 
     Parameters
     ----------
     command : click.Command
-        The command that runs; its options have their variables.
+        The running command, whose options name their variables.
     name : str
-        Its name.
+        Name of the command.
     commands : iterable of str
-        Names of all commands: variables of the others are theirs.
+        Names of all commands; variables of other commands are ignored.
     """
     known = [str(option.envvar) for option in command.params if isinstance(option, click.Option)]
     others = tuple(f"CAWV_{other}_".replace("-", "_").upper() for other in commands if other != name)

@@ -1,4 +1,5 @@
-"""How commands write: results on standard output, everything else on standard error, never raw.
+"""How commands write: results on standard output, everything else on standard error, with control characters
+made visible.
 
 Whatever a command prints may come from a text, a model or the name of a file that somebody else made. No
 control character of it reaches the terminal (see `wordvec_ca.files.control_characters`).
@@ -33,7 +34,7 @@ def write(text: str) -> None:
     Raises
     ------
     OSError
-        Such as of a full disk, or a pipe that nobody reads.
+        Writing fails, for instance because the disk is full or the pipe is closed.
     """
     try:
         click.echo(text)
@@ -49,9 +50,9 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def next_commands(model: str, word: str = "WORD", *, explored: bool = False) -> str:
-    """Return lines with what one can do with a model that has just been made; ``word`` is an argument.
+    """Return lines that suggest commands for a new model; ``word`` is an argument of them.
 
-    ``explored`` says whether a map of its words has just been made, too.
+    ``explored`` is whether a map of its words has been made, too.
     """
     name, program = shlex.quote(model), "cawv"
     called = Path(sys.argv[0])
@@ -87,7 +88,9 @@ def reason(error: BaseException) -> str:
 
 
 def _between_words(text: str, stream: IO[str]) -> str:
-    """Break lines that are longer than the terminal between words; elsewhere programs read them."""
+    """On a terminal, break lines longer than its width between words; other output is left as it is for
+    programs.
+    """
     if len(text) < 20:
         return text
     from wordvec_ca.cli.terminal import terminal_width

@@ -1,4 +1,4 @@
-"""What commands read and write: no output may be, or be inside, something that the same command reads."""
+"""Checks paths of commands: an output must not be an input of the same command, nor inside one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """The name of a file or folder that is read, or a pattern, which the library checks."""
+    """The name of a file or folder to read, or a pattern; the library checks it."""
 
     name = "file"
 
@@ -26,7 +26,7 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
 
 
 class ExistingPath(click.Path):
-    """The path of what must exist; the error for a misspelt name suggests the nearest one there."""
+    """A path that must exist; the error for a misspelt name suggests the nearest existing one."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(exists=True, **options)
@@ -37,7 +37,7 @@ class ExistingPath(click.Path):
         Raises
         ------
         click.BadParameter
-            It does not exist, or is not of the kind.
+            The path does not exist, or is of another kind.
         """
         try:
             return super().convert(value, param, ctx)
@@ -51,7 +51,7 @@ class ExistingPath(click.Path):
 
 
 class OutputPath(FileName):
-    """The path of what a command writes; `keep_inputs` compares it with what the command reads.
+    """The path of an output; `keep_inputs` compares it with the inputs of the command.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class OutputPath(FileName):
     inside : collection of str
         Names that the output may have in a folder that is read.
     compresses : bool
-        Whether a file is compressed as its name says; if not, such a name is refused.
+        Whether the suffix of the name chooses a compression; if not, such a suffix is refused.
     stdout : bool
         Whether a file may be ``-``, standard output.
     """
@@ -125,7 +125,7 @@ def check_not_read(
     Parameters
     ----------
     output : path-like
-        What is to be written; it need not exist.
+        The output; it need not exist.
     *names : path-like
         Files, folders and patterns that are read.
     inside : collection of str
@@ -185,7 +185,7 @@ def _is_input(kind: Any) -> bool:
 
 
 def _names(context: click.Context, param: click.Parameter) -> Iterator[str]:
-    """Yield the paths that an option or argument has."""
+    """Yield the paths in the value of an option or argument."""
     value = context.params.get(param.name or "")
     for entry in value if isinstance(value, tuple | list) else [value]:
         if isinstance(entry, str | os.PathLike):
@@ -200,6 +200,8 @@ OUTPUT_FOLDER = OutputPath("folder")
 
 
 def check_svg(plot: str | None) -> None:
-    """Refuse the place of a plot whose ending names another format than SVG; devices have no ending."""
+    """Refuse a file for a plot whose suffix names another format than SVG; a device without suffix is
+    accepted.
+    """
     if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
         raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")

@@ -16,18 +16,18 @@ from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
 @click.option("-o", "--output", type=COMPRESSED_FILE, required=True, help="File to write, for cawv train.")
 @click.option(
     "--scoring", type=Choice(["word2phrase", "npmi"]), default="word2phrase", show_default=True,
-    help="How much more often than by chance; or normalised pointwise mutual information.",
+    help="How much more often than by chance pairs occur, or normalised pointwise mutual information.",
 )  # fmt: skip
 @click.option("--threshold", type=float, help="Least score.  [default: 100; 0.5 for npmi]")
 @click.option(
     "--min-count", type=click.IntRange(min=1), default=5, show_default=True,
-    help="Rarer words and pairs are not phrases.",
+    help="Ignore rarer words and pairs.",
 )  # fmt: skip
 @click.option(
     "--phrases",
     type=INPUT,
     metavar="FILE",
-    help="Join these first, to find longer ones; they are written too.",
+    help="Join these phrases first, to find longer ones; they are written too.",
 )
 @reading_options
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")

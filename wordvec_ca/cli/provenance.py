@@ -23,7 +23,8 @@ def write_provenance(table: str | os.PathLike[str]) -> None:
     """Write ``TABLE.provenance.json`` for a table that the running command has written.
 
     It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each file.
-    Of a folder it is that of its ``SHA256SUMS`` if there is one, else of the digests of its files.
+    The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
+    files.
     """
     from wordvec_ca.files import atomic_file, json_text
 
@@ -42,7 +43,7 @@ def write_provenance(table: str | os.PathLike[str]) -> None:
 
 
 def _digest(path: Path) -> str | None:
-    """Return the SHA-256 of what is at a place; None if it is not on this machine, or no longer there."""
+    """Return the SHA-256 of a file or folder; None if it is not on this machine or no longer exists."""
     from wordvec_ca.files import CHECKSUMS
 
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""``cawv publish``: vectors of another form for a model that is trained."""
+"""``cawv publish``: publishes vectors of another form for a trained model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ show the former vectors and are removed; an index of cawv index must be made aga
 
 @click.command(name="publish", short_help="Make the vectors of a model of other rows.", help=HELP)
 @click.argument("model", type=ExistingPath(file_okay=False))
-@click.option("--vectors", "form", type=Choice(VECTOR_FORMS), required=True, help="What they are made of.")
+@click.option("--vectors", "form", type=Choice(VECTOR_FORMS), required=True, help="Form of the vectors.")
 @click.option(
     "-o", "--output", type=OUTPUT, metavar="DIR", help="Write a copy of MODEL there.  [default: change MODEL]"
 )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reading_bar(quiet: bool) -> Iterator[Callable[[int, int | None, int], None] | None]:
-    """Give the ``progress`` argument of ``encode_corpus``: a bar on a terminal, nothing elsewhere."""
+    """Yield the ``progress`` argument of ``encode_corpus``: a bar on a terminal, nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

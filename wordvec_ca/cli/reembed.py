@@ -1,4 +1,4 @@
-"""``cawv reembed``: context-free direction out, context-sensitive part in (CA-SEM)."""
+"""``cawv reembed``: removes the context-free direction from word vectors (CA-SEM)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Model directory to write.")
 @click.option(
-    "--max-iter", type=click.IntRange(min=0), default=100, show_default=True, help="Iterations at most."
+    "--max-iter",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Largest number of iterations.",
 )
 @click.option(
     "--tol",
@@ -33,9 +37,9 @@ from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
     type=Choice(["unit", "rms"]),
     default="unit",
     show_default=True,
-    help="Length of v0 at the start: 1, or the root mean square of the words around it.",
+    help="Length of v0 at the start: 1, or the root mean square length of the words around it.",
 )
-@click.option("--scale", type=float, help="Hold the length of v0 at this multiple of that root mean square.")
+@click.option("--scale", type=float, help="Keep the length of v0 at this multiple of that root mean square.")
 @click.option(
     "--count-power",
     type=click.FloatRange(min=0),
@@ -75,14 +79,14 @@ def command(
     overwrite: bool,
     quiet: bool,
 ) -> None:
-    """Find what the words of MODEL have in common in SENTENCES, and take it out of their vectors.
+    """Find what the words of MODEL have in common in SENTENCES, and remove it from their vectors.
 
     SENTENCES are text files (one sentence a line; plain or compressed, directories, patterns, - for standard
     input) or files of counts (.npz) made with --counts-only and MODEL. Counts add up: count the shards
     of a large text anywhere, then re-embed with all the counts; the result is that of one pass over the text.
 
-    Of a model with n-grams, unknown words of SENTENCES get a row in OUTPUT too, unless there are files of
-    counts among them; OUTPUT has no n-grams.
+    If MODEL has n-grams, unknown words of SENTENCES also get a row in OUTPUT, unless SENTENCES include files
+    of counts; OUTPUT does not have n-grams.
 
     OUTPUT is a model directory like those of `cawv train`, for gensim too, with v0.npy, chi.npy and
     counts.npz beside the vectors.

@@ -26,7 +26,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     """Write an HTML page that explains the model directory MODEL, and print its name.
 
     Loss, learning rate and speed over the run, the vocabulary, what attention looks at, neighbours of some
-    words, the command that made it and its whole configuration: one file that asks for nothing elsewhere.
+    words, the command that made it and its whole configuration, in one file that loads nothing else.
     """
     from wordvec_ca.errors import DataError
     from wordvec_ca.files import atomic_file, compress_by_suffix
@@ -52,7 +52,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
 
 
 def _is_of_a_run(model: Path) -> bool:
-    """Return whether the record is one of a training; `cawv reembed` leaves another kind."""
+    """Return whether the record is that of a training run; `cawv reembed` writes another kind."""
     import json
 
     try:

@@ -36,12 +36,12 @@ LINES = 3
     type=Choice(["float32", "float16"]),
     default="float32",
     show_default=True,
-    help="Of the index; float16 takes half the space.",
+    help="Type of the index; float16 takes half the space.",
 )
 @click.option("--rebuild", is_flag=True, help="Index again even if nothing has changed.")
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
 @json_option("A JSON object a query.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the result.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the result.")
 @option("field")
 @option("encoding")
 @vectors_option
@@ -142,7 +142,7 @@ def command(
 
 
 class _Told:
-    """Sentences that can be read several times, and say how many have been read."""
+    """Sentences that can be read several times; reports the number of sentences read."""
 
     def __init__(self, sentences: Iterable[str | list[str]], tell: Any, what: str) -> None:
         self._sentences, self._tell, self._what = sentences, tell, what
@@ -159,7 +159,7 @@ def _is_prompted(query: tuple[str, ...]) -> bool:
 
 
 def _typed() -> Iterator[str]:
-    """Yield the queries on standard input; a person gets a prompt, with the keys of a shell."""
+    """Yield the queries on standard input; on a terminal, with a prompt that has the keys of a shell."""
     if not is_terminal(sys.stdin):
         yield from filter(None, map(str.strip, sys.stdin))
         return
@@ -179,7 +179,9 @@ def _typed() -> Iterator[str]:
 
 
 def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
-    """Return a sentence for a terminal: rank, cosine and line, then the text with the words of the query."""
+    """Format a sentence for a terminal: rank, cosine and line, then the text with the words of the query
+    marked.
+    """
     from wordvec_ca.files import terminal_text
 
     words = set(re.findall(r"\w+", query.casefold()))
@@ -201,7 +203,7 @@ def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
 
 
 def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
-    """Return the query, with words in lower case that have a vector only so, and report which."""
+    """Return the query; words with a vector only in lower case are lower-cased, and reported."""
     if vectorizer.lowercase or not isinstance(vectorizer.tokenizer, str):
         return query
     from wordvec_ca.cli.neighbour_table import look_up
@@ -213,7 +215,7 @@ def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
 
 
 def _state(path: str) -> list[Any]:
-    """Return what tells whether a file or directory has changed: name, size and time of each file."""
+    """Return name, size and time of each file, which show whether a file or directory has changed."""
     here = Path(path)
     files = [here]
     if (

@@ -22,12 +22,12 @@ OPTIONS = [
     click.option(
         "--attention/--no-attention",
         default=None,
-        help="Weigh words by the attention they get.  [default: if MODEL has attention, unless mean]",
+        help="Weight words by the attention they get.  [default: if MODEL has attention, unless mean]",
     ),
     click.option(
         "--readout",
         type=Choice(["sensitive", "full", "full-no-oov"]),
-        help="ca-sem, ca-sem-sif: which part of the words.  [default: sensitive]",
+        help="ca-sem, ca-sem-sif: the part of the word vectors to use.  [default: sensitive]",
     ),
     click.option(
         "--frequency",
@@ -61,7 +61,7 @@ OPTIONS = [
 
 
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
-"""Options that only ca-sem and ca-sem-sif have: giving one alone chooses the second."""
+"""Options of ca-sem and ca-sem-sif only; giving one without --method chooses ca-sem-sif."""
 
 OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
 """Options of sentence vectors that are made of word vectors: giving one excludes inference."""
@@ -75,12 +75,14 @@ def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def infers(vectors: Any, model: str | os.PathLike[str], **given: Any) -> bool:
-    """Return whether sentences are to be inferred: by a model of documents, unless options say otherwise.
+    """Return whether the vectors of sentences are inferred: with a model of documents, unless options choose
+    a method.
 
     Raises
     ------
     click.UsageError
-        Inference is asked for, and the model has no documents, or with an option that does nothing then.
+        Inference is chosen, but the model does not have documents, or another option has no effect on
+        inference.
     """
     from wordvec_ca.specs.models import SPECS
 
@@ -107,7 +109,8 @@ def make_vectorizer(
     lowercase: bool | None,
     **given: Any,
 ) -> Any:
-    """Return a SentenceVectorizer, not fitted, or a DocumentVectorizer; what is not given has its default.
+    """Return a SentenceVectorizer, not fitted, or a DocumentVectorizer; options that were not given have
+    their defaults.
 
     Parameters
     ----------
@@ -118,7 +121,7 @@ def make_vectorizer(
     counts : str or None
         File of word counts.
     tokenizer, lowercase
-        As asked, or None: see `text_options`.
+        As given, or None: see `text_options`.
     **given
         The other options; None where not given.
     """
@@ -151,7 +154,7 @@ def make_vectorizer(
 
 
 def text_options(vectors: Any, tokenizer: str | None, lowercase: bool | None) -> dict[str, Any]:
-    """Return how to tokenise: as given, else as the vectors were trained, else lower-case words."""
+    """Return the tokenizer options: as given, else as the vectors were trained, else lower-case words."""
     from wordvec_ca.text import trusted_tokenizer
 
     trained = vectors.metadata.get("config", {})

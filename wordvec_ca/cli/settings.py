@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(path: str, command: click.Command) -> dict[str, Any]:
-    """Return the values of a settings file, by the names of the command's parameters.
+    """Return parameter of the command -> value in a settings file.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
 
 
 def _value(path: str, key: str, value: Any, param: click.Parameter) -> Any:
-    """Return a value as a command line would give it."""
+    """Convert a value to the form of a command line."""
     from wordvec_ca.errors import DataError
 
     if param.nargs == -1 or getattr(param, "multiple", False):
@@ -76,7 +76,7 @@ def _value(path: str, key: str, value: Any, param: click.Parameter) -> Any:
 
 
 def settings_in(error: click.ClickException) -> str:
-    """Return the settings file with the option that an error names; '' if in none."""
+    """Return the settings file that contains the option named by an error; '' if none does."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.params.get("config") if context is not None else None
     if context is None or path is None:
@@ -106,7 +106,7 @@ preset_option = option("preset", is_eager=True, callback=_use_preset)
 
 
 def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[str]) -> dict[str, Any]:
-    """Return the settings that repeat a run, ``given`` being the names of the options that were given."""
+    """Return the settings that repeat a run; ``given`` are the names of the options that were given."""
     from wordvec_ca.files import absolute_name
 
     names = [absolute_name(name) for name in corpus]

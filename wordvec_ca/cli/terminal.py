@@ -1,6 +1,6 @@
-"""The terminal: which colours it may have, tables that fit its width, and progress that goes away.
+"""The terminal: colours, tables that fit its width, and progress that is erased.
 
-Where the output is a pipe or a file there are no colours, no cuts and no line breaks: programs read it.
+If the output is a pipe or a file, it has no colours, cuts or line breaks, since programs read it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ STYLES: dict[str, dict[str, object]] = {
     "warning": {"bold": True, "fg": "yellow"},
     "aside": {"dim": True},
 }
-"""What a text is for -> how it looks. These are readable on dark and on light ground."""
+"""Purpose of a text -> its style, readable on a dark and on a light background."""
 
 LONGEST = 80
-"""Columns that a cell takes at most where there is no terminal; the rest of a longer one is cut off."""
+"""Largest width of a cell if the output is not a terminal; a longer cell is cut."""
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -38,7 +38,7 @@ def is_terminal(stream: IO[str]) -> bool:
 
 
 def has_colours(stream: IO[str]) -> bool:
-    """Return whether colours are wanted there: not in pipes, with NO_COLOR or on a dumb terminal."""
+    """Return whether a stream gets colours: not in pipes, with NO_COLOR or on a dumb terminal."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -77,7 +77,7 @@ def cell(text: str, widest: int = LONGEST) -> str:
 
 
 def _that_fit(text: str, columns: int) -> int:
-    """Return how many characters of a text fit into some columns."""
+    """Return how many characters of a text fit into a number of columns."""
     taken = 0
     for number, character in enumerate(text):
         taken += width(character)
@@ -87,9 +87,9 @@ def _that_fit(text: str, columns: int) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns, broken between words where that is possible.
+    """Break a text into lines of limited width, between words where possible.
 
-    A word that is longer than a line is broken behind a slash, hyphen, underscore or dot, if it has one.
+    A word that is longer than a line is broken after a slash, hyphen, underscore or dot, if it has one.
     """
     lines = [""]
     for word in text.split(" "):
@@ -119,8 +119,8 @@ class Column(NamedTuple):
     right : bool
         Whether cells are aligned on the right, as numbers are.
     spare : int
-        Where the terminal is too narrow, the column with the highest number is left out first, and those
-        with 0 never.
+        On a narrow terminal the column with the highest number is left out first; columns with 0 are always
+        shown.
     style : str
         Style of its cells; see `STYLES`.
     """
@@ -139,7 +139,7 @@ class Table:
     ----------
     columns : sequence of Column
     total : int, optional
-        Columns of the terminal; by default those of standard output. In a pipe nothing is left out.
+        Width of the terminal; by default that of standard output. In a pipe all columns are shown.
     """
 
     def __init__(self, columns: Sequence[Column], total: int | None = None) -> None:
@@ -219,13 +219,13 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 
 
 def show_styled(text: str) -> None:
-    """Write to standard output what `styled`, `cell` and `Table` have made: colours stay."""
+    """Write output of `styled`, `cell` and `Table` to standard output, with its colours."""
     write(text)
 
 
 @contextmanager
 def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Give a function that says what is being done now.
+    """Yield a function that reports the current work.
 
     On a terminal each text takes the place of the one before, and the last one goes away; an empty text
     clears the line for a result. Elsewhere each text is a line of standard error. Nothing is written in a

@@ -90,7 +90,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_tokenizer(tokenizer: str) -> None:
-    """Raise a DataError if a settings file names a function to run: a name in a file runs no code."""
+    """Raise a DataError if a settings file names a tokenizer function: a name in a file must not run code."""
     from wordvec_ca.text import trusted_tokenizer
 
     source = click.get_current_context().get_parameter_source("tokenizer")
@@ -296,7 +296,7 @@ def _loaded_vocab(run: RunOptions) -> Any:
 
 
 def _given(*, variables: bool = True) -> set[str]:
-    """Return the names of the options that were given: there, in the settings, or in variables."""
+    """Return the names of the options that were given: on the command line, in settings, or in variables."""
     source = click.core.ParameterSource
     return set(OPTIONS) & options_from(
         source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else [])
@@ -318,7 +318,7 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
 
 
 def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], Any]:
-    """Return what shows and logs the training, and what shows the reading."""
+    """Return the callbacks that show and log the training, and the one that shows the reading."""
     from wordvec_ca.runs import JsonLog, progress_display
 
     callbacks: list[Any] = []
@@ -347,7 +347,7 @@ def _check_file(option: str, name: str, *, overwrite: bool) -> None:
 
 
 def _check_vocab_file(read: Iterable[str], run: RunOptions) -> None:
-    """Raise a usage error if --save-vocab names what could not be written, or what is read."""
+    """Raise a usage error if --save-vocab names a file that cannot be written, or an input."""
     if run.save_vocab:
         _check_file("--save-vocab", run.save_vocab, overwrite=run.overwrite)
         phrases = click.get_current_context().params["phrases"]
@@ -356,12 +356,14 @@ def _check_vocab_file(read: Iterable[str], run: RunOptions) -> None:
 
 
 def _check_log(name: str) -> None:
-    """Raise a usage error rather than append records to, say, the corpus."""
+    """Raise a usage error if the log file exists and is not a log, such as the corpus."""
     if Path(name).is_file():
         with open(name, "rb") as file:
             begun = file.readline(10_000)
             if begun and not all(name in begun for name in (b'{"time": ', b'"fraction": ', b'"epoch": ')):
-                raise click.BadParameter(f"{name!r} exists and is not such a log", param_hint="--log-json")
+                raise click.BadParameter(
+                    f"{name!r} exists and is not a log of training", param_hint="--log-json"
+                )
 
 
 def _print_plan(corpus: tuple[str, ...], config: Any, run: RunOptions) -> None:
@@ -413,7 +415,7 @@ def _summary(model: Any, output: str, read_vocab: str | None) -> str:
 
 
 def records_report(records: dict[str, int]) -> list[str]:
-    """Return a line that tells what was met in JSON lines and dumps, if there were any."""
+    """Return a line with the counts of records in JSON lines and dumps, if there were any."""
     return [", ".join(counted(n, what) for what, n in records.items())] if records else []
 
 

@@ -1,4 +1,4 @@
-"""The options of ``cawv train``, under the headings of its help: those first that everyone needs."""
+"""The options of ``cawv train``, under the headings of its help, the most needed first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes out of training: word vectors, looked up, compared, read and written in every format.
+"""Word vectors: lookup, comparison, reading and writing in every format.
 
 Input: a file or folder of vectors from any tool. Output: `KeyedVectors`. One module of ``formats`` for
 each format; a new one is a module and a line in ``formats/registry.py``.

@@ -1,4 +1,4 @@
-"""Models in one space: the rotation that lays one on another, and the mean space of several.
+"""Models in one space: the rotation of one model into the space of another, and the mean space of several.
 
 Two trainings of the same text differ by an arbitrary rotation, so vectors of two models can be compared only
 after one is turned into the space of the other (orthogonal Procrustes: Schönemann 1966; for words in time:
@@ -18,7 +18,7 @@ from wordvec_ca.vectors.blas import one_blas_thread
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 ROUNDS = 10
-"""Rotations that are fitted one after the other at most; they settle in three or four."""
+"""Largest number of successive fits; they converge in three or four."""
 
 LEFT_OUT = 0.2
 """Share of the common words, those that move most, that the fit leaves out."""
@@ -26,7 +26,7 @@ LEFT_OUT = 0.2
 
 @dataclass(frozen=True)
 class Fit:
-    """How one model was laid on another.
+    """How one model was rotated into the space of another.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Fit:
     words : int
         Common words.
     fitted : ndarray of shape (words,), bool
-        Which of them the rotation was fitted on.
+        Which of the common words the rotation was fitted on.
     cosines : ndarray of shape (words,), float32
-        Of the two vectors of each common word after rotation.
+        Cosine of the two vectors of each common word after rotation.
     """
 
     rotation: np.ndarray
@@ -53,7 +53,7 @@ class Fit:
 
 
 def directions(vectors: np.ndarray, *, centred: bool = True) -> np.ndarray:
-    """Return rows of length one, if ``centred`` minus their mean and of length one again.
+    """Scale rows to unit length; if ``centred``, subtract their mean and scale again.
 
     Parameters
     ----------
@@ -96,7 +96,8 @@ def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
 
 @one_blas_thread
 def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_OUT) -> Fit:
-    """Fit a rotation on the words that agree: those that move most are left out, until they stay the same.
+    """Fit a rotation on the words that agree: those that move most are left out, until the choice no longer
+    changes.
 
     Parameters
     ----------
@@ -142,14 +143,14 @@ def mean_space(models: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarra
     Returns
     -------
     mean : ndarray of shape (n_words, vector_size), float32
-        Of the turned models, in the space of the first.
+        Mean of the rotated models, in the space of the first.
     rotations : list of ndarray of shape (vector_size, vector_size), float32
         One for each model.
 
     Raises
     ------
     ValueError
-        There is no model.
+        The list of models is empty.
     """
     if not models:
         raise ValueError("there is no model to take the mean of")
@@ -177,7 +178,7 @@ def align(
     Parameters
     ----------
     moved : KeyedVectors or path
-        The model to put elsewhere.
+        The model to rotate.
     fixed : KeyedVectors or path
         The model whose space the result has.
     left_out : float, default 0.2
@@ -201,7 +202,7 @@ def align(
     if moved.vector_size != fixed.vector_size:
         raise DataError(
             f"the models have {moved.vector_size} and {fixed.vector_size} dimensions; "
-            "only vectors of equal size can be laid on each other"
+            "only vectors of equal size can be aligned"
         )
     common = [word for word in moved.index_to_key if word in fixed.key_to_index]
     if len(common) < 2 * moved.vector_size:
@@ -212,7 +213,7 @@ def align(
     ours = directions(moved.vectors[[moved.key_to_index[word] for word in common]], centred=False)
     theirs = directions(fixed.vectors[[fixed.key_to_index[word] for word in common]], centred=False)
     if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
-        raise DataError("a vector holds NaN or infinity: such models cannot be laid on each other")
+        raise DataError("a vector holds NaN or infinity: such models cannot be aligned")
     fit = robust_fit(ours, theirs, left_out=left_out)
     turned = np.asarray(moved.vectors @ fit.rotation, np.float32)
     return KeyedVectors(moved.index_to_key, turned, moved.counts, {"aligned": True}), fit

@@ -21,7 +21,7 @@ def analogies(
     restrict_vocab: int | None = None,
     level: float = LEVEL,
 ) -> Neighbours:
-    """Say how sure the answers to an analogy are: an interval of the score, and how often each is the first.
+    """Return for each answer to an analogy an interval of its score, and how often it is the first answer.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def analogies(
     found : sequence of (str, float)
         The answers of ``vectors.analogy``.
     method, restrict_vocab
-        As there.
+        As in ``vectors.analogy``.
     level : float
         Level of the intervals.
 

@@ -1,4 +1,4 @@
-"""Neighbours without looking at every vector: a graph that leads to most of the nearest ones, fast.
+"""Approximate nearest neighbours: a graph search finds most of them without comparing every vector.
 
 The graph is HNSW (Malkov & Yashunin 2018, algorithms 1 to 5) as usearch makes it. What it finds is ranked by
 exact cosines, so that only the choice of candidates is approximate.
@@ -30,15 +30,15 @@ from wordvec_ca.vectors.table import row_blocks
 
 RECORD, GRAPH = "index.json", "graph.usearch"
 FILES = {RECORD, GRAPH}
-"""Files of an index; a folder with any other is never replaced."""
+"""Files of an index; a folder with any other file is never replaced."""
 
 FORMAT = 2
-"""Of an index. Format 1 had no digest of the graph."""
+"""Format of an index. Format 1 did not have a digest of the graph."""
 
 LARGEST_EXPANSION = 100_000
 
 MANY_VECTORS = 1_000_000
-"""Above this many, an exact search is slow enough to say that there is a faster one."""
+"""From this number of vectors on, an exact search is so slow that commands suggest an index."""
 
 _KINDS = {"float32": "f32", "float16": "f16", "int8": "i8"}
 _SAMPLE = 4096
@@ -52,9 +52,9 @@ class Recall(NamedTuple):
     share : float
         Share of the exact nearest neighbours that is found.
     queries, topn : int
-        How many queries, and how many neighbours of each.
+        Number of queries, and of neighbours of each.
     exact_seconds, approximate_seconds : float
-        Of one query, on average.
+        Mean time of a query.
     """
 
     share: float
@@ -87,7 +87,7 @@ class ApproximateNeighbours:
         return len(self._graph)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content of the files."""
+        """Pickle the content of the files instead of the memory maps."""
         return {
             "vectors": in_memory(self.vectors),
             "words": self.words,
@@ -124,7 +124,7 @@ class ApproximateNeighbours:
         vectors : ndarray of shape (n_rows, vector_size)
             Rows of zeros, and those with NaN or infinity, are never found.
         folder : path-like
-            Is made; an older index there is replaced when the new one is complete.
+            Folder to create; an older index in it is replaced when the new one is complete.
         words : list of str, optional
             The word of each row.
         dtype : {'float32', 'float16', 'int8'}
@@ -133,13 +133,13 @@ class ApproximateNeighbours:
         connectivity : int
             Edges of a node (M in the paper).
         expansion : int
-            Candidates looked at while a row is added (ef in the paper); twice as many while one is searched.
-            More find more, and take longer.
+            Candidates examined when a row is added (ef in the paper), and twice as many in a search. More
+            candidates give better recall, but take longer.
         workers : int, optional
             Threads; by default one per usable processor. With more than one, the graph differs from run to
             run.
         progress : callable, optional
-            Called with the rows that are done, and how many there are.
+            Called with the number of rows done, and of all rows.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class ApproximateNeighbours:
         Raises
         ------
         DataError
-            There is no index, it is damaged, or of other vectors.
+            The folder is not an index, or it is damaged or of other vectors.
         ImportError
             usearch is not installed.
         """
@@ -272,7 +272,7 @@ class ApproximateNeighbours:
         return rows[best], cosines[best]
 
     def most_similar(self, vector: np.ndarray, num_neighbors: int) -> list[tuple[str, float]]:
-        """Return words and cosines, best first; what ``indexer`` of ``KeyedVectors.most_similar`` is to have.
+        """Return words and cosines, best first; ``KeyedVectors.most_similar`` calls this on its ``indexer``.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class ApproximateNeighbours:
         Parameters
         ----------
         queries : int
-            How many.
+            Number of queries.
         topn : int
             Neighbours of each.
         seed : int
@@ -328,7 +328,7 @@ class ApproximateNeighbours:
 
 
 def _digest(vectors: np.ndarray) -> str:
-    """Return what tells vectors from others: the shape, and rows at equal distances."""
+    """Return a digest that identifies the vectors: of their shape, and of rows at equal distances."""
     step = max(1, len(vectors) // _SAMPLE)
     digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(vectors[::step]).tobytes())
@@ -346,14 +346,14 @@ def _digest_of_file(path: Path) -> str | None:
 
 @contextmanager
 def _faults(what: str) -> Iterator[None]:
-    """Give errors of the library their meaning: it has one class for all, and one for Ctrl-C as well.
+    """Convert errors of usearch, which raises one class for all faults, Ctrl-C included.
 
     Raises
     ------
     KeyboardInterrupt
-        A signal came; the library drops what the handler raised, and ends with an error of its own.
+        A signal arrived; usearch replaces the exception of the handler by an error of its own.
     DataError
-        Anything else.
+        Any other error.
     """
     try:
         yield

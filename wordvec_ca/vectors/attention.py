@@ -1,4 +1,4 @@
-"""How much attention a word gets at any place: one weight for each word of an attention model."""
+"""Mean attention to a word over all places: one weight for each word of an attention model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.vectors.parts import Part
 
 LogitsByPart = list[tuple[Part, np.ndarray, np.ndarray]]
-"""For each part its logits K, of shape (n_words, columns), and s, of shape (n_places,)."""
+"""Each part with its logits K, of shape (n_words, columns), and s, of shape (n_places,)."""
 
 BLOCK_BYTES = 4 << 20
-"""Logits are read in blocks of about this size, twice, and never all held."""
+"""Approximate size of the blocks in which logits are read; they are read twice and never held as a whole."""
 
 
 def mean_attention(
@@ -59,7 +59,7 @@ def mean_attention(
     n_words, columns = word_logits.shape
     total = float(np.sum(counts, dtype=np.float64))
     if not total > 0:
-        raise DataError("all counts are 0: without frequencies no word is an average word")
+        raise DataError("all counts are 0: the mean attention needs the frequencies of words")
     if not columns:
         return np.ones(n_words, np.float32)
     p = np.asarray(counts, np.float64) / total
@@ -119,7 +119,7 @@ def logits_by_part(
 def attention_of_words(
     by_part: LogitsByPart, counts: np.ndarray, clip: float, part: str | None = None
 ) -> np.ndarray:
-    """Return ``mean_attention`` of one part, or that of all, each as important as it has dimensions.
+    """Return ``mean_attention`` of one part, or the mean over all parts, weighted by their dimensions.
 
     Parameters
     ----------

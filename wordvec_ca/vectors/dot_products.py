@@ -1,7 +1,7 @@
 """Products of many stored rows with a few queries, at the speed of memory.
 
-Not by BLAS: its threads wait for each other busily, and with blocks of some MB and another program on the
-machine one product took 20 times as long as alone. One thread reads a row about as fast as two.
+BLAS is not used: its threads busy-wait for each other, and while another program ran, one product of blocks
+of some MB took 20 times as long. One thread reads a row about as fast as two.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK_ROWS = 8192
-"""Rows that several queries are multiplied with while they are in the cache."""
+"""Rows of a block that stays in the cache while several queries are multiplied with it."""
 
 
 def row_products(
@@ -25,7 +25,7 @@ def row_products(
     rows : ndarray of shape (n_rows, size), float32 or float16, C-contiguous
         May be a read-only memory map.
     queries : ndarray of shape (n_queries, size), float32
-        What to multiply with.
+        The queries.
     out : ndarray of shape (n_queries, n_rows), float32
         Filled and returned.
 

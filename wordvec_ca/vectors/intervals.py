@@ -1,9 +1,10 @@
-"""How sure is a neighbour? Intervals and agreement, from models of resampled text.
+"""Uncertainty of neighbours: intervals and agreement, from models of resampled text.
 
-An interval is to hold what one run on other text of the same kind and size gives. The spread of the resampled
-models is that of a run from text to text, and counts twice: for the text that they are samples of,
-and for the other one. Cosines of the published vectors are mostly above the interval: a mean of models has
-less noise, and noise makes cosines smaller; and neighbours are those words that this text makes near.
+An interval predicts the result of one run on other text of the same kind and size. The spread of the
+resampled models estimates the variation of a run between texts; it counts twice, for the text of the model
+and for the other text. Cosines of the published vectors are mostly above the interval, for two reasons: a
+mean of models has less noise, and noise makes cosines smaller; and neighbours were selected because they are
+near in this text.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ LEVEL = 0.9
 """Probability of an interval, by default."""
 
 COVERAGE = (0.82, 0.92)
-"""Share of the intervals of ``LEVEL`` that hold the cosine of another run, least and greatest over bands of
-frequency and texts of 1 to 10 million words, as docs/measurements/resamples.md has them. It is least for the
-nearest words of frequent words in short texts: they were chosen because their cosine came out high."""
+"""Share of the intervals of ``LEVEL`` that contain the cosine of another run: least and greatest value over
+bands of frequency and texts of 1 to 10 million words (docs/measurements/resamples.md). It is least for the
+nearest words of frequent words in short texts, which were selected because their cosine was high."""
 
 WIDENING = 2**0.5
-"""Standard deviation of the difference between two runs on texts of their own, in that of one; what it covers
-is measured by scripts/quality/resamples.py."""
+"""Standard deviation of the difference between two runs on different texts, in units of that of one run;
+scripts/quality/resamples.py measures the coverage of the intervals."""
 
 
 class Neighbour(NamedTuple):
-    """A neighbour, and how sure it is.
+    """A neighbour, with its interval and agreement.
 
     Attributes
     ----------
@@ -38,10 +39,10 @@ class Neighbour(NamedTuple):
     score : float
         Score of the published vectors: the cosine, or the score of an analogy.
     low, high : float
-        Interval of the score in one run on other text; nan if the model was not trained with resamples. Of
-        the nearest words of frequent words, intervals of 90 % held it in 82 to 89 %, see ``COVERAGE``.
+        Interval of the score in one run on other text; nan if the model was not trained with resamples. For
+        the nearest words of frequent words, 82 to 89 % of the 90 % intervals contained it, see ``COVERAGE``.
     agreement : int
-        In how many of the resampled models the word is found too.
+        Number of resampled models in which the word is found too.
     """
 
     word: str
@@ -82,7 +83,7 @@ class Neighbours(list[Neighbour]):
         return html_table(title, names, self._rows())
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame: word, score and, of resampled models, low, high and agreement."""
+        """Return a pandas data frame: word, score and, with resampled models, low, high and agreement."""
         names = Neighbour._fields if self.models else Neighbour._fields[:2]
         return data_frame(names, (one[: len(names)] for one in self))
 
@@ -102,17 +103,17 @@ def shown_interval(low: float, high: float) -> str:
 def interval(
     resampled: np.ndarray, *, level: float = LEVEL, cosine: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what one run on other text of the same kind and size gives, with a certain probability.
+    """Return the interval that contains the result of one run on other text, with a given probability.
 
     Parameters
     ----------
     resampled : ndarray of shape (n_models,) or (n_models, n)
-        What the resampled models give.
+        Results of the resampled models.
     level : float
         Probability, above 0 and below 1.
     cosine : bool
-        Whether scores are cosines or correlations; their spread is taken of Fisher's z, so that no interval
-        leaves -1 to 1.
+        Whether scores are cosines or correlations; their spread is then computed on Fisher's z, so that
+        intervals stay within -1 and 1.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def interval_of_difference(
     Parameters
     ----------
     first, second : sequence of float
-        What the resampled models of each give, two or more.
+        Results of two or more resampled models of each.
     level : float
         Probability, above 0 and below 1.
     """
@@ -159,7 +160,7 @@ def interval_of_difference(
 
 
 class Resampled(Protocol):
-    """What `judged` needs of vectors; `KeyedVectors` has it, and imports this module."""
+    """Interface of vectors for `judged`. `KeyedVectors` implements it, but imports this module."""
 
     resamples: Resamples | None
 
@@ -187,20 +188,19 @@ def judged(
     level: float = LEVEL,
     cosine: bool = True,
 ) -> Neighbours:
-    """Say how sure the results of a search are.
+    """Return the results of a search with intervals and agreement.
 
     Parameters
     ----------
     vectors : KeyedVectors
     found : sequence of (str, float)
-        What was found with the published vectors.
+        Words and scores found with the published vectors.
     scores : callable
-        Does the same search with a resampled model, and returns the scores of the first words, all of them or
-        some.
+        Runs the same search with a resampled model, and returns the scores of its first words.
     among : int
         A word is found again if it is among this many nearest.
     left_out : set of int
-        Rows that are never found.
+        Rows to exclude.
     level : float
         Level of the intervals.
     cosine : bool

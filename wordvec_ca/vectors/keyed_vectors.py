@@ -1,6 +1,6 @@
 """Words and their vectors: lookup, similarity, neighbours and analogies, with the names of gensim.
 
-Long because one class has the methods of gensim's, each with its documentation.
+The module is long because one class has all methods of gensim's class, each with its documentation.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class KeyedVectors(Lookup):
     Parameters
     ----------
     words : sequence of str
-        All different; by convention the most frequent first.
+        Distinct words; by convention the most frequent first.
     vectors : array_like of shape (n_words, vector_size)
-        Kept as it is if float32 (also a read-only memory map), else converted to float32.
+        One row for each word; a float32 array, also a read-only memory map, is used as it is, others are
+        converted.
     counts : array_like of shape (n_words,), optional
         Occurrences of each word in the corpus.
     metadata : mapping, optional
@@ -54,12 +55,13 @@ class KeyedVectors(Lookup):
     ngrams : NgramVectors, optional
         Rows of n-grams, of which vectors for other words are made.
     attention : callable, optional
-        Returns the weight of each word in an attention model, shape (n_words,); called when it is needed.
+        Returns the weight of each word in an attention model, shape (n_words,); called at the first use.
     resamples : Resamples, optional
         Models of resampled text, in the space of the vectors (``cawv train --resamples``).
     oov : {'ngrams', 'refuse'}
-        Whether words without a row (out of vocabulary) get a vector of their n-grams: ``in``, ``[]`` and all
-        that takes words then takes these too. May be set later. ``key_to_index`` and ``len`` know rows only.
+        Whether words without a row (out of vocabulary) get a vector from their n-grams: ``in``, ``[]`` and
+        all methods then accept these words too. May be set later. ``key_to_index`` and ``len`` count only
+        words with rows.
 
     Attributes
     ----------
@@ -75,7 +77,8 @@ class KeyedVectors(Lookup):
     attention : ndarray of shape (n_words,), float32
         Weights for averages of the vectors of an attention model; other vectors raise ``NoAttentionError``.
     resamples : Resamples or None
-        What `neighbours` makes intervals of; ``resampled(number)`` gives one of the models as vectors.
+        The models from which `neighbours` computes intervals; ``resampled(number)`` returns one of them as
+        vectors.
 
     Raises
     ------
@@ -120,7 +123,7 @@ class KeyedVectors(Lookup):
         duplicates : {'refuse', 'first'}
             If a word repeats: raise an error, or keep its first vector and warn.
         oov : {'ngrams', 'refuse'}
-            See the class; for models with n-grams.
+            See the class; only for models with n-grams.
         vectors : {'input', 'output', 'both', 'beside', 'sum'}, optional
             For a model directory: the form of the vectors (``cawv train --vectors``); by default the
             published one. Other forms are computed in memory.
@@ -154,7 +157,7 @@ class KeyedVectors(Lookup):
         return f"KeyedVectors({len(self)} words, vector_size={self.vector_size}{more})"
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: some words that say something, and their counts."""
+        """Return the table that a notebook shows: some content words, and their counts."""
         shown = content_words(self.index_to_key, 10)
         rows: list[tuple[Any, ...]] = [(self.key_to_index[word], word) for word in shown]
         head = ["row", "word"]
@@ -234,12 +237,12 @@ class KeyedVectors(Lookup):
         positive, negative : str, int, ndarray, (key, weight), or a sequence of those
             Words, rows or vectors that are added and subtracted; a weight replaces 1 or -1.
         topn : int or None
-            How many neighbours; None for the cosines of all words.
+            Number of neighbours; None for the cosines of all words.
         restrict_vocab : int, optional
             Search only this many words from the front.
         indexer : object, optional
-            What searches instead, such as an ``ApproximateNeighbours``: its ``most_similar(vector, n)``
-            returns words and scores. Not used if ``topn`` is None.
+            Object that searches instead, such as an ``ApproximateNeighbours``: its ``most_similar(vector,
+            n)`` returns words and scores. Not used if ``topn`` is None.
 
         Returns
         -------
@@ -272,7 +275,8 @@ class KeyedVectors(Lookup):
     def neighbours(
         self, word: Key, topn: int = 10, *, restrict_vocab: int | None = None, level: float = LEVEL
     ) -> Neighbours:
-        """Return the nearest words, and how sure each is, if there are models of resampled text.
+        """Return the nearest words; with models of resampled text, also an interval and the agreement of
+        each.
 
         Parameters
         ----------
@@ -282,7 +286,8 @@ class KeyedVectors(Lookup):
         restrict_vocab : int, optional
             Search only this many words from the front.
         level : float, default 0.9
-            How probably an interval holds the cosine of one run on other text of the same kind and size.
+            Probability that an interval contains the cosine of one run on other text of the same kind and
+            size.
 
         Returns
         -------
@@ -313,7 +318,7 @@ class KeyedVectors(Lookup):
         return judged(self, found, scores, among=topn, left_out={row}, level=level)
 
     def _stop(self, restrict_vocab: int | None) -> int:
-        """Return how many of the first words are searched."""
+        """Return the number of first words to search."""
         if restrict_vocab is not None and restrict_vocab < 0:
             raise ValueError(
                 f"restrict_vocab is {restrict_vocab}; it should be at least 1, or None for all words"
@@ -465,7 +470,7 @@ class KeyedVectors(Lookup):
         Parameters
         ----------
         path, format, errors, unwritable, dtype, max_words, evaluation, overwrite
-            As there.
+            As in ``write_vectors``.
         fold_attention : bool, optional
             Write the vectors `with_attention_folded`; by default for the formats of `folds_attention`.
 
@@ -497,7 +502,7 @@ class KeyedVectors(Lookup):
 
     @property
     def table(self) -> VectorTable:
-        """Everything that is known of the words, as writers of formats take it."""
+        """All data of the words, in the form that writers of formats take."""
         return VectorTable(
             words=self.index_to_key,
             vectors=self.vectors,
@@ -509,18 +514,19 @@ class KeyedVectors(Lookup):
         )
 
     def folds_attention(self, format: str) -> bool:  # noqa: A002 - the word users know
-        """Return whether `save` multiplies vectors by attention: if readers of the format average them.
+        """Return whether `save` multiplies vectors by attention, because readers of the format average
+        vectors.
 
-        Such programs know no weights, and with equal weights the sentence vectors of an attention model lose
-        what the model has learnt about the words' importance.
+        Such programs do not weight words. With equal weights, the sentence vectors of an attention model lose
+        what it has learnt about the importance of words.
         """
         return self.attends and format_named(format).averages
 
     def with_attention_folded(self) -> KeyedVectors:
-        """Return vectors multiplied by the attention of their words, for programs that average them.
+        """Multiply vectors by the attention of their words, for programs that average vectors.
 
-        Directions, so cosines between words, stay the same; of vectors in parts, each part is multiplied by
-        its own attention. N-grams have no attention and are left out.
+        Directions, and therefore cosines between words, stay the same. If vectors have parts, each part is
+        multiplied by its own attention. N-grams have no attention and are left out.
 
         Returns
         -------

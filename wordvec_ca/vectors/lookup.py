@@ -19,14 +19,14 @@ from wordvec_ca.vectors.resamples import Resamples
 from wordvec_ca.vectors.table import check_unique, show_word
 
 DERIVED = {"key_to_index", "_directions", "_first_rows"}
-"""What is computed when it is first needed."""
+"""Names of attributes that are computed at their first use."""
 
 MANY_WORDS, FEW_LOOKUPS = 100_000, 10
-"""Above so many words the first few lookups search the list: a search of 1.6 million words takes .03 s, their
-dictionary 1 s."""
+"""With more than MANY_WORDS words, the first FEW_LOOKUPS lookups search the list: a search of 1.6 million
+words takes .03 s, building their dictionary 1 s."""
 
 KEPT_ROWS = 1_000
-"""Of a search; more of them are a table, not an answer."""
+"""Largest number of rows of a search that are remembered; more of them are a table, not an answer."""
 
 Key: TypeAlias = "str | int | np.integer[Any]"
 
@@ -40,13 +40,13 @@ class UnknownWordError(DataError, KeyError):
     """A word has no vector. Both a ``DataError`` and a ``KeyError``."""
 
     hint: Callable[[], str] = staticmethod(str)
-    """Gives what else the message says; called only when it is shown, as it takes a while."""
+    """Returns the rest of the message; called only when the message is shown, since it takes a while."""
 
     def __str__(self) -> str:
         return f"{self.args[0]}{self.hint()}"  # KeyError would show the repr
 
     def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
-        """Go to another process as the whole message."""
+        """Pickle the error with its complete message."""
         return type(self), (str(self),)
 
 
@@ -61,7 +61,7 @@ class NoAttentionError(DataError, AttributeError):
 
 
 class AttentionArray(np.ndarray):  # type: ignore[type-arg]
-    """An array that says what it is to those who call it."""
+    """An array whose error, if it is called like a function, explains how to use it."""
 
     def __call__(self, *args: object, **options: object) -> Never:
         """Raise a TypeError that shows what to write instead."""
@@ -81,7 +81,7 @@ class _FirstRows:
         self._left = FEW_LOOKUPS
 
     def find(self, word: str) -> int | None:
-        """Return the row of a word, -1 if it has none, or None if it is time for the dictionary."""
+        """Return the row of a word, -1 if it has none, or None if the dictionary should be built."""
         if word not in self._rows:
             if not self._left:
                 return None
@@ -93,7 +93,7 @@ class _FirstRows:
         return self._rows[word]
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Keep rows that are known from elsewhere."""
+        """Remember rows found by another search."""
         if self._left and len(rows) <= KEPT_ROWS:
             self._rows.update((self._words[row], row) for row in rows)
 
@@ -151,12 +151,12 @@ class Lookup:
         self.resamples = resamples
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content of mapped files, without what is computed from it."""
+        """Pickle the content of mapped files, without attributes computed from it."""
         kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
         return {**kept, "vectors": in_memory(self.vectors)}
 
     def __copy__(self) -> Self:
-        """Return other vectors that share all that these have; a mapped file stays mapped."""
+        """Return a shallow copy that shares all arrays; a mapped file stays mapped."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made
@@ -175,7 +175,7 @@ class Lookup:
     def attention(self) -> np.ndarray:
         """How much attention each word draws, shape (n_words,), float32; `attends` tells if there is any.
 
-        1 is what an average token gets. Computed at the first use; see `wordvec_ca.vectors.mean_attention`.
+        An average token has 1. Computed at the first use; see `wordvec_ca.vectors.mean_attention`.
 
         Raises
         ------
@@ -254,7 +254,7 @@ class Lookup:
         Returns
         -------
         KeyedVectors
-            The same words with vectors of their own, read with 8 bits a number; without n-grams.
+            The same words with the vectors of that model, stored with 8 bits a number; without n-grams.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class Lookup:
 
     @cached_property
     def _first_rows(self) -> _FirstRows | None:
-        """Rows that are known without the dictionary, if there are too many words to make it for a few."""
+        """Rows found without the dictionary, if there are too many words to build it for a few lookups."""
         return _FirstRows(self.index_to_key) if len(self.index_to_key) > MANY_WORDS else None
 
     def _row_of(self, word: str) -> int:
@@ -291,7 +291,7 @@ class Lookup:
         return self.key_to_index.get(word, -1)
 
     def _keep_rows(self, rows: Sequence[int]) -> None:
-        """Keep the rows of words that are returned: who gets them often asks for their counts."""
+        """Remember the rows of returned words, since callers often look up their counts next."""
         if "key_to_index" not in self.__dict__ and self._first_rows is not None:
             self._first_rows.keep(rows)
 
@@ -329,7 +329,7 @@ class Lookup:
         return self.ngrams.vector(key)
 
     def get_index(self, key: Key, default: int | None = None) -> int:
-        """Return the row of a word (or of a row number: itself).
+        """Return the row of a word; a row number is returned unchanged.
 
         Raises
         ------
@@ -350,7 +350,7 @@ class Lookup:
         )
 
     def _hint(self, word: str) -> str:
-        """Return what a message about an unknown word adds."""
+        """Return a hint for the message about an unknown word."""
         form = self.known_form(word)
         if form is not None:
             return f", but {show_word(form)} has: look that up"
@@ -376,10 +376,11 @@ class Lookup:
     def known_form(self, word: str) -> str | None:
         """Return the form of a word that has a vector: as written, else in lower case, else None.
 
-        A word that has one of its n-grams alone: in lower case if the model was trained so.
+        A word with a vector only from its n-grams is lower-cased if the model was trained on lower-cased
+        text.
 
-        Evaluation sets and queries are looked up so, for most models are trained on lower-cased text. The
-        methods of this class take a word as it is written, as gensim's do.
+        Evaluation sets and queries are looked up in this way, since most models are trained on lower-cased
+        text. The methods of this class take a word as it is written, as gensim's do.
         """
         forms = [*_forms(word), *_forms(word.lower())]
         known = next((form for form in forms if self._row_of(form) >= 0), None)

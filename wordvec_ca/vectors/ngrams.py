@@ -61,7 +61,7 @@ class NgramIndex:
         Returns
         -------
         offsets : ndarray of shape (n_words + 1,), int64
-            Which n-grams are those of a word.
+            Begin and end of the n-grams of each word in ``rows``.
         rows : ndarray of shape (n_ngrams,), int64
             -1 where an n-gram has no row.
         """
@@ -78,7 +78,7 @@ class NgramIndex:
         return np.append(0, np.cumsum(present))[offsets], rows[present]
 
     def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places here of n-grams that another index has too, and their rows there."""
+        """Return the positions of n-grams that another index has too, and their rows in it."""
         assert self.keys is not None
         if other.keys is None:
             return np.arange(len(self.keys)), other.rows + self.keys.astype(np.int64)
@@ -92,15 +92,15 @@ class NgramVectors:
     Parameters
     ----------
     index : NgramIndex, or a function that returns one
-        Which row each n-gram has; read when it is first needed.
+        The row of each n-gram; read at the first use.
     rows : ndarray of shape (n_rows, vector_size), float32
         Possibly a memory map.
     source : object, optional
-        The file that holds them, for writers that can write it as it was.
+        The file of the n-grams, for writers that can copy it unchanged.
     to_published : callable, optional
-        Returns what turns means of rows, which are input rows, at unit length into the published form: an
-        array of shape (vector_size + 1, n_columns), whose last row is added (`published.map_of_inputs`). By
-        default they are published as they are.
+        Returns the map of means of rows, scaled to unit length, to the published form: an array of shape
+        (vector_size + 1, n_columns), whose last row is added (`published.map_of_inputs`). By default the
+        means themselves are published.
     """
 
     def __init__(
@@ -115,11 +115,13 @@ class NgramVectors:
 
     @property
     def are_published(self) -> bool:
-        """Whether means of rows are vectors as they are."""
+        """Whether the means of rows are the published vectors."""
         return self._to_published is None
 
     def check_unpublished(self, name: str) -> None:
-        """Raise a DataError if means of rows are not vectors as they are, for a format that is so read."""
+        """Raise a DataError if the means of rows are not the published vectors; readers of some formats
+        compute vectors as such means.
+        """
         if not self.are_published:
             raise DataError(
                 f"readers of {name} make vectors of n-grams, and these vectors are in another form: read the "
@@ -133,7 +135,7 @@ class NgramVectors:
         return self._to_published()
 
     def _published(self, means: np.ndarray) -> NDArray[np.float32]:
-        """Return means of rows in the published form."""
+        """Convert means of rows to the published form."""
         if self._to_published is None:
             return np.asarray(means, np.float32)
         lengths = np.linalg.norm(means, axis=-1, keepdims=True)
@@ -142,11 +144,13 @@ class NgramVectors:
 
     @cached_property
     def index(self) -> NgramIndex:
-        """Which row each n-gram has."""
+        """The row of each n-gram."""
         return self._index if isinstance(self._index, NgramIndex) else self._index()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with all that is read later; rows that the source has too go once."""
+        """Pickle all data, including data to be read later; rows that the source contains too are pickled
+        once.
+        """
         shared = getattr(self.source, "inputs", None) is self.rows
         return {
             "_index": self.index,
@@ -161,7 +165,7 @@ class NgramVectors:
             self.rows = self.source.inputs
 
     def as_published(self, to_published: Callable[[], np.ndarray]) -> NgramVectors:
-        """Return the same n-grams for vectors in another form, see the class."""
+        """Return the same n-grams for vectors in another form; see the class."""
         return NgramVectors(self._index, self.rows, self.source, to_published)
 
     def columns(self, columns: slice) -> NgramVectors:
@@ -173,8 +177,8 @@ class NgramVectors:
     def vector(self, word: str) -> np.ndarray | None:
         """Return the vector of a word without a row of its own, or None if it has no known n-gram.
 
-        The sum over the n-grams that have a row, divided by the number of all its n-grams, as in fastText, or
-        of those, see ``NgramIndex``.
+        The vector is the sum over the n-grams that have a row, divided by the number of all n-grams of the
+        word, as in fastText, or by the number of those with a row; see ``NgramIndex``.
 
         Returns
         -------
@@ -194,7 +198,7 @@ class NgramVectors:
         return known[offsets[1:]] > known[offsets[:-1]]
 
     def vector_of_each(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return what ``vector`` gives for each of some words, shape (n_words, vector_size); else zeros."""
+        """Return ``vector`` of each word, shape (n_words, vector_size); zeros where it is None."""
         offsets, rows = self.index.rows_of(words)
         sums = np.zeros((len(words), self.rows.shape[1]))
         known = rows >= 0
@@ -207,12 +211,13 @@ class NgramVectors:
         return vectors
 
     def bucket_rows(self, buckets: int) -> np.ndarray:
-        """Return a row for each bucket of fastText's, zero for those that are not in use.
+        """Return a row for each bucket of fastText; zero for unused buckets.
 
         Parameters
         ----------
         buckets : int
-            How many, if each n-gram has a row of its own: those of one bucket get the mean of their rows.
+            Number of buckets, if each n-gram has its own row; a bucket gets the mean of the rows of its
+            n-grams.
 
         Returns
         -------
@@ -261,7 +266,7 @@ class NgramVectors:
 
 
 def keys_of(names: Sequence[bytes], buckets: int) -> NDArray[np.uint64]:
-    """Return the keys of n-grams given whole: their buckets, or hashes of 64 bits if there are none."""
+    """Return the keys of n-grams given as text: their buckets or, without buckets, hashes of 64 bits."""
     lengths = np.fromiter(map(len, names), np.int64, count=len(names))
     keys: NDArray[np.uint64] = ngram_keys(
         np.frombuffer(b"".join(names), np.uint8), np.cumsum(lengths), buckets

@@ -1,10 +1,10 @@
-"""Vectors in parts: each part of the dimensions was made of the words in a ring of places of its own.
+"""Vectors in parts: each part of the dimensions was trained with the words in its own ring of places.
 
 As text, parts are ``NAME:PLACES:DIMENSIONS`` with commas between them, as in ``near:1-2:50,far:3-20:50``.
 PLACES is ``3-20`` (from 3 to 20 words off the target), ``3-`` (from 3 to the end of the window) or ``2``
-(from 1 to 2); left out, a part begins where the one before it ends and goes on to the end of the window.
-DIMENSIONS left out, the parts share what is left in equal portions. So ``near:2,far`` are the two nearest
-places on each side and all others, half of the dimensions each. Rings may overlap.
+(from 1 to 2); if it is left out, a part extends from the end of the part before it to the end of the window.
+Parts without DIMENSIONS share the remaining dimensions equally. So ``near:2,far`` are the two nearest places
+on each side and all others, half of the dimensions each. Rings may overlap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from wordvec_ca.errors import Option, OptionError
 
 MOST_PARTS = 8
-"""As many as ``MOST_RINGS`` in sgns.h."""
+"""Largest number of parts; equal to ``MOST_RINGS`` in sgns.h."""
 
 _PART = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_]*)(:(?P<places>(?P<first>\d+)(?P<dash>-(?P<last>\d+)?)?))?(:(?P<size>\d+))?",
@@ -26,14 +26,14 @@ _HOW = "write NAME:PLACES:DIMENSIONS, as in near:1-2:50,far:3-20:50, or in short
 
 
 class Part(NamedTuple):
-    """Some of the dimensions of a vector, and the ring of places that they are made of.
+    """Some dimensions of a vector, and the ring of places with which they are trained.
 
     Attributes
     ----------
     name : str
         ``''`` for a vector in one part.
     nearest, farthest : int
-        The ring: words so far off the target, on both sides.
+        The ring: least and greatest distance from the target, on both sides.
     begin, end : int
         The dimensions, ``end`` not included.
     """
@@ -65,7 +65,7 @@ class Part(NamedTuple):
 
 
 def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, ...]:
-    """Return the parts of a vector; of None one, of the whole window.
+    """Parse the parts of a vector; None gives one part with the whole window.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
     Raises
     ------
     OptionError
-        It cannot be read, or does not fit the window or the dimensions.
+        The text cannot be parsed, or does not fit the window or the dimensions.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
 
 
 def _shared(sizes: Sequence[int | None], vector_size: int) -> list[int]:
-    """Return the dimensions of each part, those that were left out in equal portions of what is left."""
+    """Return the dimensions of each part; parts without a number share the remaining dimensions equally."""
     open_ones = sizes.count(None)
     left = vector_size - sum(size or 0 for size in sizes)
     wrong = left < open_ones if open_ones else left != 0
@@ -137,7 +137,7 @@ def _shared(sizes: Sequence[int | None], vector_size: int) -> list[int]:
 
 
 def written(parts: Sequence[Part]) -> str:
-    """Return parts as text that says all."""
+    """Return parts as text with all numbers."""
     return ",".join(map(str, parts))
 
 

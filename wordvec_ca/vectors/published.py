@@ -1,7 +1,7 @@
-"""The published form: which vectors are made of the two matrices that a model learns.
+"""The published form: how vectors are computed from the two matrices that a model learns.
 
-Training learns input rows W, of which predictions are made, and output rows O, which are predicted. Each
-form makes one vector of the two rows of a word::
+Training learns input rows W, from which words are predicted, and output rows O, which are predicted. Each
+form computes one vector from the two rows of a word::
 
     input    W
     output   O less its mean
@@ -11,10 +11,11 @@ form makes one vector of the two rows of a word::
 
 Means and components are those of the most frequent words, whose rows have the least noise. All output rows
 share a large common vector, because negative sampling asks that most products of input and output rows are
-small; without it they tell words apart better than input rows do (docs/both-halves.md).
+small; without it they distinguish words better than input rows do (docs/both-halves.md).
 
-A model whose vectors have parts gets the form of each part, side by side. Unknown words have no output row:
-a rotation, fitted on known words, takes the mean of their n-grams' rows into the space of the vectors.
+If the vectors of a model have parts, the form is computed for each part. Unknown words do not have an output
+row: a rotation, fitted on known words, maps the mean of the rows of their n-grams into the space of the
+vectors.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ FITTED = 20_000
 """Number of the most frequent words from which means and components are computed."""
 
 OUTPUT_WEIGHT = 2.0
-"""Output rows beside input rows, both at unit length: chosen in docs/measurements/both-halves.md."""
+"""Weight of output rows relative to input rows, both at unit length (chosen in
+docs/measurements/both-halves.md)."""
 
 BLOCK_ROWS = 8_192
-"""Rows made at a time. Fixed, as the last bits of a product may depend on how many rows it has."""
+"""Rows computed at a time. The number is fixed because the last bits of a product may depend on it."""
 
 
 class Halves(NamedTuple):
@@ -65,18 +67,18 @@ class Halves(NamedTuple):
             )
 
     def columns(self, columns: slice) -> Halves:
-        """Return some columns of both."""
+        """Return some columns of both matrices."""
         return Halves(self.inputs[:, columns], self.outputs[:, :, columns])
 
 
 class _Fitted(NamedTuple):
-    """How rows of one part become vectors.
+    """The fitted conversion of the rows of one part to vectors.
 
     Attributes
     ----------
     form : str
     mean : ndarray of shape (2, vector_size), float32
-        What is taken from W and from O.
+        Means that are subtracted from W and from O.
     components : ndarray of shape (2 * vector_size, vector_size), float32, or None
     """
 
@@ -106,14 +108,14 @@ class FittedForm:
     form : str
         One of ``VECTOR_FORMS``.
     halves : Halves
-        What they are fitted on: the first ``FITTED`` rows.
+        The matrices; the form is fitted on their first ``FITTED`` rows.
     parts : sequence of slice, optional
         Columns of the parts of the vectors; by default there is one.
 
     Raises
     ------
     ValueError
-        There is no such form.
+        The form is unknown.
     """
 
     @one_blas_thread
@@ -127,7 +129,7 @@ class FittedForm:
 
     @property
     def n_columns(self) -> int:
-        """Columns of the vectors that are made."""
+        """Number of columns of the vectors."""
         size = max(columns.stop for columns in self._columns)
         return 2 * size if self.form == "beside" else size
 
@@ -174,17 +176,17 @@ class FittedForm:
 
 @one_blas_thread
 def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return what turns input rows at unit length into the published form, for words without output rows.
+    """Return the map of input rows at unit length to the published form, for words without output rows.
 
-    The rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann 1966). Least
-    squares without this restriction shrink what is hard to predict, and lose in similarity.
+    It consists of the rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann
+    1966). Unrestricted least squares shrink directions that are hard to predict, and are worse in similarity.
 
     Parameters
     ----------
     inputs : ndarray of shape (n_words, vector_size), float32
-        Of known words, the most frequent first; the first ``FITTED`` are used.
+        Rows of known words, the most frequent first; the first ``FITTED`` are used.
     vectors : ndarray of shape (n_words, n_columns), float32
-        The published ones of the same words.
+        Published vectors of the same words.
 
     Returns
     -------
@@ -208,7 +210,7 @@ def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def _fitted(form: str, halves: Halves) -> _Fitted:
-    """Return the means and components of the first words, of which all numbers are finite."""
+    """Return the means and components of the first words with finite rows."""
     size = halves.inputs.shape[1]
     means, covariance = _sums(form, halves)
     if form != "both":

@@ -1,4 +1,4 @@
-"""Models of resampled text, in the space of the vectors that are published: what intervals are made of.
+"""Models of resampled text, in the space of the published vectors: intervals are computed from them.
 
 ``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines or documents, turns them
 into one space and publishes their mean as an ordinary model directory. Beside it, in the same directory, it
@@ -10,7 +10,7 @@ keeps the K models, with 8 bits a number::
     some resamples_attention_words_scales.npy  float32 (K, n_words)
     resamples_attention_slots.npy         float32 (K, places): logits of places
 
-N-grams are not kept: intervals are of known words.
+N-grams are not kept, so only known words have intervals.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ class EightBit(NamedTuple):
     scales: np.ndarray
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process with the content of mapped files."""
+        """Pickle the content of mapped files instead of the maps."""
         return EightBit, (in_memory(self.codes), in_memory(self.scales))
 
     @classmethod
     def empty(cls, n_models: int, n_rows: int, n_columns: int, path: Path | None = None) -> EightBit:
-        """Return zeros for `put`; on the disk if there is a path, to which suffixes are added."""
+        """Return zeros, to be filled by `put`; with a path they are on the disk, in files named by adding
+        suffixes to it.
+        """
         shape, of_scales = (n_models, n_rows, n_columns), (n_models, n_rows)
         if path is None or 0 in shape:
             return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
@@ -62,7 +64,7 @@ class EightBit(NamedTuple):
         )
 
     def put(self, model: int, start: int, rows: np.ndarray) -> None:
-        """Round the rows of a model, from row ``start`` on."""
+        """Store the rounded rows of a model, from row ``start`` on."""
         place = slice(start, start + len(rows))
         scales = np.abs(rows).max(axis=1, initial=0.0) / np.float32(LARGEST)
         self.scales[model, place] = scales
@@ -75,7 +77,7 @@ class EightBit(NamedTuple):
         return rows
 
     def check(self, shape: tuple[int, int], where: object) -> None:
-        """Raise a DataError if this is not of two models or more, each of this shape."""
+        """Raise a DataError unless there are two models or more, each of the given shape."""
         fits = self.codes.dtype == np.int8 and self.scales.dtype == np.float32
         if not fits or self.codes.shape[1:] != shape or self.scales.shape != self.codes.shape[:2]:
             raise DataError(
@@ -92,7 +94,7 @@ class Resamples:
     vectors : EightBit
         Vectors, shape (n_models, n_words, vector_size).
     attention_words : EightBit, optional
-        Of an attention model: logits of word and place, of shape (n_models, n_words, columns).
+        For an attention model: logits of word and place, of shape (n_models, n_words, columns).
     attention_slots : ndarray of shape (n_models, places), float32, optional
     """
 
@@ -159,7 +161,7 @@ class Resamples:
         Raises
         ------
         DataError
-            They are damaged, or not of this model.
+            The files are damaged, or not of this model.
         """
         if not (folder / CODES).is_file():
             return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CutOffError(DataError, EOFError):
-    """A file ends before all that it promises. Both a ``DataError`` and an ``EOFError``."""
+    """A file ends before the data that its header announces. Both a ``DataError`` and an ``EOFError``."""
 
 
 BLOCK_BYTES = 4 << 20
@@ -31,7 +31,7 @@ class VectorTable(NamedTuple):
     Attributes
     ----------
     words : list of str
-        All different; may hold any character, also lone surrogates (see ``errors`` of the readers).
+        Distinct words; they may contain any character, also lone surrogates (see ``errors`` of the readers).
     vectors : ndarray of shape (n_words, vector_size), float32
         Possibly a read-only memory map.
     counts : ndarray of shape (n_words,), int64, or None
@@ -44,7 +44,7 @@ class VectorTable(NamedTuple):
         Returns the weight of each word in an attention model (of one part, given its name), see
         ``wordvec_ca.vectors.mean_attention``.
     first_line : int, optional
-        Line of the first word, where only the file tells.
+        Line of the first word, if only the file determines it.
     resamples : Resamples, optional
         Models of resampled text, if the model has them.
     """
@@ -59,12 +59,12 @@ class VectorTable(NamedTuple):
     resamples: Resamples | None = None
 
     def rows(self, index: slice | np.ndarray) -> VectorTable:
-        """Return some of the words, with all that is known of them.
+        """Return the table of some of the words.
 
         Parameters
         ----------
         index : slice, or ndarray of shape (k,), int
-            Which rows, in the order of the new table.
+            The rows, in the order of the new table.
         """
         words = self.words[index] if isinstance(index, slice) else [self.words[row] for row in index]
         return self._replace(
@@ -77,7 +77,7 @@ class VectorTable(NamedTuple):
 
 
 def _rows_of(read: Callable[..., np.ndarray], index: slice | np.ndarray, **options: Any) -> np.ndarray:
-    """Return some rows of what is read only when it is needed."""
+    """Read an array with ``read``, and return some of its rows."""
     return read(**options)[index]
 
 
@@ -190,8 +190,7 @@ def first_words(table: VectorTable, n_words: int) -> VectorTable:
 def warn_of_nonfinite(words: list[str], vectors: np.ndarray, source: str) -> int:
     """Warn if rows hold NaN or infinity; return how many do.
 
-    Such rows are kept as they are, so that a damaged model can be looked at, but they are never
-    returned as neighbours.
+    Such rows are kept, so that a damaged model can be inspected, but they are never returned as neighbours.
     """
     n_bad = 0
     first = -1

@@ -19,7 +19,7 @@ from wordvec_ca.vectors.table import VectorTable
 
 
 def is_csv_table(head: bytes) -> bool:
-    """Return whether a file that begins so is such a table: names, then a word and numbers or a list."""
+    """Return whether a file with this beginning is such a table: names, then a word and numbers or a list."""
     try:
         rows = list(itertools.islice(csv.reader(io.StringIO(head.decode("utf-8-sig", "ignore"))), 2))
     except csv.Error:
@@ -35,7 +35,7 @@ def read_csv(path: str | Path) -> VectorTable:
     Raises
     ------
     DataError
-        A line has other cells than the first two promise; the message names it.
+        The cells of a line do not match the first two lines; the message names the line.
     """
     with open_by_content(path) as stream:
         rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""))

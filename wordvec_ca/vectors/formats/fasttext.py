@@ -17,8 +17,8 @@ Little endian, as ``FastText::saveModel`` writes them::
 
 Files of 2016 begin with the options, without magic and version, and have neither ``pruned`` nor
 ``quantised``; they are read (as version 0) and written as version 12. Models that were quantised (``.ftz``)
-hold codes instead of numbers (``product_codes.py``), and may have lost buckets: those that are left have rows
-of their own in ``places``.
+hold codes instead of numbers (``product_codes.py``), and may be pruned: ``places`` then gives the rows of the
+remaining buckets.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ integers make a tiny t."""
 
 LARGEST_OPTION = 2**31 - 1
 MOST_PLACES = 1 << 26
-"""Of a pruned model: there is a place in memory for each."""
+"""Largest number of buckets of a pruned model: memory is reserved for each."""
 
 
 class Options(NamedTuple):
@@ -104,7 +104,7 @@ class FastTextModel:
     version : int
         11 or 12, or 0 for a file of 2016.
     places : ndarray of shape (bucket,), int32, or None
-        Of a pruned model: which row behind those of words each bucket has, -1 for none.
+        For a pruned model: the row of each bucket, counted after the rows of words; -1 for none.
     """
 
     options: Options
@@ -118,7 +118,7 @@ class FastTextModel:
     places: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content of mapped files."""
+        """Pickle the content of mapped files instead of the maps."""
         arrays = {"inputs": in_memory(self.inputs), "outputs": in_memory(self.outputs)}
         return {**self.__dict__, **arrays}
 
@@ -142,7 +142,7 @@ class FastTextModel:
 
 
 class _Bytes:
-    """A stream that says where it ended too early."""
+    """A stream whose errors name the byte at which the file ended too early."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self._stream, self._name = stream, name
@@ -150,7 +150,7 @@ class _Bytes:
 
     @property
     def position(self) -> int:
-        """Bytes taken so far."""
+        """Bytes read so far."""
         return self._before + self._at
 
     def _fill(self, n: int) -> bool:
@@ -179,7 +179,7 @@ class _Bytes:
         return form.unpack(self.take(form.size, what))
 
     def skip(self, n: int) -> None:
-        """Pass over n bytes of a plain file."""
+        """Skip n bytes of a plain file."""
         position = self.position + n
         self._stream.seek(position)
         self._buffer, self._at, self._before = b"", 0, position
@@ -216,7 +216,7 @@ def read_model(
     source : str, optional
         What to call the file in messages.
     quantised : bool
-        Whether models of codes are read too.
+        Whether quantised models are accepted.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def read_model(
 
 
 def _check_header(name: str, o: Options, n: int, n_words: int, n_labels: int) -> None:
-    """Raise a DataError for sizes that no model has."""
+    """Raise a DataError for impossible sizes."""
     if (
         not 1 <= o.dim <= MOST_DIMENSIONS
         or min(n, n_words, n_labels, o.bucket) < 0
@@ -318,8 +318,8 @@ def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
 class _Matrices:
     """The matrices of a model, one after the other; those of a plain file are mapped.
 
-    ``size`` is that of a plain file, ``marked`` says whether a byte before each tells if it is quantised, and
-    ``quantised`` whether it may be.
+    ``size`` is that of a plain file; with ``marked``, a byte before each matrix states whether it is
+    quantised; ``quantised`` is whether that is allowed.
     """
 
     data: _Bytes

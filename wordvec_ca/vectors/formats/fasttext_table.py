@@ -1,4 +1,6 @@
-"""Vectors of words out of and into fastText's ``.bin`` models (``fasttext.py`` has the files themselves)."""
+"""Reads word vectors from fastText's ``.bin`` models and writes them (``fasttext.py`` has the file
+format).
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def write_fasttext(
 
     Unknown words get the same vectors too if the model has buckets. Where n-grams have rows of their own,
     those of one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket
-    that is in use. What was read from a ``.bin`` is written as it was, byte for byte.
+    that is in use. A model read from a ``.bin`` is written back byte for byte.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ def write_fasttext(
 
 
 def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
-    """Return rows of words with which they get their vectors again, as means with their buckets."""
+    """Return rows of words such that the mean with their buckets is the vector of each word."""
     assert table.ngrams is not None
     index = table.ngrams.index
     buckets = NgramIndex(index.min_n, index.max_n, len(bucket_rows), None, 0)
@@ -146,7 +148,7 @@ def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
 
 
 def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a training run of ours under fastText's names."""
+    """Return the options of a training run of this package under fastText's names."""
     config = metadata.get("config")
     if not isinstance(config, dict):
         return {}

@@ -4,10 +4,10 @@ r"""floret's tables, of which spaCy makes a vector for any string (``spacy init 
     line    = number of the row, from 0, and its numbers
 
 The vector of a string is the mean of the rows of ``<string>`` as a whole and of each of its n-grams; a row is
-that of the hash (MurmurHash3, x64, 128 bits, of which the first 32 count) modulo the rows. The table begins
-with our rows of n-grams, those of one place as their mean. Then it is changed as little as possible (in
-squares) so that the words of the vocabulary get their vectors: conjugate gradients on as many equations as
-words. Vectors of unknown words are nearly ours.
+that of the hash (MurmurHash3, x64, 128 bits, of which the first 32 count) modulo the rows. The table starts
+with the n-gram rows of the model; n-grams with the same row of the table get their mean. Then conjugate
+gradients find the smallest change, in squares, with which the words of the vocabulary get their vectors
+exactly. Unknown words get nearly the same vectors as from the model.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from wordvec_ca.vectors.table import VectorTable, row_blocks
 SEED = 2_166_136_261
 
 MOST_STEPS = 60
-"""Steps of conjugate gradients."""
+"""Largest number of steps of conjugate gradients."""
 
 CLOSE = 1e-5
-"""They end when every dimension is that near, relative to the vectors' length."""
+"""The steps end when the error of every dimension is below this, relative to the length of the vectors."""
 
 
 def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -48,14 +48,14 @@ def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
     Raises
     ------
     DataError
-        The vectors have no n-grams, or n-grams of one character, of which spaCy has others.
+        The vectors do not have n-grams, or have n-grams of one character, which spaCy defines differently.
     ImportError
         mmh3 is not installed.
     """
     ngrams = table.ngrams
     if ngrams is None or not ngrams.index.max_n:
         raise DataError(
-            "these vectors have no n-grams, of which floret's table is made: train with ",
+            "these vectors have no n-grams, which floret's table needs: train with ",
             Option("subwords", True),
             ", or give the .bin of fastText",
         )
@@ -101,7 +101,7 @@ def floret_rows(table: VectorTable, ngrams: NgramVectors) -> NDArray[np.float32]
 def nearest_solution(
     means: csr_array, vectors: NDArray[np.float32], rows: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the rows nearest to given ones with which ``means @ rows`` is ``vectors``.
+    """Return the rows nearest to ``rows`` that satisfy ``means @ result == vectors``.
 
     They are rows + means' y with means means' y = vectors - means rows; all dimensions at once.
 

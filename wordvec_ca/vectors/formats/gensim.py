@@ -155,7 +155,7 @@ def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]
 def _attributes(shell: Any, prefix: str, depth: int) -> dict[str, Any]:
     """Return the attributes of an object that was unpickled; ``prefix`` begins the names of its files."""
     if depth > 3:
-        raise DataError(f"{prefix}: objects within objects deeper than gensim has them")
+        raise DataError(f"{prefix}: objects within objects nested deeper than in any file of gensim")
     state = dict(shell.__dict__)
     beside = state.get("__numpys")
     for name in beside if isinstance(beside, list | tuple) else ():
@@ -171,7 +171,7 @@ def _attributes(shell: Any, prefix: str, depth: int) -> dict[str, Any]:
 
 
 def _plain(value: Any, prefix: str, depth: int) -> Any:
-    """Return a value without the stand-ins of the unpickler, None for what is not kept."""
+    """Replace the placeholders of the unpickler in a value by None or plain values."""
     if isinstance(value, PickledArray):
         return value.array
     if isinstance(value, str | int | float | list | tuple | np.ndarray | np.generic):

@@ -2,9 +2,9 @@
 
 gensim keeps an object as a pickle (the index) that names the arrays stored beside it. ``vectors.kv`` here
 is such an index for the matrix in ``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors
-exist once on the disk and are never copied in memory, and ``mmap="r"`` works however small the matrix is.
-The index is written without gensim: importing it takes a second, a tenth of a short training run. This is the
-only module of the core that imports gensim, and only for its objects.
+are stored only once on the disk and are not copied in memory, and ``mmap="r"`` works for a matrix of any
+size. The index is written without gensim: importing it takes a second, a tenth of a short training run. This
+is the only module of the core that imports gensim, and only for its objects.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _pickle_index(
 
 
 def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the index of a model directory that has none, as earlier versions left it without gensim.
+    """Write the index of a model directory without one, as earlier versions saved it if gensim was missing.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def write_gensim_model(
     attributes : dict of str to object
         The other attributes; those that gensim's models do not have are left out.
     path : path
-        Large arrays go to files beside it. If writing fails, what was there stays.
+        Large arrays go to separate files beside it. If writing fails, existing files are unchanged.
 
     Raises
     ------

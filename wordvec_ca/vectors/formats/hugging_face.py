@@ -1,4 +1,4 @@
-"""A folder for the Hugging Face Hub that keeps all that is known: words, vectors, counts, the run's record.
+"""A folder for the Hugging Face Hub with words, vectors, counts and the record of the run.
 
 ::
 

@@ -1,4 +1,5 @@
-"""``README.md`` for the Hugging Face Hub: what the vectors of a folder are, how made, and how good.
+"""``README.md`` for the Hugging Face Hub: what the vectors of a folder are, how they were made, and how good
+they are.
 
 It begins with YAML for the Hub, written as JSON, which YAML contains.
 """
@@ -46,7 +47,7 @@ def model_card(
     table : VectorTable
         ``metadata`` is the record of the run, or empty.
     splitting : Splitting
-        How its text was split.
+        How the text of the model was split.
     name : str
         Name of the model.
     dtype : str

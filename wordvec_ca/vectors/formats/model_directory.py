@@ -75,21 +75,23 @@ def is_model_directory(path: Path) -> bool:
 
 
 def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
-    """Read a model directory; what is published is memory-mapped: opening takes the same time for any size.
+    """Read a model directory; the published vectors are memory-mapped, so opening takes the same time for any
+    size.
 
-    What is read later is opened now: it belongs to the model, whatever takes its place meanwhile.
+    Files that are read later are opened now, so they belong to this model even if another one replaces it
+    meanwhile.
 
     Parameters
     ----------
     path : Path
     form : str, optional
-        Of the vectors, one of ``VECTOR_FORMS``; another than what is published is made in memory. By default
-        what is published.
+        Form of the vectors, one of ``VECTOR_FORMS``; by default the published one. Other forms are computed
+        in memory.
 
     Raises
     ------
     DataError
-        A file is missing, damaged or does not fit the others; or the model has not what the form is made of.
+        A file is missing, damaged or does not fit the others; or the model lacks the matrices of the form.
     """
     for name in (ModelFile.VECTORS, ModelFile.VOCAB):
         if not (path / name).is_file():
@@ -134,7 +136,7 @@ def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
 
 
 def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[FittedForm, Halves]:
-    """Return a form, fitted on a model directory, and the mapped matrices that it is made of.
+    """Return a form, fitted on a model directory, and the mapped matrices that it needs.
 
     Parameters
     ----------
@@ -158,12 +160,12 @@ def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[
 
 
 def form_of_record(metadata: dict[str, Any]) -> str:
-    """Return the form of the published vectors that the record of a model names; of older ones input rows.
+    """Return the form of the published vectors from the record of a model; for older models, input rows.
 
     Raises
     ------
     DataError
-        It is a form that this version does not know.
+        This version does not know the form.
     """
     config = metadata.get("config")
     form = (config.get("vectors") if isinstance(config, dict) else None) or "input"
@@ -225,7 +227,7 @@ def read_word_attention(
     of_words, of_slots : OpenedArray
         The logits K and s.
     part : str, optional
-        Only of this part of the vectors.
+        Name of a part of the vectors; by default all parts.
 
     Returns
     -------
@@ -263,7 +265,7 @@ def read_word_attention(
 
 
 def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]:
-    """Return the parts of a model whose logits are for so many places."""
+    """Return the parts of a model, checked against its number of attention logits."""
     try:
         parts = parts_of_record({"config": config}) or (Part("", 1, n_slots // 2, 0, 1),)
     except ValueError as error:
@@ -277,7 +279,9 @@ def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]
 def _ngrams(
     path: Path, metadata: dict[str, Any], words: list[str], vectors: np.ndarray, is_published: bool
 ) -> NgramVectors | None:
-    """Return the vectors of n-grams, if the model has some; which row each has is read when it is needed."""
+    """Return the vectors of n-grams, if the model has some; the index of their rows is read when it is
+    needed.
+    """
     n_words, form = len(words), form_of_record(metadata)
     config = metadata.get("config")
     if not isinstance(config, dict) or not config.get("subwords"):
@@ -326,7 +330,7 @@ def check_ngrams(path: Path, n_rows: int) -> None:
 def read_index(
     path: Path, file: OpenedFile, min_n: int, max_n: int, buckets: int, *, n_rows: int
 ) -> NgramIndex:
-    """Read which row each n-gram has: ``n-gram TAB row`` lines, or ``bucket TAB row``.
+    """Read the row of each n-gram: ``n-gram TAB row`` lines, or ``bucket TAB row``.
 
     Parameters
     ----------

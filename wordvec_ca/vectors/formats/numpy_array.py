@@ -1,4 +1,4 @@
-"""A bare NumPy array, for faiss, hnswlib and whatever takes one, with the words in a file beside it."""
+"""A bare NumPy array, for faiss, hnswlib and other programs, with the words in a file beside it."""
 
 from __future__ import annotations
 

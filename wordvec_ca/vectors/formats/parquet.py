@@ -1,7 +1,7 @@
 """Vectors as a Parquet table: a column of words and one of lists, for DuckDB, LanceDB, pgvector and pandas.
 
-What others write is read too: any column of strings and one of lists of numbers, or a column of numbers for
-each dimension. A column ``count`` holds counts.
+Tables of other programs can be read too: any column of strings and one of lists of numbers, or a column of
+numbers for each dimension. A column ``count`` holds counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Smaller numbers: vectors as float16, or as int8 with one scale a word; and what that costs.
+"""Smaller numbers: vectors as float16, or as int8 with one scale per word, and the loss of precision.
 
-A row x is stored as int8 q and a float32 scale s = max|x| / 127, with q = round(x / s): what is read is s q.
+A row x is stored as int8 q and a float32 scale s = max|x| / 127, with q = round(x / s); readers return s q.
 """
 
 from __future__ import annotations

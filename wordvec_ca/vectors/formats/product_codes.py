@@ -1,8 +1,8 @@
 """Rows as codes: product quantisation (Jégou et al. 2011) as fastText stores it (Joulin et al. 2016).
 
-A row is cut into parts of ``part`` numbers, the last possibly shorter; each part is the number, one byte, of
-one of 256 centroids of its own. With norms, rows were brought to length 1 first, and their lengths are
-bytes for one of 256 lengths.
+A row is cut into parts of ``part`` numbers, the last possibly shorter; each part is stored as one byte, the
+number of one of its 256 centroids. With norms, rows were scaled to length 1 first, and each length is stored
+as one byte, the number of one of 256 lengths.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class QuantisedRows:
     ----------
     codes : ndarray of shape (n_rows, n_parts), uint8
     centroids : ndarray of shape (256 * dim,), float32
-        Those of the first part, then those of the second, ...
+        Centroids of the first part, then of the second, ...
     dim, part : int
         Numbers of a row, and of each of its parts but the last.
     norm_codes : ndarray of shape (n_rows,), uint8, or None

@@ -90,7 +90,7 @@ def _read_vectors(path: Path) -> np.ndarray:
 def write_projector(
     table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
-    """Write the pair into a folder, which is made if need be.
+    """Write the pair into a folder, which is created if it does not exist.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     DataError
-        It does not exist or has none of these formats; the message says what it looks like instead.
+        The path does not exist or has none of these formats; the message says what it looks like instead.
     """
     from wordvec_ca.vectors.formats import text as text_format
 
@@ -137,7 +137,7 @@ def _folder_format(place: Path) -> str:
 
 
 def _is_text_line(line: bytes, vector_size: int, whole: bool) -> bool:
-    """Return whether a line is a word and ``vector_size`` numbers (or their beginning, if not whole)."""
+    """Return whether a line is a word and ``vector_size`` numbers, or the beginning of such a line."""
     fields = line.split()
     if not whole:
         fields = fields[:-1]  # the last one may be cut
@@ -184,7 +184,7 @@ def read_vectors(
     Raises
     ------
     DataError
-        The file is missing, damaged, or in none of the formats; or has not what the form is made of.
+        The file is missing, damaged, or in none of the formats, or lacks the matrices of the form.
     ValueError
         An argument has an unknown value.
 
@@ -242,13 +242,13 @@ def _read(
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """Return ``MODULE.FUNCTION`` of this package; the module is imported now."""
+    """Import a module of this package and return its ``MODULE.FUNCTION``."""
     module, _, function = name.partition(".")
     return getattr(importlib.import_module(f"{__package__}.{module}"), function)  # type: ignore[no-any-return]
 
 
 def format_of_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the format that belongs to the name of an output file, without a last ``.gz`` or the like.
+    """Return the format for the name of an output file; a last suffix such as ``.gz`` is ignored.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def format_of_suffix(path: str | os.PathLike[str]) -> str:
     if suffix not in SUFFIXES:
         known = ", ".join(f"{suffix} {name}" for suffix, name in SUFFIXES.items())
         raise ValueError(
-            f"cannot tell the format from the name {str(path)!r}; use a suffix that says it: {known}"
+            f"cannot tell the format from the name {str(path)!r}; use one of these suffixes: {known}"
         )
     return SUFFIXES[suffix]
 

@@ -9,9 +9,9 @@ r"""Vectors in a safetensors file: no pickle, and memory-mapped when read.
     scales   F32 (n_words,)                 by which each row of I8 is multiplied
     words    U8  (n_bytes,)                 UTF-8, a newline after each word, \\ \t \n \r escaped
 
-Words live in a tensor because readers limit the size of the header. Lone surrogates are encoded as if they
-were characters (``surrogatepass``), so every Python string survives. Written by hand, block by block: the
-library would hold a second copy of all vectors in memory, in writing and in reading.
+Words are stored in a tensor because readers limit the size of the header. Lone surrogates are encoded like
+characters (``surrogatepass``), so every Python string survives. This module does not use the safetensors
+library, which would hold a second copy of all vectors in memory when writing and reading.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def vector_tensors(table: VectorTable, name: str, dtype: str, scale_name: str) -
         Name of the tensor of vectors.
     dtype : {'float32', 'float16', 'int8'}
     scale_name : str
-        Of the tensor of scales.
+        Name of the tensor of scales.
     """
     blocks = (block.tobytes() for block in stored_rows(table.vectors, dtype))
     tensors = [Tensor(name, KINDS[dtype], table.vectors.shape, blocks)]
@@ -217,7 +217,7 @@ def write_tensors(
     Parameters
     ----------
     tensors : list of Tensor
-        In the order of the file.
+        Tensors in the order of the file.
     path : path-like
     record : dict of str to str
         The entry ``__metadata__`` of the header.
@@ -283,11 +283,11 @@ def write_arrays(
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        Of numbers; ``vectors`` has a row for each word.
+        Arrays of numbers; ``vectors`` has a row for each word.
     words : sequence of str
     path : path-like
     record : mapping of str to str
-        Goes into the header.
+        Entries of the header.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""A folder that ``spacy.load`` opens: a pipeline that splits as our tokeniser does, and has our vectors.
+"""A folder that ``spacy.load`` opens: a pipeline with the tokeniser and the vectors of a model.
 
-spaCy's tokeniser takes tokens off the front of each chunk of text for as long as one fits: with our pattern
-as that prefix, and no other rule, its tokens are ours. It drops nothing, so that invisible characters between
-words stay as tokens without a vector; a soft hyphen separates, where ours removes it. Text that was trained
-in lower case is looked up by ``LOWER``. spaCy itself writes the folder.
+spaCy's tokeniser repeatedly removes a matching prefix from each chunk of text: with our pattern as the only
+prefix rule, its tokens are ours. It drops nothing, so invisible characters between words remain as tokens
+without a vector. A soft hyphen separates tokens in spaCy; our tokeniser removes it. Text that was trained in
+lower case is looked up by ``LOWER``. spaCy itself writes the folder.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ def read_spacy(path: str | Path) -> VectorTable:
     except (OSError, ValueError, KeyError, IndexError, EOFError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{path} is not a whole folder of spaCy's: {error}") from error
+        raise DataError(f"{path} is not a complete folder of spaCy: {error}") from error
     return VectorTable(words, vectors, None, {})
 
 
 def _package_name(name: str) -> str:
-    """Return a name that spaCy takes for a pipeline."""
+    """Return a name that spaCy accepts for a pipeline."""
     return re.sub(r"\W+", "_", name) or "vectors"

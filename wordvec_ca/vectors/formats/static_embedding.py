@@ -12,7 +12,8 @@
     README.md            the model card
 
 model2vec leaves unknown words out of the mean; sentence-transformers counts them, with their vector of zeros,
-so that the mean is shorter but has the same direction. There is no pickle in a folder. `cawv` reads both.
+so that the mean is shorter but has the same direction. The folders do not contain pickles. `cawv` reads both
+kinds.
 """
 
 from __future__ import annotations

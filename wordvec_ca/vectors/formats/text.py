@@ -40,7 +40,8 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 LARGEST_VECTOR_SIZE = 1_000_000
 TEXT_PART = 8
-"""Text is written in smaller blocks, since it takes several times the memory of its float32."""
+"""Factor by which blocks of text are smaller than others, since text takes several times the memory of
+float32."""
 
 
 def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
@@ -70,12 +71,12 @@ _PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
 
 
 def strangeness(line: bytes) -> str:
-    """Return what is wrong with a line of vectors that is of a known wrong kind; empty for others.
+    """Describe the fault of a line of vectors, if it is of a known kind; else return an empty string.
 
     Parameters
     ----------
     line : bytes
-        Without its end.
+        The line without its end.
     """
     fields = line.split()
     if not fields:
@@ -96,7 +97,7 @@ def strangeness(line: bytes) -> str:
 
 
 def check_line_ends(head: bytes, name: str) -> None:
-    """Raise a DataError if the lines of a text that begins so end with carriage returns alone."""
+    """Raise a DataError if the lines at the beginning of a text end with carriage returns alone."""
     if b"\r" in head and b"\n" not in head and is_printable(head):
         raise DataError(
             f"{name}: its lines end with carriage returns alone, as on old Macs; convert it: "
@@ -173,7 +174,7 @@ def read_text(
     Returns
     -------
     VectorTable
-        Without counts. The words may repeat: the caller decides what to do about that.
+        Table without counts. The words may repeat: the caller decides what to do about that.
 
     Raises
     ------
@@ -256,12 +257,12 @@ _ENDS_IN_DECIMALS = re.compile(rb"^.*[ \t][-+]?\d*\.\d+(?:[eE][-+]?\d+)?$", re.M
 
 
 def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_line: int) -> None:
-    """Warn of words that end in a number with decimals, which may be a number too many in their lines.
+    """Warn of words that end in a decimal number: their lines may have one number too many.
 
     Raises
     ------
     DataError
-        Most words do: then the vector size is wrong.
+        Most words end in such a number, so the vector size must be wrong.
     """
     joined = b"\n".join(words)
     if b" " not in joined and b"\t" not in joined:
@@ -311,7 +312,7 @@ def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, fi
     text : bytes
         Whole lines.
     vector_size : int
-        Numbers on each.
+        Numbers on each line.
     words : list of bytes
         Words so far, of this file only.
     name : str

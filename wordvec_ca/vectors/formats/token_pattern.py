@@ -1,7 +1,7 @@
 r"""The tokeniser as a regular expression, for programs that cannot run ours (docs/tokenising.md).
 
 The classes of characters are written out, code point by code point, from the table that the tokeniser itself
-uses: ``\w`` and ``\p{L}`` depend on the version of Unicode of who reads them.
+uses: ``\w`` and ``\p{L}`` depend on the version of Unicode of the program that reads them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from wordvec_ca.kernels import CHARACTER_CLASSES, character_classes
 
 SOFT_HYPHEN = "\N{SOFT HYPHEN}"
-"""Removed before the pattern is applied."""
+"""Character to remove before the pattern is applied."""
 
 
 class Splitting(NamedTuple):
@@ -24,7 +24,7 @@ class Splitting(NamedTuple):
     tokenizer : {'words', 'whitespace'}
     lowercase : bool
     recorded : bool
-        Whether this comes from the record of a run; else it is assumed.
+        Whether the record of a run states this; otherwise it is assumed.
     """
 
     tokenizer: str
@@ -33,9 +33,9 @@ class Splitting(NamedTuple):
 
 
 def splitting_of(metadata: dict[str, Any], words: list[str]) -> Splitting:
-    """Return how the text of a model was split: as its record says, else as its words look.
+    """Return how the text of a model was split, from its record or else from its words.
 
-    Without a record it is the default tokeniser, in lower case unless a word holds a capital.
+    Without a record the default tokeniser is assumed, in lower case unless a word has a capital letter.
     """
     config = metadata.get("config")
     config = config if isinstance(config, dict) else {}
@@ -47,7 +47,7 @@ def splitting_of(metadata: dict[str, Any], words: list[str]) -> Splitting:
 
 
 def word_pattern() -> str:
-    """Return a pattern of which the matches are the tokens of the tokeniser ``words``.
+    """Return a pattern whose matches are the tokens of the tokeniser ``words``.
 
     It is for lower-cased text without soft hyphens, and has the same meaning for Python and Oniguruma.
     """
@@ -68,7 +68,7 @@ def between_words_pattern() -> str:
 
 
 def whitespace_pattern() -> str:
-    """Return a pattern of which the matches are the tokens of the tokeniser ``whitespace``."""
+    """Return a pattern whose matches are the tokens of the tokeniser ``whitespace``."""
     return r"[^ \t\n\v\f\r]+"
 
 

@@ -1,10 +1,10 @@
 """``tokenizer.json``: our tokeniser and vocabulary for Hugging Face's ``tokenizers``.
 
-A normaliser makes small letters, a pre-tokeniser splits by a regular expression, and a WordLevel model gives
+A normaliser lower-cases the text, a pre-tokeniser splits by a regular expression, and a WordLevel model gives
 each word its row. Words that are not known become one token, `UNKNOWN`, which is not a word of the text.
 
-Three rare things differ from ours: letters that came with a later version of Unicode than ours may be made
-small; tokens of more than 1,000 bytes are not cut; phrases are not joined.
+It differs from our tokeniser in three rare cases: letters of a later version of Unicode may be lower-cased;
+tokens of more than 1,000 bytes are not cut; phrases are not joined.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | No
     Raises
     ------
     DataError
-        It is damaged, or its tokens are not whole words.
+        The file is damaged, or its tokens are not whole words.
     """
     try:
         model = json.loads(content)["model"]

@@ -1,4 +1,4 @@
-"""Unpickle what a file of gensim holds, without letting the pickle run anything.
+"""Unpickles files of gensim without letting the pickle run anything.
 
 A pickle is a program that may call any function it names. This unpickler allows only a few names: gensim's
 vector classes become empty shells that hold attributes; NumPy's array, dtype and scalar are rebuilt here from
@@ -66,7 +66,7 @@ _PLAIN_DTYPE = re.compile(r"[<>=|]?([biufSU]\d{1,9}|\?)")
 
 
 class Refused(pickle.UnpicklingError):
-    """The pickle names something that is not on the allow-list, or misuses what is."""
+    """The pickle names something that is not on the allow-list, or misuses something that is."""
 
 
 class _Dtype:
@@ -144,17 +144,17 @@ class _Ignored:
 
 
 class _Room:
-    """The bytes that the stand-ins of one pickle may copy altogether: a multiple of its size.
+    """Limit of the bytes that the stand-ins of one pickle may copy in total: a multiple of its size.
 
-    Not part of the unpickler: objects left on its stack by a damaged pickle must not refer to it, since the
-    garbage collector does not look there and could never free both.
+    This is a separate object because stand-ins refer to it: if they referred to the unpickler and a damaged
+    pickle left them on its stack, which the garbage collector does not see, neither could be freed.
     """
 
     def __init__(self, n_bytes: int) -> None:
         self._left = n_bytes
 
     def spend(self, n_bytes: int) -> None:
-        """Subtract from what is left; raise if that is too little."""
+        """Subtract from the remaining bytes; raise an error if they do not suffice."""
         self._left -= n_bytes
         if self._left < 0:
             raise Refused("more memory than its size explains")
@@ -165,7 +165,7 @@ class _Room:
         return _rebuild(data, dtype, shape, order)
 
     def encode(self, text: Any, encoding: Any = "latin1") -> bytes:
-        """Return the bytes that protocol 2 writes as text."""
+        """Return the bytes that protocol 2 stores as text."""
         if not isinstance(text, str):
             raise Refused("bytes that are not written as text")
         self.spend(len(text))
@@ -180,7 +180,7 @@ class _Shells(pickle.Unpickler):
     stream : binary stream
         The pickle.
     size : int
-        Its bytes.
+        Size of the pickle in bytes.
     """
 
     def __init__(self, stream: Any, size: int) -> None:
@@ -196,7 +196,7 @@ class _Shells(pickle.Unpickler):
         return self._known[key]
 
     def _make(self, module: str, name: str) -> Any:
-        """Return a fresh stand-in, so that a pickle that changes it changes only its own copy."""
+        """Return a new stand-in, so that a pickle can change only its own copy."""
         if name in _SHELLS.get(module, ()):
             return type(name, (), {})
         if (module, name) in _IGNORED:
@@ -246,7 +246,7 @@ def unpickle(path: Path) -> Any:
     Raises
     ------
     DataError
-        It names anything but vectors, is damaged, or allocates more memory than its size explains.
+        The pickle names anything but vectors, is damaged, or allocates more memory than its size explains.
     """
     check_sizes(path)
     with open(path, "rb") as stream:
@@ -277,7 +277,9 @@ _SHORT = 48
 
 
 def _opcodes() -> tuple[re.Pattern[bytes], dict[int, tuple[int, bool]]]:
-    """Return a pattern for a run of opcodes that allocate nothing, and the width of the others' lengths."""
+    """Return a pattern for consecutive opcodes that allocate nothing, and the width of the length field of
+    the others.
+    """
     plain: dict[int, list[bytes]] = {}
     lines: dict[int, list[bytes]] = {1: [], 2: []}
     sized: dict[int, tuple[int, bool]] = {}
@@ -319,7 +321,7 @@ def check_sizes(path: Path) -> None:
     Raises
     ------
     DataError
-        There is one; the message names the place.
+        A length or an index is too large; the message names its position.
     """
     with open(path, "rb") as stream:
         if not stream.read(1):

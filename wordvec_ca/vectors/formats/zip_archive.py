@@ -1,4 +1,6 @@
-"""Vectors in a zip archive, as GloVe and wiki-news come: ``archive.zip``, or ``archive.zip:member``."""
+"""Vectors in a zip archive, as GloVe and wiki-news are distributed: ``archive.zip``, or
+``archive.zip:member``.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.specs.formats import FORMATS
 
 SMALL, MOST_TIMES = 1 << 26, 100
-"""Bytes that a member may always have, and how many times its size in the archive a larger one may have:
-numbers in text, and float32, shrink to a half or a tenth."""
+"""Unpacked size that is always accepted, and the largest ratio to the packed size of a larger member: text
+and float32 numbers shrink to between a half and a tenth."""
 
 
 def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
-    """Return the archive that a name means, and the member or ""; None if it is not in an archive."""
+    """Split a name into the archive and its member, or ""; None if the name is not in an archive."""
     name = os.fspath(path)
     archive, _, member = name.rpartition(".zip:")
     if archive and not os.path.exists(name) and os.path.isfile(archive + ".zip"):
@@ -36,7 +38,7 @@ def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Hold the file that a name means, unpacked if it is in an archive.
+    """Yield the path of the file that a name refers to, unpacked if it is in an archive.
 
     Raises
     ------
