@@ -174,7 +174,7 @@ def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_pat
 
 
 def test_a_rate_of_0_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"^alpha is 0, with which nothing is learnt"):
+    with pytest.raises(OptionError, match=r"^alpha is 0, so nothing would be learnt"):
         train(sentences(), small(alpha=0))
 
 

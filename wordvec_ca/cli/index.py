@@ -44,7 +44,7 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
     type=click.IntRange(1, 10_000),
     default=200,
     show_default=True,
-    help="Neighbours compared to measure the recall.",
+    help="Number of queries to measure the recall with.",
 )
 @threads_option
 @vectors_option

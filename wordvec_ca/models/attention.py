@@ -1,4 +1,6 @@
-"""What a trained attention model looks at: in one window (Ling et al. 2015, figure 1), and on average."""
+"""Attention weights of a trained attention model: in one window (Ling et al. 2015, figure 1), and on
+average.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,12 @@ class ContextWeight:
     ----------
     word : str
     offset : int
-        Its place relative to the target: -1 is the word before. 0 for the document, in a model of documents.
+        Position relative to the target: -1 is the word before. 0 is the document, in a model of documents.
     weight : float or None
-        Share of the window, they add up to 1; None for a word without a vector, which has no place.
+        Share of the attention of the window; shares add up to 1. None for a word without a vector, which has
+        no place.
     part : str
-        The part of the vector for which this holds; each has shares that add up to 1. ``''`` for a vector in
+        The part of the vector with this weight; the shares of each part add up to 1. ``''`` if the vector has
         one part.
     low, high : float
         90 % interval of the weight in one run on other text; nan if the model was not trained with resamples.
@@ -69,7 +72,7 @@ class WindowAttention(list[ContextWeight]):
         self.target = target
 
     def _repr_html_(self) -> str:
-        """Return a line of words for each part of the vectors, coloured as strongly as they are attended."""
+        """Return a line of words for each part of the vectors, coloured by their attention."""
         rows: list[list[object]] = []
         for part in dict.fromkeys(one.part for one in self):
             words: list[object] = [Shade(f"[{self.target}]", 0.0)]
@@ -113,7 +116,7 @@ def attention_weights(
     target : int
         Index of the word to be predicted.
     document : str or int, optional
-        The tag of the document that the sentence is from, of a model of documents; by default a new one,
+        For a model of documents: tag of the document that contains the sentence. By default a new document
         with the mean logit of the documents of the model.
 
     Returns
@@ -168,7 +171,7 @@ def _weights(
     target: int,
     of_document: float | None = None,
 ) -> WindowAttention:
-    """Return what `attention_weights` does, for some logits; ``of_document`` is that of the document."""
+    """Compute `attention_weights` from given logits; ``of_document`` is the logit of the document."""
     known = [i for i, word in enumerate(sentence) if i != target and word in index]
     before = [i for i in known if i < target][::-1]
     after = [i for i in known if i > target]
@@ -206,9 +209,9 @@ def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarra
     """Return how much attention each word draws, relative to an average token in the same place.
 
     The mean over the places i of ``exp(K[w,i] + s[i]) / sum_v p(v) exp(K[v,i] + s[i])``, with p(v) the
-    relative frequency of v. Whoever averages the vectors of an attention model should weigh them so
-    (`wordvec_ca.sentences.SentenceVectorizer` does): in training a word counts with its attention, never
-    with its vector alone.
+    relative frequency of v. To average the vectors of an attention model, use these weights, as
+    `wordvec_ca.sentences.SentenceVectorizer` does: in training each vector is multiplied by the attention of
+    its word.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarra
 
 
 def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Part, np.ndarray]]:
-    """Return how much attention each place of the window gets on average, in equal shares.
+    """Return the mean attention to each place of the window, as a multiple of an equal share.
 
     Parameters
     ----------
@@ -248,8 +251,8 @@ def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Pa
     Returns
     -------
     list of (Part, ndarray of shape (n_places,), float64)
-        For each part of the vectors its places, ``Part.offsets``. 1 is what each of the words of the part
-        around a target would get if all got the same; nan for a place that no line is long enough for.
+        For each part of the vectors its places, ``Part.offsets``. 1 is an equal share of all words of the
+        part around a target; nan for a place that occurs in no line.
     """
     config = model.config
     n_slots, columns = logits_of(config)

@@ -1,4 +1,4 @@
-"""What is trained and how: the options of a run, checked, and with every default filled in."""
+"""The options of a run: checked, and with every default filled in."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ OF_OLDER_RECORDS = {"vectors": "input"}
 class TrainConfig(TrainFields):
     """The options of a run; names and defaults are gensim's where gensim has them.
 
-    ``None`` means a default that depends on the model or the machine; a `ResolvedConfig`, which is what
-    gets recorded, has none left.
+    ``None`` means a default that depends on the model or the machine; in a `ResolvedConfig`, which is what a
+    run records, every default is filled in.
 
     Raises
     ------
     OptionError
-        If an option is outside its limits, a ValueError; the message names it, its limits and what was given.
+        An option is outside its limits. This is a ValueError; the message names the option, its limits and
+        the given value.
     """
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ class TrainConfig(TrainFields):
         return cls(**{**PRESETS["items"], **options})
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: what differs from the defaults of the model."""
+        """Return the table that a notebook shows: options that differ from the defaults of the model."""
         default = TrainConfig(model=self.model)
         rows: list[tuple[str, object]] = [("model", self.model)]
         rows += [
@@ -124,48 +125,48 @@ class TrainConfig(TrainFields):
 
     @property
     def spec(self) -> ModelSpec:
-        """What the model is."""
+        """Specification of the model."""
         return spec_of(self.model)
 
     @property
     def reach(self) -> int:
-        """Context words on each side: of the text, or of a line in random order if ``window`` is all."""
+        """Context words on each side, in the text or, if ``window`` is all, in a line in random order."""
         return MET_EACH_SIDE if self.window == "all" else self.window or self.spec.window
 
     @property
     def learns_words(self) -> bool:
-        """Whether vectors of words learn: not where documents alone predict."""
+        """Whether vectors of words are trained; they are not if only documents predict."""
         return not self.spec.pairs_documents or self.dbow_words
 
     def widths(self) -> int:
-        """Return how many times as long as an input row an output row is."""
+        """Return the length of an output row, in input rows."""
         return self.spec.widths(self.reach, self.dm_tag_count)
 
     def rings(self) -> tuple[Part, ...]:
-        """Return the parts of the vector and their places; one without a name if there are no ``parts``."""
+        """Return the parts of the vector with their rings; without ``parts``, one part without a name."""
         return parse_parts(self.parts, self.reach, self.vector_size)
 
     def text_options(self) -> TextOptions:
-        """Return how a text is read."""
+        """Return the options of reading the text."""
         names = {field.name for field in dataclasses.fields(TextOptions)} & set(OPTIONS)
         given = {name: getattr(self, name) for name in names}
         return TextOptions(documents=self.spec.documents, **given)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict that JSON can hold, in the order of the help."""
+        """Return the fields as a dict for JSON, in the order of the help."""
         return {name: getattr(self, name) for name in OPTIONS if name in self.__dataclass_fields__}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Make a configuration from ``as_dict``'s result.
 
-        More workers than this machine allows are reduced to what it allows: a model may come from a larger
+        The number of workers is limited to what this machine allows, since the model may come from a larger
         one.
 
         Raises
         ------
         ValueError
-            If there is a field that this version does not know.
+            A field is unknown to this version.
         """
         known = cls.__dataclass_fields__
         if unknown := sorted(set(fields) - set(known)):
@@ -246,12 +247,13 @@ class ResolvedConfig(TrainConfig):
         )
 
     def typed(self, *, also: Collection[str] = ()) -> dict[str, Any]:
-        """Return the options to give for this configuration: model, workers, and what is not the default.
+        """Return the options that give this configuration: model, workers, and options that differ from their
+        defaults.
 
         Parameters
         ----------
         also : collection of str
-            Options to give though they have their defaults.
+            Options to include even if they have their defaults.
         """
         usual = ResolvedConfig.of(TrainConfig(model=self.model))
         return {

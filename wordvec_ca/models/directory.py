@@ -56,7 +56,8 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
         K; columns is 2 * window, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
         those of each part in turn, see ``wordvec_ca.vectors.logits_by_part``.
     slots : ndarray of shape (2 * window,), float32
-        s; with parts, the places of each part in turn. Of a model of documents, then that of the document.
+        s; with parts, the places of each part in turn. For a model of documents, the logit of the document
+        follows.
     """
     folder = Path(directory)
     record, config = read_record(folder), read_config(folder)
@@ -79,7 +80,7 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
     Raises
     ------
     DataError
-        It is damaged, or of another number of words.
+        The tree is damaged, or of another number of words.
     """
     tree = np.array(map_npy(path))
     whole = tree.shape == (3, n_words) and tree.dtype == np.int64 and tree.min() >= 0

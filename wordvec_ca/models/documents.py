@@ -19,19 +19,19 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors
 
 PREFIX = "*dt_"
-"""Stands before the tag of a document in a table that has words too; gensim's."""
+"""Prefix of the tag of a document in a table that also has words; the same as gensim's."""
 
 BLOCK_ROWS = 65_536
 """Rows that are initialised or saved at a time."""
 
 WORK = "documents.work"
-"""The rows of documents in the folder of a run, as training has them now."""
+"""File in the folder of a run with the current rows of documents."""
 
 TOUCHED_ROWS = 256
-"""Rows of a block: a checkpoint holds the blocks that were touched."""
+"""Rows of a block; a checkpoint contains the blocks that were changed."""
 
 MAPPED_BYTES = 256 << 20
-"""Bytes of rows that are touched before their memory is given back to the system."""
+"""Bytes of rows that are used before their memory is returned to the system."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Documents:
     rows : ndarray of shape (n_documents, width), float32
         The vectors D, padded as those of words are.
     logits : ndarray of shape (n_documents,), float32
-        What each adds to the logit of the document's place; 0 without attention.
+        Addition of each document to the logit of the document's place; 0 without attention.
     touched_blocks : ndarray of shape (n_blocks,), bool, or None
         For rows that are mapped from the folder of a run: which blocks of ``TOUCHED_ROWS`` of them differ
         from those of the last checkpoint.
@@ -80,7 +80,7 @@ class Documents:
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
 
     def begin_with(self, former: Documents) -> None:
-        """Take over the rows and logits of documents that are the first ones of these."""
+        """Copy the rows and logits of another model's documents, which are the first ones here."""
         size = min(self.rows.shape[1], former.rows.shape[1])
         for start in range(0, len(former), BLOCK_ROWS):
             self._release()
@@ -89,7 +89,7 @@ class Documents:
         self.logits[: len(former)] = former.logits
 
     def touched(self, rows: np.ndarray) -> bool:
-        """Note that training has changed some rows; return whether memory was given back to the system.
+        """Record that training has changed some rows; return whether memory was returned to the system.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Documents:
             release_pages(self.rows)
 
     def use_saved(self, folder: Path) -> None:
-        """Map the rows from the model directory to which they were saved, no longer from the run's folder."""
+        """Map the rows from the saved model directory instead of from the run's folder."""
         if self.touched_blocks is not None:
             self.rows, self.touched_blocks = map_npy(folder / ModelFile.DOCUMENTS), None
 
@@ -126,7 +126,8 @@ class Documents:
         return range(self.tags.n) if self.tags.names is None else self.tags.names
 
     def row(self, tag: Tag) -> int:
-        """Return the row of a tag; of a number that is not a tag itself as text, as commands have it, too.
+        """Return the row of a tag; a number may also be given as text, as on the command line, if the text is
+        not a tag.
 
         Raises
         ------
@@ -146,7 +147,7 @@ class Documents:
         raise DataError(f"there is no document {tag!r} among the {self.tags.n:,} of the model")
 
     def save(self, folder: Path, vector_size: int, *, attends: bool) -> None:
-        """Write ``documents.npy``, and what is not plain: tags and logits."""
+        """Write ``documents.npy``, and tags and logits if they differ from the defaults."""
         write_npy_stream(folder / ModelFile.DOCUMENTS, self._blocks(vector_size), vector_size)
         if attends:
             save_npy(folder / ModelFile.ATTENTION_DOCUMENTS, self.logits)
@@ -168,7 +169,7 @@ class Documents:
         Raises
         ------
         DataError
-            They are missing, damaged, or do not fit.
+            Files of documents are missing, damaged, or do not fit.
         """
         rows = _read_rows(folder, vector_size)
         names = _read_tags(folder / ModelFile.DOCUMENT_TAGS, len(rows))
@@ -179,7 +180,8 @@ class Documents:
 
 
 def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, Callable[[Tag], int]]:
-    """Return the vectors of the documents of a model directory, memory-mapped, and what finds their rows.
+    """Return the vectors of the documents of a model directory, memory-mapped, and a function that finds
+    their rows.
 
     Parameters
     ----------
@@ -188,9 +190,9 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
     Returns
     -------
     vectors : KeyedVectors
-        Its keys are the tags as text.
+        The vectors; keys are the tags as text.
     row_of : callable
-        Returns the row of a tag; a DataError says that there is no such document.
+        Returns the row of a tag; raises a DataError if there is no such document.
 
     Raises
     ------
@@ -204,7 +206,8 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
 
 
 def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
-    """Return what a document adds to the logit of the document's place; without a tag the mean of all.
+    """Return the addition of a document to the logit of the document's place; without a tag, the mean over
+    all documents.
 
     Raises
     ------
@@ -219,7 +222,7 @@ def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
 
 
 def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | None = None) -> KeyedVectors:
-    """Return the vectors of words and behind them those of documents, each by its tag behind `PREFIX`.
+    """Return a table of the vectors of words, followed by those of documents, named by `PREFIX` and the tag.
 
     Parameters
     ----------
@@ -227,7 +230,7 @@ def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | Non
     documents : KeyedVectors
         See `document_vectors`.
     limit : int, optional
-        At most so many documents, at equal distances from each other; by default all.
+        Largest number of documents, chosen at equal distances; by default all.
 
     Raises
     ------
@@ -251,12 +254,12 @@ def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | Non
 
 
 def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
-    """Return the documents of a model directory.
+    """Return the tags of the documents of a model directory.
 
     Raises
     ------
     DataError
-        It has none.
+        The model does not have documents.
     """
     folder = Path(directory)
     if not (folder / ModelFile.DOCUMENTS).exists():

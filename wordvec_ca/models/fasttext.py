@@ -1,4 +1,4 @@
-"""A fastText ``.bin`` as a model of ours, so that it can be trained further."""
+"""Converts a fastText ``.bin`` to a model of this package, so that it can be trained further."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wordvec_ca.vectors import FastTextModel, FastTextOptions, read_fasttext_mod
 END_OF_LINE = b"</s>"
 
 MODELS_OF: dict[int, Any] = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number}
-"""Our models by fastText's numbers."""
+"""fastText's number of a model -> its name here."""
 
 HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
 
@@ -27,7 +27,7 @@ NS_EXPONENT = 0.5
 
 
 def is_fasttext(path: str | os.PathLike[str]) -> bool:
-    """Return whether a model to begin with is a file, so a fastText model, rather than a folder."""
+    """Return whether the model to continue from is a fastText model, that is, a file and not a folder."""
     return Path(path).is_file()
 
 
@@ -37,7 +37,8 @@ def fasttext_config(path: str | os.PathLike[str]) -> TrainConfig:
     Raises
     ------
     DataError
-        It cannot be read, or is a classifier or one trained with another loss than negative sampling.
+        The file cannot be read, or the model is a classifier or was trained with another loss than negative
+        sampling.
     """
     return config_of_fasttext(_readable(path).options)
 
@@ -48,12 +49,12 @@ def fasttext_vocab(path: str | os.PathLike[str]) -> Vocab:
 
 
 def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
-    """Return our options for word vectors that fastText trains with its own.
+    """Convert fastText's options for word vectors to those of this package.
 
     Raises
     ------
     DataError
-        A value is out of our limits.
+        A value is outside the limits of this package.
     """
     o, shortest, hs = options, max(1, options.minn), options.loss == HIERARCHICAL_SOFTMAX
     subwords: dict[str, Any] = {}
@@ -80,9 +81,9 @@ def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
 def model_of_fasttext(path: str | os.PathLike[str]) -> EmbeddingModel:
     """Return the words, rows and outputs of a ``.bin`` as a model.
 
-    The vectors of its words are the same. N-grams that occur in the same words take their mean as one row
-    (fastText gave them the same steps, so that only what they began with differs), and buckets that no word
-    uses, which hold nothing but random numbers, are left out.
+    The vectors of its words are the same. N-grams that occur in the same words get one row, the mean of
+    theirs: fastText gave them the same steps, so they differ only in their initial values. Buckets that no
+    word uses, which still have their random initial values, are left out.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a run went: its progress records, thinned out to a few hundred points that the model keeps.
+"""The history of a run: its progress records, thinned out to a few hundred points that the model keeps.
 
 ::
 
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from wordvec_ca.errors import DataError
 
 MOST_POINTS = 400
-"""Records closer to each other than this share of the run become one point, so a file stays below 40 kB."""
+"""Largest number of points of a run; nearer records are joined, so the file stays below 40 kB."""
 
 
 class Point(NamedTuple):
-    """A stretch of the run, by where it ends and by what was measured since the point before.
+    """A stretch of the run: where it ends, and what was measured since the previous point.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Point:
-        """Return a point from its values in order, as a file holds them.
+        """Return a point from its values, in the order of the file.
 
         Raises
         ------
         TypeError, ValueError, OverflowError
-            They are no such numbers.
+            The values are not numbers of the right types.
         """
         if any(math.isinf(value) for value in values):
             raise ValueError("a value is infinite")
@@ -67,7 +67,7 @@ class History:
     Parameters
     ----------
     points : iterable of Point
-        Those that are known already.
+        The points known so far.
     """
 
     def __init__(self, points: list[Point] | None = None) -> None:
@@ -77,7 +77,7 @@ class History:
         return len(self.points)
 
     def add(self, record: Progress) -> None:
-        """Take up a record: as a point of its own, or as part of the last one if that is very near."""
+        """Add a record as a new point, or join it to the last point if that is very near."""
         nan = math.nan
         point = Point(
             seconds=record.seconds,
@@ -98,7 +98,9 @@ class History:
         self.points.append(point)
 
     def _is_near(self, point: Point, epoch_ended: bool) -> bool:
-        """Return whether a point is in the same bin as the last, or the mere remainder of an epoch."""
+        """Return whether a point is in the same bin as the last, or is only the short remainder of an
+        epoch.
+        """
         last = self.points[-1]
         if _bin(point.fraction) == _bin(last.fraction):
             return True
@@ -114,7 +116,7 @@ class History:
 
     @classmethod
     def load(cls, path: Path) -> History:
-        """Read the points; none if there is no such file, for older models have none.
+        """Read the points; none if there is no file, as in older models.
 
         Raises
         ------
@@ -217,7 +219,9 @@ class Progress:
 
     @classmethod
     def now(cls, *, words: float, seconds: float, fraction: float, **others: Any) -> Progress:
-        """Return a record whose speed and remaining time follow from what is done; others as in the class."""
+        """Return a record with speed and remaining time computed from the work done; other arguments as in
+        the class.
+        """
         return cls(
             words=int(words),
             words_per_second=words / seconds if seconds > 0 else 0.0,

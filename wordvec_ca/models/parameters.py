@@ -63,7 +63,7 @@ NOT_READ = {ModelFile.SETTINGS, ModelFile.INDEX}
 """Files of a model directory for people and for gensim; `EmbeddingModel.load` does not read them."""
 
 OF_OUTPUT = {"outputs": ModelFile.OUTPUTS, "nodes": ModelFile.NODES}
-"""Files of what x is multiplied with."""
+"""Files of the arrays by which the hidden vector x is multiplied."""
 
 BLOCK_ROWS = 65_536
 """Rows initialised at a time."""
@@ -81,7 +81,8 @@ class EmbeddingModel:
     tags : DocumentTags, optional
         The documents, for a model that has them; by default none.
     folder : path, optional
-        Of a run: the rows of documents are in a file there, which is memory-mapped; else in memory.
+        Folder of a run: rows of documents are then memory-mapped from a file in it, instead of being in
+        memory.
 
     Attributes
     ----------
@@ -103,11 +104,11 @@ class EmbeddingModel:
     documents : Documents or None
         The rows of documents, if the model has any.
     resamples : Resamples or None
-        Models of resampled text, whose mean this is.
+        Models of resampled text, whose mean this model is.
     record : dict
-        What is known of the run: corpus, timings, losses. Saved as part of ``config.json``.
+        Record of the run: corpus, timings, losses. Saved as part of ``config.json``.
     history : History
-        How the run went: loss and learning rate along the way.
+        Loss and learning rate over the run.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class EmbeddingModel:
             self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
 
     def __getitem__(self, word: str) -> np.ndarray:
-        """Say where the vectors are: a model has more than them.
+        """Raise an error that names ``wv``: a model is not a table of vectors.
 
         Raises
         ------
@@ -147,7 +148,7 @@ class EmbeddingModel:
     if not TYPE_CHECKING:  # for type checkers a slip stays an error
 
         def __getattr__(self, name: str) -> Any:
-            """Say of what only vectors have that it is in ``wv``."""
+            """Raise an error that names ``wv`` for attributes of vectors."""
             if not name.startswith("_") and hasattr(KeyedVectors, name):
                 raise AttributeError(f"a model has no {name}, its vectors do: m.wv.{name}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -184,7 +185,7 @@ class EmbeddingModel:
 
     @property
     def of_output(self) -> dict[str, np.ndarray]:
-        """The arrays that x is multiplied with, by name: outputs, nodes, or both."""
+        """The arrays by which the hidden vector x is multiplied, by name: outputs, nodes, or both."""
         found = {"outputs": self.outputs} if self.config.negative else {}
         return found if self.nodes is None else {**found, "nodes": self.nodes}
 
@@ -196,9 +197,9 @@ class EmbeddingModel:
         return word_paths(self.vocab.counts) if self.tree is None else tree_paths(self.tree)
 
     def join(self, former: EmbeddingModel) -> int:
-        """Take over the tree of a model all of whose words are here; return how many nodes it has.
+        """Copy the tree of a model whose words are all in this one; return its number of nodes.
 
-        Its nodes keep what they have learnt; the words that it does not have join the tree.
+        Its nodes keep their parameters; new words join the tree.
         """
         assert self.nodes is not None
         assert former.nodes is not None
@@ -226,16 +227,16 @@ class EmbeddingModel:
 
     @property
     def learnt(self) -> dict[str, np.ndarray]:
-        """The arrays that learn, by name; with n-grams, the vectors are made of their rows."""
+        """The trained arrays, by name; with n-grams, these are the rows of which vectors are composed."""
         names = ("inputs", "outputs", "word_logits", "slot_logits", "nodes")
         arrays = dict(zip(names, self.shared, strict=False))
         return arrays if self.subwords is None else {**arrays, "inputs": self.subwords.rows}
 
     @property
     def resumed(self) -> dict[str, np.ndarray]:
-        """The arrays from which training goes on: those that learn, by name, and those of documents.
+        """The arrays that a resumed run needs: the trained arrays, by name, and those of documents.
 
-        Rows of documents in a file of the run are not among them: `DocumentJournal` keeps what is touched.
+        Rows of documents in a file of the run are not included: `DocumentJournal` stores their changes.
         """
         found, documents = self.learnt, self.documents
         if documents is not None and documents.touched_blocks is None:
@@ -257,7 +258,7 @@ class EmbeddingModel:
         return rows + sum(array.nbytes for array in self.shared)
 
     def empty_like(self) -> EmbeddingModel:
-        """Return a model of the same words and options, with parameters of its own, which are zero."""
+        """Return a model of the same words and options, with new parameters that are zero."""
         model = copy.copy(self)
         model.forget_published()
         model.inputs, model.outputs = aligned_zeros(self.inputs.shape), aligned_zeros(self.outputs.shape)
@@ -273,8 +274,8 @@ class EmbeddingModel:
     def initialise(self) -> None:
         """Draw W and D uniformly from plus or minus 0.5 / vector_size, as word2vec.c does; the rest is zero.
 
-        With n-grams, their rows are drawn (see ``Subwords.initialise``). Where the document is a place of the
-        softmax, it begins with the weight of all words of a window together.
+        With n-grams, their rows are drawn (see ``Subwords.initialise``). If the document is a place of the
+        softmax, its initial weight equals that of all words of a window together.
         """
         if self.documents is not None:
             self.documents.initialise(self.config.seed, self.config.vector_size)
@@ -305,7 +306,7 @@ class EmbeddingModel:
         return noise_mass(self.vocab.counts, self.config.ns_exponent)
 
     def hyper(self) -> np.ndarray:
-        """Return the record that the training loop reads; learning rates and sharing are the caller's."""
+        """Return the options of the training loop; the caller sets learning rates and sharing."""
         c, hyper = self.config, np.zeros(1, HYPER_DTYPE)
         hyper["composition"] = c.spec.letter
         hyper["width"] = padded(c.vector_size)
@@ -337,7 +338,7 @@ class EmbeddingModel:
 
     @property
     def form(self) -> str:
-        """What the published vectors are made of, see `wordvec_ca.vectors.published`."""
+        """The form of the published vectors, see `wordvec_ca.vectors.published`."""
         return self.config.vectors or "input"
 
     @property
@@ -364,10 +365,10 @@ class EmbeddingModel:
 
     @property
     def vectors(self) -> KeyedVectors:
-        """The published vectors as our own light class.
+        """The published vectors as `wordvec_ca.KeyedVectors`.
 
-        Input rows share memory with ``inputs``. Another form is read from the model directory or made
-        at the first use, and kept: `publish` makes it again.
+        Input rows share memory with ``inputs``. Another form is read from the model directory or computed at
+        the first use, and kept; `publish` computes it again.
         """
         words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
         ngrams = None
@@ -388,7 +389,7 @@ class EmbeddingModel:
 
     @cached_property
     def _ngrams_published(self) -> np.ndarray:
-        """What makes published vectors of means of n-grams."""
+        """The map from means of rows of n-grams to published vectors."""
         return self._map_of_inputs(self._published)
 
     def _map_of_inputs(self, made: np.ndarray) -> np.ndarray:
@@ -400,7 +401,7 @@ class EmbeddingModel:
         Parameters
         ----------
         form : str, optional
-            From now on publish these, one of ``VECTOR_FORMS``.
+            New form to publish from now on, one of ``VECTOR_FORMS``.
 
         Returns
         -------
@@ -424,7 +425,9 @@ class EmbeddingModel:
         return self.vectors
 
     def forget_published(self) -> None:
-        """Let published vectors that are kept be made anew at the next use, as the parameters change."""
+        """Drop the kept published vectors, which are computed again at the next use, because the parameters
+        change.
+        """
         for name in ("_published", "_ngrams_published"):
             self.__dict__.pop(name, None)
 
@@ -434,7 +437,7 @@ class EmbeddingModel:
         Parameters
         ----------
         part : str, optional
-            Only of this part of the vectors.
+            Name of a part of the vectors; by default all parts.
 
         Returns
         -------
@@ -463,7 +466,7 @@ class EmbeddingModel:
         return self.vectors
 
     def full_record(self) -> dict[str, Any]:
-        """Return what ``config.json`` holds."""
+        """Return the content of ``config.json``."""
         return {
             "format": MODEL_FORMAT,
             "version": __version__,
@@ -486,7 +489,7 @@ class EmbeddingModel:
         overwrite : bool, default False
             Replace an existing directory.
         mark : str, optional
-            Of the temporary folder, see ``clear_leftovers``.
+            Mark in the name of the temporary folder, see ``clear_leftovers``.
 
         Raises
         ------

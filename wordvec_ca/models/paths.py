@@ -1,7 +1,8 @@
-"""The tree of hierarchical softmax: Huffman's, or that of a model which other words have joined.
+"""The tree of hierarchical softmax: a Huffman tree, or the tree of an earlier model that new words have
+joined.
 
-A tree whose words are trained further must stay as it is, for its nodes have learnt which words are below
-them. So new words do not change it: the old tree becomes one leaf of a Huffman tree of the new words.
+When a model is trained further, its tree must not change, because its nodes are trained for the words below
+them. So the old tree becomes one leaf of a Huffman tree of the new words.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def word_paths(counts: np.ndarray) -> Paths:
-    """Return the way from the root of the Huffman tree to each word.
+    """Return the path from the root of the Huffman tree to each word.
 
     Parameters
     ----------
@@ -33,13 +34,13 @@ def word_paths(counts: np.ndarray) -> Paths:
 
 
 def tree_paths(tree: np.ndarray) -> Paths:
-    """Return the way from the root to each word of a tree that words have joined.
+    """Return the path from the root to each word of a tree that new words have joined.
 
     Parameters
     ----------
     tree : ndarray of shape (3, n_words), int64
-        For each word its count when it joined the tree, with which group of words, from 0 on, and its place
-        among all: a vocabulary is sorted again when counts grow, a tree is not.
+        For each word: its count when it joined the tree, the number of its group, from 0, and its rank in the
+        tree. A vocabulary is sorted again when counts grow; a tree is not.
     """
     from wordvec_ca.kernels import Paths
 
@@ -67,14 +68,14 @@ def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> 
     Parameters
     ----------
     old : Paths
-        Of the words that are there.
+        Paths of the old words.
     old_counts, new_counts : ndarray of shape (n_words,), integer
-        Of these, and of the words that join, which come after them.
+        Counts of the old words, and of the new ones, which follow them.
 
     Returns
     -------
     paths : Paths
-        Again the more often words below a node occur, the lower is its number.
+        Paths of all words; nodes are numbered by falling count of the words below them, as before.
     places : ndarray of shape (n_old_words - 1,), int64
     """
     from wordvec_ca.kernels import Paths

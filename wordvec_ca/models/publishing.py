@@ -1,4 +1,4 @@
-"""Vectors of another form for a model that is trained: see `wordvec_ca.vectors.published`."""
+"""Publishes vectors of another form for a trained model: see `wordvec_ca.vectors.published`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OF_FORM = {
     *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),
     *(ModelFile.CONFIG, ModelFile.SETTINGS, ModelFile.REPORT_PAGE, ModelFile.WORDS_PAGE, CHECKSUMS),
 }
-"""Files that change with the form. Pages show the former vectors, so they are left out."""
+"""Files that change with the form. Pages show the previous vectors, so they are removed."""
 
 
 def publish(
@@ -42,7 +42,7 @@ def publish(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Give a model directory vectors of another form; nothing is trained, and the parameters stay.
+    """Publish vectors of another form in a model directory, without training; the parameters do not change.
 
     The vectors are made block by block from the files: the model need not fit into memory.
 
@@ -60,9 +60,10 @@ def publish(
     Raises
     ------
     DataError
-        It is not a model directory, or damaged, or has resampled models, which are of the former form.
+        The folder is not a model directory, is damaged, or has resampled models, whose form cannot be
+        changed.
     OptionError
-        There is no such form, or the model cannot have it.
+        The form is unknown, or the model cannot have it.
     OutputExistsError
         ``output`` exists and ``overwrite`` is false.
     """
@@ -100,7 +101,7 @@ def publish(
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:
-    """Give a file another name if it is to have one only, else copy it."""
+    """Rename a file, or copy it if the original is still needed."""
     if link:
         try:
             os.link(source, target)

@@ -16,8 +16,8 @@ def settings_file(settings: Mapping[str, Any]) -> str:
     Parameters
     ----------
     settings : mapping
-        Option of ``cawv train``, without its dashes -> value. One that UTF-8 cannot hold, such as the name of
-        a text that is not a file, is left out with a comment.
+        Option of ``cawv train``, without its dashes -> value. A value that UTF-8 cannot represent is left out
+        with a comment.
     """
     lines = [
         f"# Settings of a run of cawv {__version__}. To do it again: cawv train --config run.toml -o NEW",

@@ -1,4 +1,4 @@
-"""What a model will take: the shapes of its parameters, memory, disk."""
+"""The size of a model: shapes of its parameters, memory, disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[in
 
 
 ROWS_PER_WORD = 3
-"""Rows of words and n-grams for each word, about, where there are ``subwords``; in English 2.4."""
+"""Approximate number of rows of words and n-grams for each word with ``subwords``; in English 2.4."""
 
 
 def check_room(
@@ -44,7 +44,7 @@ def check_room(
     present: int = 0,
     documents: int = 0,
 ) -> None:
-    """Raise a DataError if the disk has no room for a model: before training, not after.
+    """Raise a DataError before training if the disk has no room for the model.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def check_room(
     config : ResolvedConfig
     n_words : int
     present : int, default 0
-        Bytes of models of resampled text that are there already.
+        Bytes of models of resampled text that exist already.
     documents : int, default 0
-        They have a row in the model, and one in the folder of the run.
+        Number of documents; each has a row in the model, and one in the folder of the run.
     """
     needed = 4 * documents * (config.vector_size + padded(config.vector_size))
     needed += saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
@@ -90,7 +90,7 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, thread
     n_words : int
         Size of the vocabulary.
     replicas : int, default 1
-        Copies of the parameters; several have their common base besides.
+        Copies of the parameters; several copies also need their common base.
     threads : int, optional
         By default those of the configuration.
     """
@@ -104,7 +104,7 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, thread
 
 
 def n_parameters(config: ResolvedConfig, n_words: int) -> int:
-    """Return how many numbers learn in a resolved configuration."""
+    """Return the number of trained parameters of a resolved configuration."""
     slots, columns = logits_of(config)
     of_output = config.spec.bands(config.reach) * config.widths()
     parts = ROWS_PER_WORD if config.subwords else 1
@@ -116,7 +116,7 @@ def n_parameters(config: ResolvedConfig, n_words: int) -> int:
 
 
 def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
-    """Return about how many bytes the model directory takes."""
+    """Estimate how many bytes the model directory takes."""
     composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
     rounded = (config.resamples or 0) * _rounded_bytes(config, n_words)
     rounded += _published_columns(config) * 4 * n_words if config.vectors not in (None, "input") else 0
@@ -134,9 +134,10 @@ def _rounded_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
-    """Return about how many bytes models of resampled text take while there is a run; 0 for one model.
+    """Estimate how many bytes models of resampled text take while there is a run; 0 for one model.
 
-    Each has a checkpoint; their mean needs a sum of all, and all of them with 8 bits a number.
+    Each model has a checkpoint; computing their mean needs the sum of all models, and all models with 8 bits
+    a number.
     """
     if config.resamples is None:
         return 0
@@ -146,7 +147,9 @@ def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def logits_of(config: ResolvedConfig) -> tuple[int, int]:
-    """Return how many attention logits a resolved configuration has by place (s), and for each word (K)."""
+    """Return the number of attention logits of a resolved configuration by place (s), and for each word
+    (K).
+    """
     parts = config.rings()
     places = sum(len(part.offsets) for part in parts)
     return places, logit_columns(config.attention, places, len(parts))

@@ -1,9 +1,10 @@
-"""N-grams of a vocabulary: which rows a word's vector is made of (Bojanowski et al. 2017, section 3.2).
+"""N-grams of a vocabulary: the rows of which the vector of each word is composed (Bojanowski et al. 2017,
+section 3.2).
 
-The vector of a word is the mean of a row of its own and one row for each of its n-grams; in training every
-row gets the whole gain of the vector. N-grams that occur in just the same words therefore always take the
-same steps: they share one row, and those of a single word share the word's own. The sums are those of
-separate rows, with fewer rows to read, and to keep.
+The vector of a word is the mean of the word's own row and one row for each of its n-grams; in training the
+gain of the vector is added to every row. So n-grams that occur in exactly the same words always take the same
+steps: they share one row, and n-grams of a single word share the word's own row. The results equal those of
+separate rows, but there are fewer rows to read and store.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ if TYPE_CHECKING:
     from wordvec_ca.models.config import ResolvedConfig
 
 BLOCK_WORDS = 4_096
-"""Words composed at a time where all are."""
+"""Words composed at a time when all words are composed."""
 
 
 class Subwords:
-    """The rows that words share, and which of them each word has.
+    """The rows of words and n-grams, and the rows of each word.
 
     Parameters
     ----------
     config : ResolvedConfig
-        With ``subwords``.
+        A configuration with ``subwords``.
     vocab : Vocab
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, width), float32
-        First those of the words, then those that n-grams share; padded as in ``EmbeddingModel.inputs``.
+        Rows of the words, then those that n-grams share; padded as in ``EmbeddingModel.inputs``.
     sizes : ndarray of shape (n_rows,), float32
-        How many rows of the paper each replaces.
+        Number of separate rows that each row replaces.
     offsets, columns, weights : ndarray
         The rows of word i are ``columns[offsets[i] : offsets[i + 1]]``, with weights that sum to 1.
     index : NgramIndex
@@ -93,7 +94,8 @@ class Subwords:
     def initialise(self, seed: int, vector_size: int) -> None:
         """Draw all rows uniformly from plus or minus 1 / vector_size, as fastText does.
 
-        A row that replaces m of them is as much smaller as makes their sum as long as that of m draws.
+        A row that replaces m rows is scaled so that its m-fold sum is as long as the sum of m independent
+        rows.
         """
         rng = np.random.default_rng([seed, 0x6E6772616D])
         for start in range(0, len(self.rows), 65_536):
@@ -104,7 +106,7 @@ class Subwords:
     def begin_with(
         self, words: np.ndarray, own_rows: np.ndarray, ngrams: np.ndarray, ngram_rows: np.ndarray
     ) -> None:
-        """Set rows from those of another model; a row that replaces several gets their mean.
+        """Copy rows from another model; a row that replaces several gets their mean.
 
         Parameters
         ----------
@@ -165,7 +167,7 @@ class Subwords:
 def _shared_rows(
     word_of: np.ndarray, begins: np.ndarray, ends: np.ndarray, tokens: np.ndarray, n_words: int
 ) -> tuple[np.ndarray, int]:
-    """Return the row of each n-gram, and how many rows there are besides those of words.
+    """Return the row of each n-gram, and the number of rows besides those of words.
 
     Parameters
     ----------

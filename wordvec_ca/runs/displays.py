@@ -1,4 +1,4 @@
-"""What a run says of itself while it trains: records, a bar, lines, and a log."""
+"""Displays of a run while it trains: records, a bar, lines, and a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wordvec_ca.models import Callback, Progress
 from wordvec_ca.specs.quantities import duration
 
 LINE_EVERY = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if the output is not a terminal."""
 
 RENEW_EVERY = 0.3
 """Seconds between two states of a line in a notebook."""
@@ -31,7 +31,7 @@ LIVE_NOTEBOOKS = ("JPY_SESSION_NAME", "COLAB_", "VSCODE_")
 
 
 def describe(record: Progress, columns: int | None = None) -> str:
-    """Return one line for people; where it is wider than so many columns, without what matters least."""
+    """Return one line for people; the least important parts are left out if it would be too wide."""
     loss = record.epoch_loss if record.epoch_ended else record.loss
     parts = {
         "share": f"{100 * record.fraction:5.1f}%",
@@ -58,7 +58,7 @@ class Lines:
         self._last = time.monotonic()
 
     def __call__(self, record: Progress) -> None:
-        """Write a line if it is time for one."""
+        """Write a line if one is due."""
         if record.epoch_ended or time.monotonic() - self._last >= LINE_EVERY:
             self._last = time.monotonic()
             with contextlib.suppress(OSError):  # a reader that has gone must not end the run
@@ -69,7 +69,7 @@ class Lines:
 class Bar:
     """A progress bar on a terminal, of the reading and then of the training.
 
-    It appears with the first record, leaves one line per epoch behind, and shows nothing if it is not used.
+    It appears with the first record and leaves one line per epoch; without records nothing is shown.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Bar:
 
 
 class RenewedLine:
-    """One line that is rewritten while a run goes on; in a notebook only its last state stays.
+    """One line that is rewritten during a run; a notebook keeps only its last state.
 
     Parameters
     ----------
@@ -151,7 +151,9 @@ class RenewedLine:
 
 
 def _cell_output() -> Callable[[str], None]:
-    """Return what writes below the cell that runs, each text in the place of the one before."""
+    """Return a function that writes below the running cell of a notebook; each text replaces the one
+    before.
+    """
     from IPython.display import display
 
     handle = None
@@ -176,7 +178,7 @@ def is_cell_that_keeps_all() -> bool:
 
 @contextlib.contextmanager
 def _line_of_command(stream: IO[str]) -> Iterator[Callable[[str], None]]:
-    """Give what writes one line again and again, for a command in a cell: ``!cawv train ...``."""
+    """Yield a function that rewrites one line, for a command in a cell: ``!cawv train ...``."""
     widest = 0
 
     def write(text: str) -> None:
@@ -200,7 +202,7 @@ Reading: TypeAlias = "Callable[[int, int | None, int], None]"
 
 @contextlib.contextmanager
 def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | None]]:
-    """Give what shows the training, as callbacks, and what shows the reading.
+    """Yield the callbacks that show the training, and the one that shows the reading.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
 
 
 def show_progress(displays: Iterable[Callback], **state: Any) -> None:
-    """Give callbacks a record of a loop other than the trainer's; `Progress.now` has its arguments."""
+    """Pass a record to callbacks, for loops other than the trainer's; arguments as in `Progress.now`."""
     record = Progress.now(**state)
     for display in displays:
         display(record)
@@ -238,7 +240,7 @@ def style_for_python(elsewhere: str = "none") -> str:
 class JsonLog:
     """One JSON object per record and line, written at once, so that a crash loses none.
 
-    If the disk is full the log ends with its last whole record and a warning; the run goes on.
+    If the disk is full, the log ends with its last complete record and a warning, and the run continues.
 
     Parameters
     ----------
@@ -248,7 +250,7 @@ class JsonLog:
     Raises
     ------
     OSError
-        It cannot be written.
+        The file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:

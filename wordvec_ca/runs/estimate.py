@@ -42,7 +42,7 @@ class Plan:
     n_parameters : int
         Numbers that learn.
     replicas : int
-        Copies of them that are trained at the same time.
+        Copies of the parameters that are trained at the same time.
     memory_bytes : int
         Anonymous memory while training.
     cache_bytes : int
@@ -121,7 +121,9 @@ def plan(
 
 
 def measured_speed(config: ResolvedConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
-    """Return the words per second of the training loop on a text of that length, drawn by frequency."""
+    """Measure the words per second of the training loop on a random text of this length, drawn by
+    frequency.
+    """
     sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
     config = replace(config, negatives="shared" if sharing > 1 else "exact", shared_by=sharing)
     tags = DocumentTags(2_000) if config.spec.documents else None

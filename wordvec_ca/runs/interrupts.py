@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Interruptible(Protocol):
-    """What can be ended in order: a trainer, or the run of a cluster."""
+    """Interface of what can be ended in order: a trainer, or a run on a cluster."""
 
     interrupted: bool
 
@@ -24,8 +24,8 @@ class Interruptible(Protocol):
 def ended_by_signals(trainer: Interruptible) -> Iterator[None]:
     """Within the block the first Ctrl-C lets the run end and be saved; the second is a KeyboardInterrupt.
 
-    So are SIGTERM and SIGHUP, if the program handles them at all (``cawv`` does). A signal that is ignored
-    stays so.
+    SIGTERM and SIGHUP act in the same way, if the program handles them (``cawv`` does). A signal that is
+    ignored is still ignored.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -33,7 +33,7 @@ def ended_by_signals(trainer: Interruptible) -> Iterator[None]:
             raise KeyboardInterrupt
         trainer.interrupt()
         warnings.warn(
-            "interrupted: the run ends soon and saves what it has trained; once more stops it at once",
+            "interrupted: the run ends soon and saves what it has trained; a second Ctrl-C stops it now",
             stacklevel=2,
         )
 

@@ -1,4 +1,4 @@
-"""What a run is to do: the text, the options, where everything goes. One object, passed whole."""
+"""The request for a run: text, options and places of the results, in one object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What every run is asked to do, on one machine or on a cluster; `train` documents the options.
+    """Fields of every request, for one machine or a cluster; `train` documents the options.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Request:
     output, overwrite, cache_dir, checkpoint_every
         As in ``train``.
     command : str, optional
-        What to type to do this again; kept in the record of the model.
+        Command that repeats the run; kept in the record of the model.
     settings : mapping, optional
         The same as settings for ``cawv train --config``, kept as ``run.toml`` in the model directory; by
         default those of ``RunRequest.as_settings``.
     run : str
-        A random name, which the checkpoints and the model of this run carry, too.
+        A random identifier, which the checkpoints and the model of this run contain too.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Request:
     def __post_init__(self) -> None:
         if not self.config.alpha:
             raise OptionError(
-                Option("alpha"), " is 0, with which nothing is learnt: give more, or leave it out"
+                Option("alpha"), " is 0, so nothing would be learnt: give more, or leave it out"
             )
         if self.command is not None:
             object.__setattr__(self, "command", showable(self.command))
@@ -73,11 +73,13 @@ class Request:
         return []
 
     def write_file(self, storage: Storage) -> None:
-        """Write the request where `request_in` reads it; for the owner alone if a name has secrets in it."""
+        """Write the request where `request_in` reads it; readable only by the owner if a name contains
+        secrets.
+        """
         storage.write(REQUEST_FILE, self.as_file(), private=has_secrets(self.sources()))
 
     def as_record(self) -> dict[str, Any]:
-        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        """Return the request as values for JSON: enough to start the run again, if its texts are files."""
         return {
             "run": self.run,
             "config": self.config.as_dict(),
@@ -112,14 +114,14 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
     ----------
     storage : Storage
     made : callable
-        Makes the request of its record.
+        Converts a record to a request.
     name : str
         Name of the file.
 
     Raises
     ------
     DataError
-        It is damaged, or of another format.
+        The file is damaged, or of another format.
     """
     data = storage.read(name)
     if data is None:
@@ -138,9 +140,9 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(Request):
-    """What a run is to do; `train` documents the fields that are its parameters.
+    """The request for a run; `train` documents the fields that are its parameters.
 
-    A run that was cut short is begun again from ``as_record``; then ``corpus`` and ``valid`` are lists of
+    A run that was cut short is restored from ``as_record``; then ``corpus`` and ``valid`` are lists of
     names, or None if they were not given as files, and ``vocab`` is in the run's folder.
 
     Parameters
@@ -148,7 +150,7 @@ class RunRequest(Request):
     corpus, valid, keep_cache, no_cache, continue_from, init_vectors
         As in ``train``.
     vocab : Vocab, optional
-        The words, if they are given.
+        The words, if they were given.
     vocab_raw : sequence of int, optional
         ``raw_tokens`` and ``raw_types`` of these words.
     validates : bool
@@ -166,7 +168,7 @@ class RunRequest(Request):
     init_vectors: str | os.PathLike[str] | None = None
 
     def as_record(self) -> dict[str, Any]:
-        """Return what JSON can hold of it: enough to begin the run again, if its texts are files."""
+        """Return the request as values for JSON: enough to start the run again, if its texts are files."""
         return {
             **super().as_record(),
             "corpus": absolute_names(self.corpus),
@@ -182,8 +184,9 @@ class RunRequest(Request):
     def as_settings(self) -> dict[str, Any]:
         """Return the request as settings for ``cawv train --config``.
 
-        They hold what is not the model's default, the number of workers, and the texts that are files. A
-        model that is trained further has other defaults, those of its first run: then they hold all options.
+        They contain options that differ from the model's defaults, the number of workers, and the texts that
+        are files. If a model is trained further, they contain all options, since its defaults are the values
+        of its first run.
         """
         also = () if self.continue_from is None else tuple(self.config.as_dict())
         settings = {"corpus": absolute_names(self.corpus), **self.config.typed(also=also)}
@@ -206,7 +209,7 @@ class RunRequest(Request):
         ValueError, TypeError, KeyError
             The record is damaged.
         DataError
-            It is that of a run on a cluster.
+            The record is that of a run on a cluster.
         """
         if "cluster" in record:
             raise DataError(f"the run of {os.fspath(output)!r} is a run on a cluster: resume it there")
@@ -222,7 +225,7 @@ class RunRequest(Request):
         return request
 
     def kept_text(self) -> Path:
-        """Return where the encoded text goes if it is kept, or if there is no run to resume."""
+        """Return the folder of the encoded text if it is kept, or if there is no run to resume."""
         if self.cache_dir is not None:
             return Path(self.cache_dir)
         assert self.output is not None

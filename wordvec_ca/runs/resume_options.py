@@ -23,7 +23,7 @@ CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[
 """Options that may change when a run is continued: after a divergence, or on another machine."""
 
 OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is None)
-"""Those of them that are not of the model: models of resampled text are to differ by nothing else."""
+"""Changeable options that do not affect the model. Models of resampled text may differ only in these."""
 
 
 def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:
@@ -62,7 +62,7 @@ def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
 def check_texts(
     run: UnfinishedRun, corpus: Any, valid: Any, vocab: Vocab | str | os.PathLike[str] | None
 ) -> None:
-    """Raise a DataError if texts or words are given once more that are not those of the run."""
+    """Raise a DataError if texts or words are given that are not those of the run."""
     for which, given, begun in (("text", corpus, run.request.corpus), ("valid", valid, run.request.valid)):
         names = absolute_names(given)
         if names is not None and _without_secrets(names) != _without_secrets(begun):
@@ -82,7 +82,7 @@ def check_texts(
 def check_state(
     run: UnfinishedRun, state: State, config: TrainConfig, isa: str | None, *, accept_changes: bool
 ) -> None:
-    """Raise a DataError if a run would not go on as it was begun; warn if merely its bits differ.
+    """Raise a DataError if a run would not continue as it began; warn if only the last bits differ.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def check_state(
     state : State
         Its newest checkpoint.
     config : TrainConfig
-        With which it is to go on.
+        Configuration with which the run continues.
     isa : str or None
         The instruction set of this process.
     accept_changes : bool
-        Go on with another instruction set.
+        Continue even with another instruction set.
     """
     if state.run != run.request.run:
         raise DataError(
@@ -152,7 +152,7 @@ def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None
 
 
 def _without_secrets(names: Any) -> list[str] | None:
-    """Return names to compare: a URL may have a new signature."""
+    """Return names without secrets, for comparison: a URL may have a new signature."""
     return None if names is None else list(map(showable_name, names))
 
 

@@ -97,45 +97,45 @@ def train(
     vocab : Vocab or path, optional
         Vocabulary to use instead of the corpus's own.
     cache_dir : path, optional
-        Where the encoded text goes; beside the output, or the system's temporary directory.
+        Folder for the encoded text; by default beside the output, or in the system's temporary directory.
     keep_cache : bool, default False
-        Leave the encoded text there and use it again if nothing has changed.
+        Keep the encoded text there, and use it again if nothing has changed.
     no_cache : bool, default False
-        Store no encoded text: read the text again in every epoch (see ``stream_corpus``).
+        Do not store the encoded text, but read the text again in every epoch (see ``stream_corpus``).
     encoding_progress : callable, optional
         See ``encode_corpus``.
     checkpoint_every : str, default "10m"
         A time (``30s``, ``10m``, ``2h``) or a number of tokens (``5M``) after which a checkpoint is written
-        to ``OUTPUT.run``, or ``never``; see ``resume``. At the default the time grows for models so large
-        that writing them would take more than a fiftieth of it. Without ``output`` there are none.
+        to ``OUTPUT.run``, or ``never``; see ``resume``. With the default, the interval grows if writing would
+        take more than a fiftieth of the time. Without ``output`` no checkpoints are written.
     continue_from : path, optional
-        A model directory: begin with its parameters, words and counts; words that only the corpus has come
-        in (see ``expanded_vocab``). ``config`` is by default the model's (see ``continued_config``).
+        A model directory: begin with its parameters, words and counts; words that occur only in the corpus
+        are added (see ``expanded_vocab``). ``config`` is by default the model's (see ``continued_config``).
     init_vectors : path, optional
-        A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these for the words
-        that it has.
+        A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these vectors for the
+        words in it.
     progress : bool, optional
-        Show how far the run is; by default on a terminal and in notebooks, unless there are ``callbacks`` or
-        an ``encoding_progress``.
+        Show the progress of the run; by default on a terminal and in notebooks, unless there are
+        ``callbacks`` or an ``encoding_progress``.
     **options
-        None: the options of training belong into ``config``, and the error for another one explains that.
+        Not allowed: the options of training belong in ``config``, and the error explains that.
 
     Returns
     -------
     EmbeddingModel
-        ``.wv`` holds the vectors; ``.record["interrupted"]`` tells whether Ctrl-C cut the run short.
+        ``.wv`` holds the vectors; ``.record["interrupted"]`` is true if Ctrl-C cut the run short.
 
     Raises
     ------
     DataError
         If the corpus cannot be used, the output cannot be written, or training diverged.
     OptionError
-        If an option is outside its limits, or does not go with another.
+        An option is outside its limits, or cannot be combined with another.
     OutputExistsError
         If the output, or an unfinished run of that name, exists.
     TypeError
-        If ``config`` is not a ``TrainConfig``, ``corpus`` is None, ``callbacks`` no sequence of callables, or
-        options are given outside a ``TrainConfig``.
+        If ``config`` is not a ``TrainConfig``, ``corpus`` is None, ``callbacks`` is not a sequence of
+        callables, or options are given outside a ``TrainConfig``.
     """
     _check_call(corpus, options)
     if config is not None:
@@ -169,7 +169,7 @@ def run_request(
 ) -> EmbeddingModel:
     """Train what a request asks for; parameters, result and errors as of ``train``, which makes one.
 
-    The command line makes its own, with the command that was typed and the settings that repeat it.
+    The command line creates its own request, with the typed command and the settings that repeat it.
     """
     session = Session(callbacks, encoding_progress)
     with ExitStack() as cleanup:
@@ -221,10 +221,10 @@ def resume(
     directory : path
         The run's ``output``, or its folder ``OUTPUT.run``.
     corpus, valid : corpus, optional
-        The texts, if they were not given as files: used only if their encoded form is not there any more.
-        Files must be those of the run.
+        The texts, if they were not files: they are used only if their encoded form no longer exists. Files
+        must be those of the run.
     vocab : Vocab or path, optional
-        Must be that of the run, which has its own copy.
+        The vocabulary; it must be that of the run, which has its own copy.
     changes : mapping, optional
         Options to change, of ``CHANGEABLE``.
     accept_changes : bool, default False
@@ -330,7 +330,7 @@ class Session:
 
     @contextmanager
     def shown(self, progress: bool | None) -> Iterator[None]:
-        """Show the run as long as the block lasts, if ``progress`` of ``train`` wants that."""
+        """Show the run for the duration of the block, if ``progress`` of ``train`` asks for it."""
         style = "none"
         if progress:
             style = style_for_python("lines")
@@ -410,7 +410,7 @@ def _initialised(
     run: UnfinishedRun | None,
     first: KeyedVectors | None = None,
 ) -> tuple[EmbeddingModel, list[dict[str, Any]]]:
-    """Return a model with the parameters with which it begins, and what is recorded of their origin."""
+    """Return a model with its initial parameters, and the record of their origin."""
     vocab = encoded.vocab
     tags = _tags(request, config, encoded)
     check_memory(config, len(vocab))
@@ -427,7 +427,7 @@ def _initialised(
 
 
 def _tags(request: RunRequest, config: ResolvedConfig, encoded: EncodedCorpus) -> DocumentTags | None:
-    """Return the documents of a text, after those of the model that is trained further."""
+    """Return the documents of the model that is trained further, followed by those of the text."""
     if not config.spec.documents:
         return None
     if encoded.documents is None:
@@ -476,7 +476,7 @@ def _fit(
     checkpoint: Checkpointing | None,
     request: RunRequest,
 ) -> None:
-    """Train, and write down in the model how it went."""
+    """Train, and record the run in the model."""
     model = trainer.model
     trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
     if trainer.config.anchored and request.continue_from is not None:
@@ -508,7 +508,7 @@ def _save(
     run: UnfinishedRun | None,
     checkpoint: Checkpointing | None,
 ) -> None:
-    """Save the model if it has a place, and drop the run if it is finished."""
+    """Save the model if it has an output, and remove the run if it is finished."""
     if request.output is not None:
         try:
             mark = None if run is None else request.run
@@ -528,7 +528,7 @@ def _save(
 def _save_somewhere(
     model: EmbeddingModel, output: str | os.PathLike[str], *, overwrite: bool, mark: str | None
 ) -> None:
-    """Save a trained model; if that fails, save it elsewhere before saying so."""
+    """Save a trained model; if that fails, save it elsewhere before raising the error."""
     try:
         model.save(output, overwrite=overwrite, mark=mark)
     except DataError as error:

@@ -12,7 +12,7 @@
     resamples/001/       checkpoints of the first model, if there are several of resampled text
     lock                 held by the process at work
 
-When the model is saved the folder goes.
+The folder is removed when the model is saved.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ OURS = {REQUEST_FILE, ModelFile.TREE, WORK, BASE, VOCAB, "text", "valid", "resam
 class UnfinishedRun:
     """The folder of one run, locked while this object is open; a context manager.
 
-    If the block ends with an exception, the folder of a new run goes, unless there is a checkpoint in it;
-    then a warning says how to go on. Make one with `begin` or `open`.
+    If the block ends with an exception, the folder of a new run is removed, unless it contains a checkpoint;
+    then a warning says how to continue. Create one with `begin` or `open`.
 
     Parameters
     ----------
     output : Path
-        The model directory to be.
+        The future model directory.
     request : RunRequest
         What the run is to do.
     lock : file or None
-        The lock that is held.
+        The lock that this process holds.
     """
 
     def __init__(self, output: Path, request: RunRequest, lock: IO[bytes] | None) -> None:
@@ -67,7 +67,7 @@ class UnfinishedRun:
 
     @classmethod
     def begin(cls, request: RunRequest) -> UnfinishedRun:
-        """Make the folder of a new run.
+        """Create the folder of a new run.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class UnfinishedRun:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
-        """Open the run of a model directory to be, which may also be given as its OUTPUT.run.
+        """Open the run of a future model directory, which may also be given as its OUTPUT.run.
 
         Raises
         ------
@@ -141,7 +141,9 @@ class UnfinishedRun:
         self.checkpoints.interval = parse_interval(interval) or Interval()
 
     def say_how_to_go_on(self, *, saved: bool = False, diverged: bool = False) -> None:
-        """Warn that the run is not finished, and say what continues it; `saved` if it was interrupted."""
+        """Warn that the run is not finished, with the command that continues it; ``saved`` if it was
+        interrupted.
+        """
         with contextlib.suppress(DataError):
             if states := self.newest_states():
                 lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
@@ -166,11 +168,13 @@ class UnfinishedRun:
         return [state for state in found if state is not None]
 
     def resampled_bytes(self) -> int:
-        """Return the bytes that models of resampled text take there."""
+        """Return the bytes of models of resampled text in the folder."""
         return sum(path.stat().st_size for path in self.folder.glob("resamples/*/*.checkpoint"))
 
     def remove(self) -> None:
-        """Remove the folder, the encoded texts that are not kept, and scraps of an interrupted save."""
+        """Remove the folder, the encoded texts that are not kept, and partial files of an interrupted
+        save.
+        """
         self.finished = True
         self._clear_elsewhere()
         _remove(self.folder)
@@ -187,7 +191,7 @@ class UnfinishedRun:
             clear_leftovers(self.output, self.request.run)
 
     def text_folder(self, which: str) -> Path:
-        """Return where the encoded ``text`` or ``valid`` is."""
+        """Return the folder of the encoded ``text`` or ``valid``."""
         if not self.owns(which):
             return self.request.kept_text()
         if self.request.cache_dir is None:
@@ -195,7 +199,7 @@ class UnfinishedRun:
         return Path(self.request.cache_dir) / f"run-{self.request.run}" / which
 
     def owns(self, which: str) -> bool:
-        """Return whether an encoded text is this run's alone, so that it goes when the run ends."""
+        """Return whether an encoded text belongs only to this run and is removed with it."""
         return which == "valid" or not self.request.keep_cache
 
     def vocab(self) -> Vocab | None:
@@ -207,22 +211,24 @@ class UnfinishedRun:
         return vocab
 
     def keep_tree(self, tree: np.ndarray | None) -> None:
-        """Keep the tree of a model that is trained further, for when the run is resumed."""
+        """Store the tree of a model that is trained further, so that the run can be resumed."""
         if tree is not None:
             save_npy(self.folder / ModelFile.TREE, tree)
 
     def tree(self, n_words: int) -> np.ndarray | None:
-        """Return the tree that was kept, if one was."""
+        """Return the stored tree, or None."""
         path = self.folder / ModelFile.TREE
         return read_tree(path, n_words) if path.exists() else None
 
     def may_overwrite(self) -> bool:
-        """Return whether a model in the output's place may be replaced, as an earlier part of this run."""
+        """Return whether an existing output may be replaced, because an earlier session of this run saved
+        it.
+        """
         return self.request.overwrite or bool(self.request.saved_record())
 
 
 def run_folder(output: str | os.PathLike[str]) -> Path:
-    """Return where the unfinished run of a model directory is."""
+    """Return the folder of the unfinished run of a model directory."""
     path = Path(os.path.abspath(output))
     return path.with_name(path.name + ".run")
 
@@ -232,7 +238,7 @@ def _checkpoints_in(folder: Path) -> list[Path]:
 
 
 def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
-    """Return the names of what an unfinished run reads: texts, and what it begins from.
+    """Return the names of the inputs of an unfinished run: texts, and models to begin with.
 
     Raises
     ------
@@ -250,7 +256,7 @@ def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
 
 
 def _output(directory: str | os.PathLike[str]) -> Path:
-    """Return the model directory to be of a run, which may be given as its OUTPUT.run."""
+    """Return the future model directory of a run, which may be given as its OUTPUT.run."""
     target = Path(os.path.abspath(directory))
     if target.name.endswith(".run") and (target / REQUEST_FILE).is_file():
         target = target.with_name(target.name.removesuffix(".run"))
@@ -282,7 +288,7 @@ def _read_request(folder: Path, output: Path) -> RunRequest:
 
 
 def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise a DataError if a run could not save its model there; an unfinished run is named first."""
+    """Raise a DataError if a run could not save its model there; report an unfinished run first."""
     try:
         check_output(output, overwrite=overwrite, files=MODEL_FILES)
     except OutputExistsError:
@@ -314,7 +320,7 @@ def _done(target: Path) -> str:
 
 
 def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
-    """Clear the folder of an earlier run, unless that would lose work."""
+    """Remove the folder of an earlier run, unless that would lose work."""
     others = sorted(path.name for path in folder.iterdir() if path.name not in OURS and not _is_scrap(path))
     if others:
         raise DataError(
@@ -332,12 +338,14 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
 
 
 def _is_scrap(path: Path) -> bool:
-    """Return whether a run wrote a file: a checkpoint, or what it left when it was killed."""
+    """Return whether a run wrote a file: a checkpoint, or a partial file of a killed run."""
     return path.name.endswith((".checkpoint", ".tmp")) or path.name.startswith("mean-")  # of earlier versions
 
 
 def _remove(folder: Path) -> None:
-    """Remove a run's folder, ``run.json`` last, so that it can be recognised; keep what is not ours."""
+    """Remove a run's folder, ``run.json`` last, so that a partial folder is still recognised; keep foreign
+    files.
+    """
     if not folder.is_dir():
         return
     last = ("lock", REQUEST_FILE)
@@ -351,7 +359,7 @@ def _remove(folder: Path) -> None:
 
 
 def _lock(folder: Path, given: str) -> IO[bytes] | None:
-    """Take the run for this process; the system gives it back however the process ends."""
+    """Lock the run for this process; the system releases the lock however the process ends."""
     if os.name == "nt":  # which has no such locks, and removes no open file
         return None
     file = open(folder / "lock", "ab")  # noqa: SIM115
@@ -367,7 +375,7 @@ def _release(lock: IO[bytes] | None) -> None:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a person types it here."""
+    """Return a path as a person would type it in the working directory."""
     import shlex
 
     with contextlib.suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The texts of a run, encoded: stored so that they are found again if there is a run to resume."""
+"""The encoded texts of a run, stored so that a resumed run finds them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wordvec_ca.runs.run_directory import UnfinishedRun, shown
 from wordvec_ca.training import State
 
 NAMES = {"text": "corpus", "valid": "held-out text"}
-"""What messages call the two texts of a run."""
+"""Names of the two texts of a run in messages."""
 
 
 class Texts:
@@ -37,13 +37,13 @@ class Texts:
     request : RunRequest
         What the run is to do.
     run : UnfinishedRun or None
-        Its folder; None if there is nothing to resume it from.
+        Folder of the run; None if the run cannot be resumed.
     config : ResolvedConfig
-        How texts are read now; ``count_memory`` and ``workers`` may differ from the request's.
+        Configuration for reading; ``count_memory`` and ``workers`` may differ from the request's.
     former : State, optional
-        The state that the run continues from: its texts must be those.
+        The state from which the run continues; the texts must be the same.
     accept_changes : bool, default False
-        Use a text as it was encoded although its files have changed since.
+        Use a text as it was encoded even if its files have changed since.
     progress : callable, optional
         See ``encode_corpus``.
     """
@@ -69,12 +69,12 @@ class Texts:
         self._opened.close()
 
     def text(self, corpus: Corpus | EncodedCorpus | None, vocab: Vocab | None) -> EncodedCorpus:
-        """Encode the corpus, or find it encoded.
+        """Encode the corpus, or open its encoded form.
 
         Raises
         ------
         DataError
-            It cannot be used, has changed since the run began, or is gone.
+            The text cannot be used, has changed since the run began, or no longer exists.
         """
         expected = None if self._former is None else self._former.fingerprint
         if isinstance(corpus, EncodedCorpus):
@@ -107,7 +107,7 @@ class Texts:
         return self._opened.enter_context(encoded)
 
     def _reopened(self, which: str, corpus: Corpus | None, expected: str | None) -> EncodedCorpus | None:
-        """Open what the run has encoded before, if it is there."""
+        """Open the text that the run has encoded before, if it still exists."""
         run = self._run
         if run is None or not run.begun_before or self._request.no_cache:
             return None
@@ -156,7 +156,7 @@ class Texts:
         return encoded
 
     def _begin_again(self, which: str) -> str:
-        """Return the message for a run that cannot go on, because its text is not there any more."""
+        """Return the message for a run that cannot continue because its text no longer exists."""
         state = "" if self._former else "the run has no checkpoint yet, and "
         message = f"{state}the {NAMES[which]} cannot be read again, because it was not given as files"
         request = self._request
@@ -169,7 +169,7 @@ class Texts:
         )
 
     def _folder(self, which: str, expected: str | None) -> tuple[Path, bool]:
-        """Return where an encoded text goes, and whether it stays there."""
+        """Return the folder of an encoded text, and whether the text is kept."""
         request, run = self._request, self._run
         if run is not None:
             taken = expected is not None and not run.owns(which)  # what is kept there is another run's now

@@ -1,4 +1,4 @@
-"""More training: a run that begins with the parameters of a model, or with vectors from anywhere."""
+"""Runs that begin with the parameters of a model, or with vectors from a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_together(
     no_cache: bool = False,
     valid: Any = None,
 ) -> None:
-    """Raise an OptionError if options of `train`, which documents the arguments, do not go together."""
+    """Raise an OptionError if options of `train`, which documents the arguments, cannot be combined."""
     if continue_from is not None and not (vocab is None and init_vectors is None):
         raise OptionError(
             Option("continue_from"),
@@ -97,10 +97,9 @@ def check_together(
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
-    The warm-up of attention is over, unless it is asked for again; what belongs to one corpus or machine
-    (``field``, ``count_memory``, ``workers``) or one run (``resamples``, ``anchored``) is not inherited, and
-    neither are learning rates if the step of ``cbow_update`` becomes another, nor ``shared_by`` if the model
-    or ``negatives`` does.
+    There is no warm-up of attention unless it is asked for. Options of one corpus or machine (``field``,
+    ``count_memory``, ``workers``) or one run (``resamples``, ``anchored``) are not inherited. Neither are
+    learning rates if ``cbow_update`` changes, nor ``shared_by`` if the model or ``negatives`` changes.
 
     Parameters
     ----------
@@ -112,8 +111,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     Raises
     ------
     DataError
-        It is not a model or damaged, or an option is changed that gives the parameters their shape or
-        meaning.
+        The folder is not a model or is damaged, or an option is changed that determines the shape or meaning
+        of the parameters.
     OptionError
         An option is outside its limits.
     """
@@ -176,14 +175,14 @@ def expanded_vocab(
 
     All words of the model stay. Words that occur ``min_count`` times in the new corpus are added; with
     ``max_final_vocab`` only the most frequent, up to that size. If the corpus is the one that the model was
-    trained on, the vocabulary stays as it is: it is counted once, however often it is read.
+    trained on, it is not counted again, and the vocabulary stays the same.
 
     Parameters
     ----------
     corpus : Corpus
         Something that can be read twice: files, or a collection such as a list.
     config : TrainConfig
-        How text is split and words are chosen.
+        Options of splitting text and choosing words.
     directory : path
         The model.
     progress : callable, optional
@@ -225,17 +224,17 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
 
 
 def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Copy the parameters of a saved model, word by word; other words keep those that they have.
+    """Copy the parameters of a saved model, word by word; other words keep their parameters.
 
     Returns
     -------
     dict
-        What is recorded of it.
+        Record of the origin of the parameters.
 
     Raises
     ------
     DataError
-        It is not a model, or one whose parameters have another shape or meaning.
+        The folder is not a model, or its parameters have another shape or meaning.
     """
     former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
     _check_same_shape(former.config, model.config, directory)
@@ -270,7 +269,8 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
 
 
 ANCHOR = "anchor_crc32"
-"""Key of the record: a checksum of the model that words are taken back to; a resumed run reads it again."""
+"""Key of the record with the checksum of the model towards which words are moved back; a resumed run reads
+that model again."""
 
 
 def _checksum(model: EmbeddingModel) -> int:
@@ -280,25 +280,25 @@ def _checksum(model: EmbeddingModel) -> int:
 def anchor(
     model: EmbeddingModel, directory: str | os.PathLike[str], begun: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Take the words of a saved model back, but for the share of their occurrences that are new.
+    """Move the words of a saved model back, except for the share of their occurrences that are new.
 
-    A word that occurred 90 times before and 10 times in the new text goes a tenth of the way from where its
-    rows were to where training took them. Training itself sees the rows where it takes them, so it costs
-    no time (docs/measurements/made-up-shop.md).
+    A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
+    rows to the trained ones. Rows are moved back only after training, so this takes no time during it
+    (docs/measurements/made-up-shop.md).
 
     Parameters
     ----------
     model : EmbeddingModel
-        Trained further; its counts are those of both texts.
+        The model after further training; its counts are those of both texts.
     directory : path
         The saved model.
     begun : sequence of mapping
-        The changes of the run; its beginning holds what `begin_from_model` recorded.
+        The changes of the run; the first contains the record of `begin_from_model`.
 
     Raises
     ------
     DataError
-        It cannot be read any more, or is another model than the one that the run began with.
+        The saved model can no longer be read, or is not the model with which the run began.
 
     Warns
     -----
@@ -332,12 +332,12 @@ def anchor(
 
 
 def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:
-    """Read vectors to begin with, in any format that ``KeyedVectors.load`` knows.
+    """Read initial vectors, in any format that ``KeyedVectors.load`` knows.
 
     Raises
     ------
     DataError
-        They cannot be read, or have another size than is wanted.
+        The vectors cannot be read, or are of another size.
     """
     form = "input" if os.path.isdir(path) and detect_format(path) == "model" else None
     vectors = KeyedVectors.load(path, vectors=form)  # of a model the rows that a run begins with
@@ -352,17 +352,17 @@ def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVector
 def begin_from_vectors(
     model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
 ) -> dict[str, Any]:
-    """Copy vectors, read from ``path``, for the words that have some into an initialised model.
+    """Copy vectors, read from ``path``, into an initialised model, for the words that have one.
 
     Returns
     -------
     dict
-        What is recorded of it.
+        Record of the origin of the parameters.
 
     Raises
     ------
     DataError
-        They are not numbers, or none of the words is there.
+        The vectors are not finite numbers, or contain none of the words.
     """
     name, size = repr(os.fspath(path)), model.config.vector_size
     here, there = _shared(model.vocab, vectors.key_to_index)
@@ -384,7 +384,7 @@ def begin_from_vectors(
 
 
 def _shared(vocab: Vocab, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the words that both have, here and there."""
+    """Return the rows of the common words in each of the two."""
     pairs = [(i, index[word]) for i, word in enumerate(vocab.words) if word in index]
     rows = np.array(pairs, np.int64).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]

@@ -1,8 +1,8 @@
 """Raw text as a stream of lines and tokens.
 
 Input: paths, patterns, URLs, open streams; plain or compressed text in any encoding, JSON lines, tables,
-Wikipedia dumps. Output: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. Nothing here
-remembers what words a text has.
+Wikipedia dumps. Output: blocks of UTF-8 text cut at line ends, in bounded memory, and tokens. This package
+does not count words.
 """
 
 from wordvec_ca.text.blocks import (

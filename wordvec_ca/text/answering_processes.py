@@ -1,8 +1,9 @@
-"""A pool of processes that answer requests: what Python's threads cannot do side by side, or must survive.
+"""A pool of processes that answer requests, for work that Python's threads cannot do in parallel or that may
+crash.
 
-``concurrent.futures`` ends the whole pool when one process dies; here only the request is lost that it died
-of. A request is bytes with their length before them. An answer has one more byte before its length: it says
-whether the bytes are the answer or a message.
+``concurrent.futures`` ends the whole pool when one process dies; here only the request that killed it is
+lost. A request is bytes, preceded by their length. An answer also has a first byte that tells an answer from
+an error message.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ANSWER, MESSAGE = b"+", b"!"
 
 
 class NoAnswerError(DataError):
-    """The process says that it has no answer to this request, and why."""
+    """The process could not answer the request; the message gives its reason."""
 
 
 class EndedError(DataError):
@@ -38,9 +39,9 @@ class AnsweringProcesses:
     Parameters
     ----------
     module : str
-        What ``python -m`` runs.
+        Module to run with ``python -m``.
     count : int
-        How many processes. Each starts with the first request that finds no other free.
+        Largest number of processes. One is started when a request finds none free.
     settings : sequence
         The first request to each process, as JSON.
     quiet : bool
@@ -71,7 +72,7 @@ class AnsweringProcesses:
         Raises
         ------
         NoAnswerError
-            With the message of the process.
+            The process could not answer; the message is that of the process.
         EndedError
             The process died of the request.
         DataError

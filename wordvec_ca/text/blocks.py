@@ -1,4 +1,4 @@
-"""Text cut into blocks at line ends; nothing holds more than a block."""
+"""Cuts text into blocks at line ends, with at most one block in memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BLOCK_BYTES = 1 << 20
 
 
 LONGEST_RUN = 1 << 24
-"""Bytes without any white space that are read as one; longer runs are cut so that memory stays bounded."""
+"""Largest number of bytes without white space; longer stretches are cut so that memory stays bounded."""
 
 
 class TokenLines(bytes):
     """Text whose tokens are known: a space between two, a sentence a line.
 
-    No tokenizer splits it further, and its case stays: it was given as lists of words.
+    It comes from lists of words, so it is neither tokenised further nor lower-cased.
     """
 
     @classmethod
@@ -29,7 +29,7 @@ class TokenLines(bytes):
 
 
 class ReadText:
-    """Text that has been read, in pieces: a part of a corpus, for `TextFiles` in the place of a file.
+    """Text that has been read, in pieces; `TextFiles` takes it like a file.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ReadText:
 def line_pieces(lines: Iterable[Any], *, documents: bool = False) -> Iterator[bytes]:
     """Yield str lines as UTF-8, each with a line end; DataError names a line that is not Unicode text.
 
-    If they are ``documents``, each stays one line.
+    With ``documents``, each stays one line.
     """
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
@@ -69,10 +69,10 @@ def cut_into_blocks(
 ) -> Iterator[bytes]:
     """Join pieces of text and cut them into blocks of about ``size`` bytes.
 
-    A block ends behind a line end; in a line longer than a block, behind white space; in a run of more than
-    ``LONGEST_RUN`` bytes without white space, after so many bytes. Hence tokens do not depend on ``size``.
-    With ``whole_lines`` no line of less than ``LONGEST_RUN`` bytes is cut, and a longer one at places that do
-    not depend on ``size`` either. Pieces of `TokenLines` become blocks of their own, of the same type.
+    A block ends after a line end; within a line longer than a block, after white space; within more than
+    ``LONGEST_RUN`` bytes without white space, after ``LONGEST_RUN`` bytes. So tokens do not depend on
+    ``size``. With ``whole_lines``, lines shorter than ``LONGEST_RUN`` bytes are not cut, and the cuts of
+    longer ones do not depend on ``size`` either. Each piece of `TokenLines` becomes a block of the same type.
     """
     for kind, group in groupby(pieces, type):
         for block in _cut_into_blocks(group, min(size, LONGEST_RUN), whole_lines=whole_lines):
@@ -105,7 +105,7 @@ def _cut_into_blocks(pieces: Iterable[bytes], size: int, *, whole_lines: bool) -
 
 
 def _cut_line(text: bytes, n: int) -> int:
-    """Return the place behind the last line end in text[:n]; if there is none, 0 until n is LONGEST_RUN."""
+    """Return the position after the last line end in text[:n]; if there is none, 0 until n is LONGEST_RUN."""
     cut = max(text.rfind(b"\n", 0, n), text.rfind(b"\r", 0, min(n, len(text) - 1))) + 1
     if cut and text[cut - 1 : cut + 1] == b"\r\n":
         cut += 1

@@ -1,4 +1,4 @@
-"""Tables in text files, CSV and TSV: columns with names, some of which are the text."""
+"""Tables in text files, CSV and TSV: named columns, one or more of which contain the text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def long_cells() -> Iterator[None]:
 
 
 def table_suffix(path: str) -> str | None:
-    """Return .csv, .tsv or .tab if a file has that name, compressed or not; else None."""
+    """Return the suffix .csv, .tsv or .tab of a file, compressed or not; else None."""
     name = path.lower()
     for packed in (".gz", ".bz2", ".xz", ".zst"):
         name = name.removesuffix(packed)
@@ -45,27 +45,29 @@ def table_suffix(path: str) -> str | None:
 
 
 def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
-    """Return what separates the cells of a file with this beginning, or None if it is not such a table.
+    """Return the delimiter of cells in a file with this beginning, or None if it is not such a table.
 
     Parameters
     ----------
     head : bytes
         The beginning of the file.
     fields : sequence of str
-        Of these columns at least one must be in the header.
+        Names of columns, at least one of which must be in the header.
     suffix : str or None
-        As `table_suffix` gives it.
+        Result of `table_suffix`.
     """
     return next((mark for mark in _BY_SUFFIX.get(suffix or "", _ALL) if _has(head, fields, mark)), None)
 
 
 def columns(head: bytes, suffix: str) -> list[str]:
-    """Return the names of the columns of a file that begins so."""
+    """Return the names of the columns of a file with this beginning."""
     return max((_rows(head, mark, 1)[0] for mark in _BY_SUFFIX[suffix]), key=len)
 
 
 def likely_text(head: bytes, suffix: str) -> str | None:
-    """Return the name of the column with the longest cells in a file that begins so; None if it has none."""
+    """Return the name of the column with the longest cells in a file with this beginning; None if it has
+    none.
+    """
     rows = max((_rows(head, mark, 50) for mark in _BY_SUFFIX[suffix]), key=lambda rows: len(rows[0]))
     header = rows[0]
     whole = [row for row in rows[1:] if len(row) == len(header)]
@@ -92,7 +94,7 @@ def cell_texts(
 ) -> Iterator[bytes]:
     """Yield the text of some columns of every row, each cell a line; line ends within it end lines.
 
-    Cells are quoted as in RFC 4180 (``"`` doubled within quotes), also those of TSV.
+    Cells are quoted as in RFC 4180 (``"`` doubled within quotes), in TSV too.
 
     Parameters
     ----------

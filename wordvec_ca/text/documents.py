@@ -1,7 +1,7 @@
-"""Documents of a text: what is permuted among texts, or sampled, as a whole.
+"""Documents of a text: the units that are permuted among texts, or sampled.
 
-Lines that follow each other are about one thing and by one author. If each is taken for a document, chance
-seems smaller than it is: 2,190 of 10,233 words "changed" between two halves of the same books.
+Consecutive lines are often about one subject and by one author. If each line counts as a document, chance
+variation is underestimated: 2,190 of 10,233 words "changed" between two halves of the same books.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wordvec_ca.text.records import Records, field_names
 from wordvec_ca.text.sources import find_files
 
 BLANK_LINES, FILES, LINES = "blank-lines", "files", "lines"
-"""Ways to tell documents apart, besides the name of a field."""
+"""Ways to separate documents, besides the name of a field."""
 
 WAYS = BLANK_LINES, FILES, LINES
 
@@ -36,7 +36,7 @@ def check_group_by(group_by: str, field: str | Sequence[str] | None) -> tuple[st
     Raises
     ------
     ValueError
-        They do not belong together.
+        The values do not fit together.
     """
     way, _, number = group_by.partition(":")
     if way == LINES and (not number.isdigit() or int(number) < 1):
@@ -68,7 +68,7 @@ class Documents:
         one; ``lines:N``: N lines are one; anything else is the name of a field of records (JSON, CSV or TSV
         with a header, Parquet, Arrow): those with the same value are one document, wherever they are.
     field : str or sequence of str, optional
-        Of records: the field with the text.
+        For records: the field with the text.
     encoding : str, optional
         Of files of text; by default UTF-8.
 
@@ -77,13 +77,13 @@ class Documents:
     paths : list of str or path, or None
         The files, directories and patterns; None if the documents themselves were given.
     fields : list of str or None
-        Of records: the fields with the text.
+        For records: the fields with the text.
     encoding : str or None
 
     Raises
     ------
     ValueError
-        ``group_by`` and what is given do not belong together.
+        ``group_by`` does not fit the source or the other arguments.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Documents:
             paths = all(isinstance(one, str | os.PathLike) for one in source)
             if not paths:
                 raise ValueError(
-                    f"group_by is {group_by!r}, which is for files; of documents themselves leave it out"
+                    f"group_by is {group_by!r}, which is for files; leave it out for an iterable of documents"
                 )
         if paths and group_by is None:
             raise ValueError("documents of files need group_by: blank-lines, files, lines:N or a field")
@@ -123,7 +123,7 @@ class Documents:
     def numbered_lines(self) -> Iterator[tuple[int, Line]]:
         """Yield each line with the number of its document, in the order of the text.
 
-        Only the lines of one document by a field may be apart from each other. Empty lines are left out.
+        Only documents by a field may have lines that are not adjacent. Empty lines are left out.
 
         Raises
         ------

@@ -30,14 +30,14 @@ def docstrings(
 ) -> Iterator[str]:
     """Yield the paragraphs of all documentation strings, one line each, always in the same order.
 
-    Doctest examples, tables and underlines are left out, and so are paragraphs that came before.
+    Doctest examples, tables, underlines and repeated paragraphs are left out.
 
     Parameters
     ----------
     max_words : int, optional
         Stop after about this many words.
     packages : sequence of str
-        Whose documentation is read, of those that are installed; ``"python"`` is Python's own library.
+        Packages whose documentation is read, if they are installed; ``"python"`` is Python's own library.
 
     Yields
     ------
@@ -62,7 +62,7 @@ def docstrings(
 
 
 def articles(*, max_words: int | None = None) -> Iterator[str]:
-    """Yield the paragraphs of the articles of Wikipedia that gensim has for its tests; none without gensim.
+    """Yield the paragraphs of the Wikipedia articles in gensim's test data; none without gensim.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Text that is not UTF-8: decoded as it is read; its encoding is guessed for the error if none was given."""
+"""Decodes text that is not UTF-8 while it is read; if no encoding was given, guesses one for the error
+message.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from wordvec_ca.errors import DataError, Option, OptionError
 
 MOST_UNDECODABLE = 0.01
-"""Undecodable sequences per token above which a text is taken to be in another encoding."""
+"""If a text has more undecodable sequences per token than this, it is assumed to be in another encoding."""
 
 FEW = 16
-"""So many undecodable sequences are never too many: a short text may hold some."""
+"""This number of undecodable sequences is always accepted, since a short text may contain some."""
 
 FEW_WIDE = 2
-"""Characters of several bytes that tell that a text is UTF-8: in other encodings such bytes hardly occur."""
+"""Number of multi-byte characters that identify a text as UTF-8: in other encodings such bytes hardly
+occur."""
 
 _NOT_OF_TEXT_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
@@ -54,7 +57,7 @@ _GUESSED = [
     "utf_16",
     "utf_32",
 ]
-"""Encodings that people's files are in; of several that give the same text, the first is named."""
+"""Common encodings of files; if several give the same text, the first is named."""
 
 _GUESSED_FROM = 1 << 14
 KEEP = "wordvec_ca.undecodable"
@@ -93,15 +96,15 @@ def check_encoding(encoding: str) -> str:
 
 
 def is_utf8(encoding: str) -> bool:
-    """Return whether an encoding is what is read without decoding: UTF-8, with or without a mark."""
+    """Return whether an encoding needs no decoding: UTF-8, with or without a byte order mark."""
     return check_encoding(encoding) in ("utf-8", "utf-8-sig")
 
 
 def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
     """Yield text of another encoding as UTF-8, piece by piece.
 
-    A sequence that cannot be decoded becomes one byte that is not UTF-8. Hence a reader of the
-    result counts and places it as it does in UTF-8 text.
+    A sequence that cannot be decoded becomes one byte that is not UTF-8. So a reader of the result counts and
+    locates it as in UTF-8 text.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes
 
 
 def in_utf8(text: str) -> bytes:
-    """Return text as UTF-8; what could not be decoded, and halves of surrogate pairs, are not UTF-8."""
+    """Encode text; what could not be decoded, and lone surrogates, become bytes that are not UTF-8."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
@@ -135,7 +138,9 @@ def in_utf8(text: str) -> bytes:
 
 
 def from_utf8(data: bytes) -> str:
-    """Return the text; each undecodable sequence becomes a surrogate, which `in_utf8` makes undecodable."""
+    """Decode text; each undecodable sequence becomes a surrogate, which `in_utf8` encodes as an undecodable
+    byte.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -156,7 +161,9 @@ codecs.register_error(KEEP, _keep)
 
 
 def undecodable(text: bytes) -> tuple[int, int]:
-    """Return how many undecodable sequences a text has (it may end within a character), and its words."""
+    """Return the number of undecodable sequences in a text (which may end within a character), and of
+    words.
+    """
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -166,12 +173,14 @@ def undecodable(text: bytes) -> tuple[int, int]:
 
 
 def words_in(tokens: int, size: int) -> int:
-    """Return the words of a text of ``size`` bytes: tokens, but one in ten bytes where few spaces are."""
+    """Return the number of words in ``size`` bytes of text: tokens, or one for ten bytes if spaces are
+    rare.
+    """
     return max(tokens, size // 10)
 
 
 def too_many_undecodable(bad: int, words: int) -> bool:
-    """Return whether a text with so many undecodable sequences and words is in another encoding."""
+    """Decide from the numbers of undecodable sequences and words whether a text is in another encoding."""
     return bad >= FEW and bad > MOST_UNDECODABLE * words
 
 
@@ -180,7 +189,7 @@ class WrongEncodingError(DataError):
 
 
 def is_disguised_utf8(head: bytes, encoding: str) -> bool:
-    """Return whether a text that begins so is UTF-8, though it is to be read in another encoding."""
+    """Return whether a text with this beginning is UTF-8 although another encoding was given."""
     try:
         head[: max(0, len(head) - 3)].decode("utf-8")
     except UnicodeDecodeError:
@@ -203,15 +212,14 @@ def wrong_encoding(
     sample : bytes
         A part of the text with such sequences.
     encoding : str or None
-        What was given.
+        The encoding that was given.
     """
     given = encoding or "UTF-8"
     return WrongEncodingError(
         f"{what} is not {given}: {bad:,} sequences among {words:,} words cannot be decoded, more than "
         f"{MOST_UNDECODABLE:.0%}; ",
         *encoding_advice(sample, encoding),
-        f". If it is damaged {given}, leave out what is damaged: iconv -c -f {iconv_name(given)} -t UTF-8 "
-        "FILE",
+        f". If it is damaged {given}, drop the damaged bytes: iconv -c -f {iconv_name(given)} -t UTF-8 FILE",
     )
 
 
@@ -221,7 +229,7 @@ def likely_encoding(sample: bytes) -> str | None:
     Parameters
     ----------
     sample : bytes
-        Its beginning, cut anywhere; some kilobytes suffice.
+        Beginning of the text, cut anywhere; some kilobytes suffice.
     """
     try:
         from charset_normalizer import from_bytes
@@ -240,7 +248,7 @@ def likely_encoding(sample: bytes) -> str | None:
 
 
 def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, ...]:
-    """Return what to do about a text that begins so and is not in the encoding that was given or assumed."""
+    """Return advice for a text with this beginning that is not in the given or assumed encoding."""
     guess = likely_encoding(sample)
     if guess is not None and guess != (check_encoding(encoding) if encoding else None):
         return (
@@ -256,6 +264,6 @@ def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, 
 
 
 def iconv_name(encoding: str) -> str:
-    """Return the name that iconv has for one of Python's encodings."""
+    """Return iconv's name of one of Python's encodings."""
     name = encoding.upper().replace("_", "-")
     return name.replace("ISO8859", "ISO-8859").replace("MAC-ROMAN", "MACINTOSH")

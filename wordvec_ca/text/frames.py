@@ -1,4 +1,4 @@
-"""Data frames and Arrow data in memory as corpora: columns with names, and columns alone."""
+"""Data frames, Arrow tables and single columns in memory as corpora."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str])
     Raises
     ------
     DataError
-        Nobody has said which columns, there is no such column, or it holds no text.
+        No columns were named, a column does not exist, or it does not contain text.
     """
     name = f"the {type(frame).__name__}"
     if _is_arrow_table(frame):

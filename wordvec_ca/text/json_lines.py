@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, some of whose fields are the text."""
+"""JSON lines: one object a line, with the text in one or more fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PARTS = 1 << 21
 
 
 def too_long(record: bytes | str) -> str:
-    """Return why a record is not read, empty if it is."""
+    """Return why a record cannot be read, or an empty string."""
     if len(record) > LONGEST_RECORD:
         return f"it has more than {LONGEST_RECORD:,} bytes"
     if len(record) > MOST_PARTS:
@@ -72,7 +72,7 @@ def field_texts(
 
 
 def first_record(head: bytes) -> dict[str, Any] | None:
-    """Return the object in the first line of a file that begins so; None if there is none."""
+    """Return the object in the first line of a file with this beginning; None if there is none."""
     line = next((line for line in head.splitlines() if line.strip()), b"")
     if not line.lstrip().startswith(b"{"):
         return None

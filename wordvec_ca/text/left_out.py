@@ -1,7 +1,7 @@
-"""What a folder has besides text, and what is therefore left out when the folder is read.
+"""Files in a folder that are not text, and are left out when the folder is read.
 
-A file that the user names is read, and refused with the reason if it is not text. In a folder, one document
-or an earlier model beside the texts must not end the run: they are left out, and a warning counts them.
+A file that the user names must be text, or the run ends with the reason. In a folder, files of other kinds
+and earlier models must not end the run: they are left out, and a warning counts them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from wordvec_ca.files import compression_of, open_by_content, signature_of
 from wordvec_ca.specs.model_files import ModelFile
 
 OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
-"""Files by which cawv knows its folders: models, encoded texts, search indexes, unfinished runs."""
+"""Files that identify the folders of cawv: models, encoded texts, search indexes, unfinished runs."""
 
 HEAD = 4096
-"""Bytes that are looked at."""
+"""Bytes that are examined."""
 
 
 def is_ours(names: Collection[str]) -> bool:
@@ -28,7 +28,7 @@ def is_ours(names: Collection[str]) -> bool:
 
 
 def is_no_text(path: str) -> bool:
-    """Return whether a file is surely no text; one that cannot be opened is left to the reader's message."""
+    """Return whether a file is certainly not text; the reader reports a file that cannot be opened."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return True  # a pipe or a device would be read for ever
@@ -43,7 +43,7 @@ def is_no_text(path: str) -> bool:
 
 
 def _decompressed_head(path: str) -> bytes:
-    """Return how the content of a compressed file begins; nothing if it is damaged."""
+    """Return the beginning of the content of a compressed file; empty if it is damaged."""
     try:
         with open_by_content(path) as stream:
             return stream.read(HEAD)
@@ -61,12 +61,12 @@ def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
     files : list of str
         All files in it and below.
     n_ours : int
-        How many folders of cawv's were left out.
+        Number of folders made by cawv that were left out.
 
     Returns
     -------
     list of str
-        All, if none of them may be text: then the reader says what is wrong with the first.
+        Files that may be text. If there are none, all files: then the reader reports the fault of the first.
     """
     foreign = [file for file in files if is_no_text(file)]
     others = set(foreign)

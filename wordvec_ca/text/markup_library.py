@@ -1,4 +1,4 @@
-"""The library that removes the markup of wikis: is it there, and in which version."""
+"""Finds the library that removes the markup of wikis, and its version."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ PAGE_SECONDS = 5.0
 """Processor time that removing the markup of one page may take; most need some milliseconds."""
 
 HIDDEN_KEYS = {"6", "14", "-2"}
-"""Namespaces of files, categories and media: links to them do not show."""
+"""Namespaces of files, categories and media: links to them have no visible text."""
 
 _BEGINNING = re.compile(rb"\s*(<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
 _REDIRECT = re.compile(r"\s*#\s?\w+:?\s*\[\[")
@@ -30,7 +30,7 @@ _PARSED_AT_ONCE = 1 << 16
 
 
 def is_dump(head: bytes) -> bool:
-    """Return whether a file that begins so is a MediaWiki dump."""
+    """Return whether a file with this beginning is a MediaWiki dump."""
     return _BEGINNING.match(head) is not None
 
 

@@ -12,12 +12,12 @@ _SPACE = (b" ", b"\n", b"\t", b"\r")
 
 
 def in_nfc(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield text in NFC. A piece is cut at white space, behind which no character composes with one before.
+    """Yield text in NFC. Pieces are cut at white space, because no character composes across it.
 
     Parameters
     ----------
     pieces : iterable of bytes
-        UTF-8, cut anywhere; `TokenLines` stay what they are.
+        UTF-8, cut anywhere; `TokenLines` keep their type.
     """
     rest = b""
     for piece in pieces:
@@ -56,7 +56,7 @@ def nfc_word(word: str) -> str:
 
 
 def twins(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the words that are there in NFC and otherwise too, each in both spellings."""
+    """Return the words that occur both in NFC and in another form, each in both spellings."""
     odd = [word for word in words if not word.isascii() and not unicodedata.is_normalized("NFC", word)]
     if not odd:
         return []

@@ -27,7 +27,7 @@ def in_order(
 
 @contextmanager
 def prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
-    """Do not begin what is still waiting if an exception (such as Ctrl-C) ends the block."""
+    """If an exception (such as Ctrl-C) ends the block, cancel the work that has not begun."""
     try:
         yield
     except BaseException:

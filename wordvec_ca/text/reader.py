@@ -1,6 +1,6 @@
-"""Text as a stream: files are found, decompressed, looked at and cut into blocks at line ends.
+"""Text as a stream: files are found, decompressed, checked and cut into blocks at line ends.
 
-Nothing here knows words or ids, and nothing holds more than a block of text.
+This module does not handle words or ids, and holds at most a block of text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ except ImportError:
 _SAMPLE = 1 << 16
 _LONG_SAMPLE = 1 << 20  # where a file has damage at its beginning, this tells whether all is so
 _MOST_LOOKED_AT = 1000
-"""Files that are looked at to name all that are in another encoding."""
+"""Largest number of files that are checked in order to name all files in another encoding."""
 
 _READ_PLAIN = 1 << 20
 _READ_COMPRESSED = 1 << 15
@@ -74,12 +74,12 @@ class _Decompressor(Protocol):
 
 
 class _Output:
-    """What comes of some compressed data, in pieces that stay small however well it is compressed.
+    """Decompressed data, in pieces of bounded size at any ratio of compression.
 
     Attributes
     ----------
     rest : bytes
-        Data behind the end of the stream; known when all pieces have been taken.
+        Data after the end of the stream; known when all pieces have been taken.
     """
 
     def __init__(self, decompressor: _Decompressor, data: bytes) -> None:
@@ -107,7 +107,7 @@ class _Output:
 
 
 def _zstd_window(data: bytes) -> int:
-    """Return the window of a frame that begins so; 0 of one without content."""
+    """Return the window size of a zstd frame from its beginning; 0 for a frame without content."""
     import zstandard
 
     try:
@@ -133,7 +133,7 @@ class TextFiles:
     records : Counter, optional
         Counts what occurs in files that are not plain text.
     normalize : {"none", "nfc"}
-        Bring the text into this normal form.
+        Normal form into which the text is converted.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class TextFiles:
     starts : list of int
         Offset in the text of each file begun so far.
     records : Counter
-        What was met in files that are not plain text, and how often.
+        Counts of records in files that are not plain text.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class TextFiles:
                 offset += 1
 
     def _others_undecodable(self, start: int) -> str:
-        """Return which of the files that come later are not in the encoding either, for a message."""
+        """Return the names of later files that are not in the encoding either, for a message."""
         found = []
         for file in self.files[start : start + _MOST_LOOKED_AT]:
             if not isinstance(file, str) or not os.path.isfile(file):
@@ -213,7 +213,7 @@ class TextFiles:
 
     @property
     def named(self) -> str:
-        """How many files there are, and the name of the first, for messages."""
+        """The number of files and the name of the first, for messages."""
         return f"{len(self.files)} file(s), the first {_name(self.files[0])}"
 
     def place(self, offset: int) -> tuple[str, int]:
@@ -222,7 +222,7 @@ class TextFiles:
         return _name(self.files[number]), self.starts[number]
 
     def _text(self, file: str | IO[bytes] | ReadText) -> Generator[bytes, None, None]:
-        """Yield the text of one file, having looked at its beginning."""
+        """Check the beginning of a file, and yield its text."""
         if isinstance(file, ReadText):
             for piece in file.pieces:
                 self.bytes_read += len(piece)
@@ -257,7 +257,7 @@ class TextFiles:
                 yield from everything
 
     def _beginning(self, pieces: Iterator[bytes], name: str) -> tuple[bytes, Iterator[bytes]]:
-        """Return the beginning of a text, having looked at it, and the rest."""
+        """Check the beginning of a text; return it and the rest."""
         head = b""
         for enough in (_SAMPLE, _LONG_SAMPLE):
             while len(head) < enough and (piece := next(pieces, None)):
@@ -328,7 +328,7 @@ class TextFiles:
     def _decompressed(
         self, stream: IO[bytes], name: str, file: str | IO[bytes], data: bytes
     ) -> Iterator[bytes]:
-        """Yield the bytes of a stream that begins with ``data``, which says how it is compressed."""
+        """Yield the decompressed bytes of a stream; its beginning ``data`` identifies the compression."""
         before = self.bytes_read - len(data)
         while len(data) < 16 and (more := self._read(stream, _READ_COMPRESSED, name)):
             data += more
@@ -405,7 +405,7 @@ def _name(file: str | IO[bytes] | ReadText) -> str:
 
 
 def _compression(head: bytes) -> tuple[str, Callable[[], _Decompressor] | None]:
-    """Return the name and the decompressor of data that begins so."""
+    """Return the name of the compression of data with this beginning, and its decompressor."""
     if head.startswith(b"\x1f\x8b\x08"):
         return "gzip", lambda: gzip_decompressor(31)
     if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", head):
@@ -458,7 +458,7 @@ def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
 
 
 def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
-    """Pass a text on; warn if its beginning is UTF-8 and it is to be read in another encoding."""
+    """Pass a text on; warn if its beginning is UTF-8 although another encoding was given."""
     first = next(pieces, b"")
     head = first if len(first) > 16 else first + next(pieces, b"")
     if is_disguised_utf8(head[:_SAMPLE], encoding):
@@ -469,7 +469,7 @@ def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[by
 
 
 def _look(head: bytes, name: str, encoding: str | None) -> None:
-    """Refuse what is not text."""
+    """Raise a DataError if the beginning of a file is not text."""
     signature = signature_of(head)
     if signature is not None and signature.as_text:
         if signature.encoding:

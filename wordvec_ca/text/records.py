@@ -1,4 +1,4 @@
-"""Records, some of whose fields are the text: which texts they give, and how many give none."""
+"""Records with the text in one or more fields: their texts, and counts of records without one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Records(Counter[str]):
         return self.documents or self.origins is not None
 
     def take_tags(self, value: Any) -> bool:
-        """Keep the tag, or tags, in the field of a record; return whether that is what it holds."""
+        """Store the tag or tags of a record; return whether the field contains valid tags."""
         tags = value if isinstance(value, list | tuple) else [value]
         if not tags or not all(type(tag) in (str, int) for tag in tags):
             return False
@@ -77,7 +77,7 @@ def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
     Raises
     ------
     OptionError
-        A name is empty, no str, or there twice.
+        A name is empty, not a str, or given twice.
     """
     if field is None:
         return None
@@ -100,15 +100,15 @@ def value_of(record: Mapping[str, Any], field: str) -> Any:
 
 
 class RecordTexts:
-    r"""What records give as text: each field a line, line ends within it end lines.
+    r"""The texts of records: each field is a line, and line ends within it end lines.
 
-    A field that holds a list of words gives these as they are (`TokenLines`). So does a text that is a list
-    written out, if the first text of its field is one.
+    The words in a field with a list are used unchanged (`TokenLines`). The same holds for lists written out
+    as text, if the first text of the field is such a list.
 
     Parameters
     ----------
     fields : sequence of str
-        Their names, in the order in which they are read.
+        Names of the fields, in the order in which they are read.
     name : str
         The file, for messages.
     records : Counter
@@ -137,9 +137,9 @@ class RecordTexts:
         Parameters
         ----------
         record : mapping
-            Anything else counts as malformed.
+            The record; values of other types count as malformed.
         where : str
-            Its place in the file, for messages.
+            Position of the record in the file, for messages.
         """
         self.read += 1
         self.records["records"] += 1
@@ -208,13 +208,13 @@ class RecordTexts:
         return in_utf8(value) + b"\n"
 
     def count(self) -> None:
-        """Count a record whose text is known already."""
+        """Count a record whose text has been extracted already."""
         self.read += 1
         self._n_texts += 1
         self.records["records"] += 1
 
     def malformed(self, why: str) -> None:
-        """Count a record that could not even be read."""
+        """Count a record that could not be parsed."""
         self.read += 1
         self.records["records"] += 1
         self._malformed(why)
@@ -276,7 +276,7 @@ def fields_of(record: Mapping[Any, Any]) -> str:
 
 
 def fields_with_text(record: Mapping[str, Any], within: str = "") -> dict[str, int]:
-    """Return how long each text or list of words of a record is, by the name that ``field`` takes for it."""
+    """Return name of a field, as ``field`` takes it -> length of its text or list of words."""
     lengths: dict[str, int] = {}
     for name, value in record.items():
         whole = f"{within}{name}"
@@ -296,7 +296,7 @@ def object_texts(objects: Iterable[Any], fields: Sequence[str], records: Counter
     Parameters
     ----------
     objects : iterable of mappings
-        Anything else among them is skipped and counted.
+        The objects; values of other types are skipped and counted.
     fields : sequence of str
         Names of the fields.
     records : Counter

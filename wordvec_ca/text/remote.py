@@ -1,4 +1,4 @@
-"""Text behind URLs: which files there are, how large, whether they have changed, and their bytes."""
+"""Text at URLs: lists files, finds their sizes and changes, and reads them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from wordvec_ca.showable import has_secrets, parameters_and_query, showable, sho
 _BLOCK = 4 << 20
 
 PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
-"""Seconds for which a server that does not answer is tried again."""
+"""Seconds for which requests to a server that does not answer are repeated."""
 
 
 def set_retry_timeout(seconds: float) -> None:
-    """Let servers that do not answer be tried again for so long by this process, at the first request too."""
+    """Set for how long this process repeats requests to servers that do not answer, also at the first
+    request.
+    """
     global PATIENCE, FIRST_PATIENCE
     PATIENCE = FIRST_PATIENCE = seconds
 
 
 FIRST_PATIENCE = 5.0
-"""The same for the first request: perhaps the name of the server is wrong."""
+"""Seconds for which the first request is repeated: shorter, since the name of the server may be wrong."""
 
 _MARKS = (
     "etag",
@@ -40,13 +42,13 @@ _MARKS = (
     "modified",
 )
 _OF_CONTENT = _MARKS[:5]
-"""Those that distinguish two contents, with any query of a URL."""
+"""Attributes that distinguish two contents, whatever the query of the URL."""
 
 T = TypeVar("T")
 
 
 def expand_url(url: str) -> list[str]:
-    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory means.
+    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory refers to.
 
     Raises
     ------
@@ -81,10 +83,11 @@ def url_size(url: str) -> int | None:
 
 
 def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
-    """Return what changes when a remote file changes: its size, and what its server says of its content.
+    """Return values that change when a remote file changes: its size, and an identifier of its content from
+    the server.
 
-    That is its ETag or a digest, else the time of its last change. A server that does not answer is tried
-    again for ``patience`` seconds, by default ``PATIENCE``.
+    The identifier is its ETag or a digest, else the time of its last change. Requests to a server that does
+    not answer are repeated for ``patience`` seconds, by default ``PATIENCE``.
     """
     information = _information(url, patience)
     headers = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
@@ -107,14 +110,14 @@ def _information(url: str, patience: float | None = None) -> dict[str, Any]:
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file as a stream; when the connection breaks, it is tried again from where it was.
+    """A remote file as a stream; when the connection breaks, reading continues from the same position.
 
     Parameters
     ----------
     url : str
-        As fsspec takes it.
+        URL in the form of fsspec.
     patience : float, optional
-        Seconds for which the server is tried again after it has failed; by default ``PATIENCE``.
+        Seconds for which requests are repeated after a failure; by default ``PATIENCE``.
     """
 
     def __init__(self, url: str, patience: float | None = None) -> None:
@@ -142,7 +145,7 @@ class RemoteFile(io.RawIOBase):
                     left -= len(piece)
 
     def _again(self) -> None:
-        """Connect again, to the same file."""
+        """Reconnect, and check that the file is the same."""
         if (now := url_identity(self.name, self._patience)) != self._identity:
             raise DataError(
                 f"{self.name!r} has changed while it was read (it was {self._identity}, and is {now}); "
@@ -173,7 +176,7 @@ class RemoteFile(io.RawIOBase):
         return data
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; return how many bytes there were."""
+        """Fill a buffer; return the number of bytes read."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -183,11 +186,11 @@ class RemoteFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Return whether the server can give a part of the file."""
+        """Return whether the server can send a part of the file."""
         return bool(self._stream is None or self._stream.seekable())
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place in the file; return it."""
+        """Go to a position in the file; return it."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._identity["size"] or 0}[whence]
         self._place = start + offset
         if self._stream is not None:
@@ -195,18 +198,18 @@ class RemoteFile(io.RawIOBase):
         return self._place
 
     def tell(self) -> int:
-        """Return the place in the file."""
+        """Return the position in the file."""
         return self._place
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._stream is not None and not self.closed:
             self._stream.close()
         super().close()
 
 
 def _patiently(action: Callable[[], T], url: str, patience: float | None = None) -> T:
-    """Return action(), tried again while the server does not answer; a DataError tells what failed."""
+    """Return action(), repeating it while the server does not answer; a DataError names the failure."""
     try:
         return patiently(action, url, PATIENCE if patience is None else patience)
     except DataError:

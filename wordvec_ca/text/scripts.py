@@ -12,7 +12,7 @@ from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.segmenters import segmenter_version
 
 FIRST_PAGES = 1 << 18
-"""Bytes from the beginning of a corpus that tell in which script it is."""
+"""Bytes from the beginning of a corpus from which its script is determined."""
 
 LATER_PAGES = 1 << 16
 """Bytes of each later sample."""
@@ -23,10 +23,10 @@ MOST = 0.5
 """A corpus with at least this share of letters in such a script counts as one in it."""
 
 SOME = 0.1
-"""At least this share of the letters is worth a warning."""
+"""Smallest share of letters in such a script that gives a warning."""
 
 _LEAST = 200
-"""A shorter text gets no warning."""
+"""Length of the shortest text that gives a warning."""
 
 _KANA = "\u3041-\u309f\u30a0-\u30ff"
 _IDEOGRAPHS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -37,9 +37,9 @@ _SCRIPTS = {
     "Burmese": ("\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f", 10.0),
     "Khmer": ("\u1780-\u17d3\u17dd", 10.0),
 }
-"""Characters of a script, marks included, and the length of its runs from which they cannot be words.
+"""Characters of each script, marks included, and the run length from which runs are too long to be words.
 
-The length is that of the run of an average character. Measured on the sentences of
+The length of runs is averaged over characters. Measured on the sentences of
 tests/text/scripts, as they are and segmented by ICU: see tests/text/test_scripts.py.
 """
 
@@ -49,9 +49,9 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 
 class Unspaced(NamedTuple):
-    """Text in a script without spaces: which, its share of all letters, and the length of its runs.
+    """Text in a script without spaces: the script, its share of all letters, and the length of its runs.
 
-    The length is that of the run of an average character.
+    The length of runs is averaged over characters.
     """
 
     script: str
@@ -60,7 +60,8 @@ class Unspaced(NamedTuple):
 
 
 def unspaced(text: bytes) -> Unspaced | None:
-    """Return which script without spaces a text is in, unless its words are apart or nearly none are so.
+    """Return the script without spaces of a text; None if its words are separated or the script is rare in
+    it.
 
     Parameters
     ----------
@@ -94,18 +95,19 @@ def _without_runs(text: str) -> str:
 
 
 def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
-    """Pass text on and look at its script: in the first pages, and at intervals later.
+    """Pass text on and check its script, in the first pages and at intervals later.
 
-    A corpus that is mostly in a script without spaces is refused: its "words" would be whole clauses, hardly
-    any of them twice, and hours of training would give vectors of nothing. With the tokenizer "whitespace",
-    which says that words are apart already, with less of such text, and with later pages, it is a warning.
+    A corpus that is mostly in a script without spaces is refused: its "words" would be whole clauses, most of
+    which occur once, and training would be useless. There is only a warning with the tokenizer "whitespace",
+    which means that words are separated already, and if such text is a smaller share or occurs only in later
+    pages.
 
     Parameters
     ----------
     pieces : iterable of bytes
         The text, cut anywhere.
     tokenizer : str
-        One that does not segment.
+        A tokenizer that does not segment.
 
     Raises
     ------

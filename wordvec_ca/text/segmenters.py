@@ -1,4 +1,4 @@
-"""Segmenters: what finds words where no spaces are. ICU, jieba, or a function of the user."""
+"""Segmenters find words in text without spaces: ICU, jieba, or a function of the user."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from wordvec_ca.errors import DataError, Option
 Segmenter = Callable[[str], Iterable[str]]
 
 SEGMENTERS = ("icu", "jieba")
-"""Names of the segmenters of others; those of users are ``module:function``."""
+"""Names of the segmenters from libraries; those of users are named ``module:function``."""
 
 TRUSTED = "CAWV_TOKENIZER"
-"""Environment variable: this ``module:function`` may run where a model names it."""
+"""Environment variable with the ``module:function`` that may run if a model names it."""
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _INVISIBLE = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -43,13 +43,13 @@ def is_segmenter(tokenizer: str) -> bool:
 def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
     """Return the tokenizer to use with a model: the given one, else that of the model.
 
-    A model may come from anyone, and so may the name of a function in it. Such a function runs only if the
+    A model may come from anyone, and so may the name of a function in it. So such a function runs only if the
     user names it too.
 
     Parameters
     ----------
     model : str
-        What the model says.
+        Tokenizer that the model names.
     given : str or None
         The name that the user gave.
     where : str
@@ -58,7 +58,7 @@ def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
     Raises
     ------
     DataError
-        The model says a function that the user did not name.
+        The model names a function that the user did not name.
     """
     if given is not None:
         return given
@@ -86,7 +86,7 @@ def load_segmenter(name: str) -> Segmenter:
     Raises
     ------
     DataError
-        What it takes is not installed, or there is no such function.
+        The library is not installed, or there is no such function.
     """
     if name == "icu":
         return _icu()
@@ -96,7 +96,9 @@ def load_segmenter(name: str) -> Segmenter:
 
 
 def segmenter_version(name: str) -> str:
-    """Return what changes when a segmenter gives other words: its version, or a digest of its source."""
+    """Return a version of the segmenter that changes when its words change: its version, or a digest of its
+    source.
+    """
     if name == "jieba":
         try:
             return f"jieba {version('jieba')}"
@@ -179,8 +181,8 @@ def _function(name: str) -> Segmenter:
 def segment(text: str, name: str) -> str:
     r"""Return text with a space between any two words of a line, as a segmenter finds them.
 
-    Words that are nothing but white space and invisible characters are left out; ASCII white space within a
-    word becomes ``_``. Lines stay lines; they end with ``\n``, perhaps with spaces around it.
+    Words of only white space and invisible characters are left out; ASCII white space within a word becomes
+    ``_``. Line ends are kept as ``\n``, possibly with spaces around it.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from wordvec_ca.text.segmenters import load_segmenter, segment
 
 
 def prepare(name: str, path: list[str]) -> Callable[[bytes], bytes]:
-    """Load a segmenter, which may be a function of the user's on the path; return what segments a block."""
+    """Load a segmenter, which may be a user's function; return a function that segments a block."""
     sys.path[:] = path
     load_segmenter(name)
 

@@ -10,7 +10,7 @@ from wordvec_ca.text.segmenters import load_segmenter, segment
 
 
 class Segmented:
-    """Text whose words are apart, and what was repaired in it.
+    """Segmented text, and the number of repairs in it.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class Segmented:
     repaired : int
         Invalid UTF-8 sequences, read as U+FFFD.
     first_repaired : int
-        Offset of the first of them in the text as it was, or -1.
+        Offset of the first of them in the original text, or -1.
     """
 
     def __init__(self, text: bytes, repaired: int, first_repaired: int) -> None:

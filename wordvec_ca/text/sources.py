@@ -20,7 +20,7 @@ from wordvec_ca.text.remote import expand_url
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that paths, globs and directories mean.
+    """Return the files that paths, globs and directories refer to.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
         Files as they are; directories: all files below in sorted order, hidden ones skipped, and, with a
         warning, what is not text and what cawv made (see ``left_out``); patterns with
         ``* ? [`` (``**`` for any depth) if no file has that very name; ``-`` for standard input, once; URLs
-        (``s3://bucket/key``), also of directories and patterns. Of a directory in which Hugging Face
-        ``datasets`` saved a dataset, the files with its rows; if it has several splits, one must be named.
-        A warning tells if a file is among them twice.
+        (``s3://bucket/key``), also of directories and patterns. For a directory in which Hugging Face
+        ``datasets`` saved a dataset, the files with its rows; if it has several splits, one must be named. If
+        a file is given twice, a warning names it.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _files_below(directory: str) -> list[str]:
 
 
 def _splits(folder: str, names: list[str]) -> list[str]:
-    """Return the split of a saved ``DatasetDict``, if it has but one."""
+    """Return the split of a saved ``DatasetDict``, if it has only one."""
     record = _read_json(os.path.join(folder, "dataset_dict.json"))
     splits = [str(split) for split in record.get("splits", [])]
     if len(splits) != 1:

@@ -1,7 +1,7 @@
 """Files of records or lists without a named field: read, read with a warning, or refused.
 
-Names, brackets and quotation marks must not become words. Lists of words are read as they are. Of objects and
-tables somebody must say which field is the text.
+Names, brackets and quotation marks must not become words. Lists of words are read unchanged. For objects and
+tables the user must name the field with the text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def holds_lists(head: bytes) -> bool:
-    """Return whether each line of a text that begins so is a list that is written out, some of words."""
+    """Return whether each line of a text with this beginning is a written list, and some are lists of
+    words.
+    """
     lines = _first_lines(head)
     if len(lines) == 1 and _is_sample(head) and lines[0].startswith("["):  # a list longer than the sample
         lines[0] = lines[0][: lines[0].rfind(",")] + "]" if not lines[0].endswith("]") else lines[0]
@@ -41,7 +43,7 @@ def holds_lists(head: bytes) -> bool:
 
 
 def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
-    """Yield the words of lists that are written out, one a line.
+    """Yield the words of written lists, one list a line.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Ite
 
 
 def begins_json_array(head: bytes) -> bool:
-    """Return whether a text that begins so is a JSON array of objects, arrays or strings."""
+    """Return whether a text with this beginning is a JSON array of objects, arrays or strings."""
     text = from_utf8(head).lstrip()
     if not text.startswith("["):
         return False
@@ -96,7 +98,7 @@ def array_texts(
     Raises
     ------
     DataError
-        The elements are neither, objects without ``fields``, or the array is damaged.
+        The elements are of another type, or are objects and ``fields`` is None; or the array is damaged.
     """
     texts = RecordTexts(fields or (), name, records)
     for number, element in enumerate(_elements(pieces, name), 1):
@@ -164,7 +166,7 @@ def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
 def _at_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the same bytes, cut between characters.
 
-    It looks at the last four bytes of a piece only: text may have no mark to cut at for gigabytes.
+    Only the last four bytes of a piece are checked, since text may have gigabytes without a mark to cut at.
     """
     rest = b""
     for piece in pieces:
@@ -189,7 +191,7 @@ def check_plain(head: bytes, name: str) -> None:
     Raises
     ------
     DataError
-        They hold no text, so that nothing but names and marks would be read.
+        The records do not contain text, so only names and marks would be read.
     """
     record = first_record(head)
     if record is not None:
@@ -266,7 +268,7 @@ def _warn(name: str, what: str, field: str) -> None:
 
 
 def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
-    """Return a JSON value and where it ends; ``...`` for one that is cut off, None if it is not a value."""
+    """Return a JSON value and its end; ``...`` for a value that is cut off, None if there is no value."""
     try:
         return _DECODER.raw_decode(text, begin)
     except RecursionError:
@@ -296,12 +298,12 @@ def _is_conll(lines: list[str]) -> bool:
 
 
 def _is_sample(head: bytes) -> bool:
-    """Return whether the file may go on behind its beginning."""
+    """Return whether the file may continue after this beginning."""
     return len(head) >= _LOOKED_AT
 
 
 def _first_lines(head: bytes) -> list[str]:
-    """Return the lines of the beginning of a file that are not blank; the last may be cut off, and goes."""
+    """Return the non-blank lines at the beginning of a file, without the last one, which may be cut off."""
     lines = head[:_LOOKED_AT].splitlines()
     if _is_sample(head) and len(lines) > 1:
         lines.pop()

@@ -1,4 +1,6 @@
-"""Columnar tables: Parquet, and Arrow as Hugging Face ``datasets`` saves it; some columns are the text."""
+"""Columnar tables with text in one or more columns: Parquet, and Arrow as Hugging Face ``datasets`` saves
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,18 @@ ARROW_STREAM = b"\xff\xff\xff\xff"
 
 _BATCH_BYTES = 4 << 20
 _MOST_ROWS = 1 << 10
-"""Of a batch: what a file says of its sizes may be wrong."""
+"""Largest number of rows of a batch, since the sizes in a file may be wrong."""
 
 LONGEST_CELL = 1 << 26
 """Bytes of a cell, and of cells on average, above which a table is refused, so that memory stays bounded."""
 
 _BYTES_OF_A_WORD = 64
-"""Of a word of a list, on top of its own, as an object of Python."""
+"""Bytes of a word in a list as a Python object, in addition to its characters."""
 _BUFFER = 1 << 20
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether a file that begins so is a Parquet table or Arrow data."""
+    """Return whether a file with this beginning is a Parquet table or Arrow data."""
     return head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM))
 
 
@@ -98,7 +100,7 @@ class TableRows:
     Parameters
     ----------
     fields, name, records
-        As in `column_texts`. The columns of a batch begin with those of the text.
+        As in `column_texts`. The columns with text come first in a batch.
     """
 
     def __init__(self, fields: Sequence[str] | None, name: str, records: Counter[str]) -> None:
@@ -126,7 +128,7 @@ class TableRows:
             yield from self._texts.of(dict(zip(columns, row, strict=True)), f"row {number}")
 
     def _holds_lists(self, field: str, column: Any) -> bool:
-        """Return whether a column holds lists of words, or its first text is one that was written out."""
+        """Return whether a column contains lists of words, or its first text is a written list."""
         if _is_list(column.type):
             return True
         if field not in self._first:
@@ -173,7 +175,7 @@ def _parquet(
 
 
 def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
-    """Return the columns of bytes, of some by their first name, that have a dictionary in a chunk."""
+    """Return the names of byte columns that have a dictionary in a chunk; for nested ones, the first name."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
     return {
@@ -186,7 +188,7 @@ def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
 
 
 def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield columns in runs of rows that are small when each row has its values of its own.
+    """Yield slices of the rows that fit into memory even without sharing values among rows.
 
     Raises
     ------
@@ -208,7 +210,7 @@ def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def too_long(what: str, n_bytes: int) -> DataError:
-    """Return the error for cells that would not fit into memory."""
+    """Return the error for cells that are too large for memory."""
     return DataError(
         f"{what} has cells of {n_bytes:,} bytes; those of tables can have {LONGEST_CELL:,}: divide the texts"
     )
@@ -336,7 +338,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _lines(columns: Sequence[Any]) -> tuple[int, int, bytes]:
-    """Return the number of rows, of those without text, and the text of all, each cell with a line end."""
+    """Return the number of rows, the number without text, and all text, each cell with a line end."""
     import pyarrow
     from pyarrow import compute
 
@@ -366,7 +368,7 @@ def _value(cell: Any) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    """Return a column whose values are not numbers of a dictionary."""
+    """Return a column decoded from its dictionary."""
     import pyarrow
 
     return column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column

@@ -19,7 +19,7 @@ def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> lis
     Parameters
     ----------
     text : str
-        Any text; line ends are white space here.
+        Any text; line ends count as white space.
     tokenizer : str, default "words"
         ``words`` splits Unicode words, numbers, punctuation; ``whitespace`` at ASCII white space only;
         ``icu`` and ``jieba`` segment scripts without spaces, and so does ``module:function``, a function of
@@ -64,19 +64,19 @@ class KnownWords:
         self._lexicon = Lexicon(words)
 
     def read(self, texts: Sequence[str], tokenizer: str, lowercase: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each token, and where the texts begin.
+        """Return the number of each token, and the offsets of the texts.
 
         Parameters
         ----------
         texts : sequence of str
-            None has a line end.
+            Texts without line ends.
         tokenizer : {"words", "whitespace"}
         lowercase : bool
 
         Returns
         -------
         numbers : ndarray of shape (n_tokens,), int32
-            Of the tokens that `tokenize` returns; -1 for an unknown one.
+            Numbers of the tokens that `tokenize` returns; -1 for an unknown one.
         offsets : ndarray of shape (n_texts + 1,), int64
         """
         # Each line starts with a mark: without it, several empty lines in a row would be read as one.

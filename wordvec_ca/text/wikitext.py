@@ -1,10 +1,9 @@
 """Wikitext to plain text, one paragraph a line; and the process that does it within limits.
 
-mwparserfromhell's tokeniser finds the markup; the text is picked from its tokens, since the tree
-that the library can build of them takes longer than finding them. Some pages of a few kilobytes keep it busy
-for minutes, and nothing but ending its process can stop it: hence
-``python -m wordvec_ca.text.wikitext``, which answers pages on its standard input, one after another, and dies
-of one that takes too long.
+mwparserfromhell's tokeniser finds the markup; the text is picked from its tokens, since building the
+library's tree takes longer than finding the tokens. Some pages of a few kilobytes keep it busy for minutes,
+and only ending its process can stop it. So ``python -m wordvec_ca.text.wikitext`` processes pages from its
+standard input, one after another, and is killed by a page that takes too long.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from wordvec_ca.files import split_lines
 from wordvec_ca.text.answering_processes import NoAnswerError, answer_requests
 
 LARGEST_MEMORY = 1 << 30
-"""Bytes of address space of the process."""
+"""Largest address space of the process in bytes."""
 
 DROPPED = frozenset(
     {
@@ -47,14 +46,14 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
     r"""Return the running text of a page: paragraphs, headings and list items, one a line.
 
     Templates, tables, references, comments, files, categories and links to other languages are left out; of
-    other links the text that shows is kept. Broken markup is read as text, without its brackets.
+    other links the visible text is kept. Broken markup is read as text, without its brackets.
 
     Parameters
     ----------
     wikitext : str
         The source of a page.
     hidden : collection of str
-        Namespaces, in lower case, whose links do not show.
+        Namespaces, in lower case, whose links are left out.
 
     Returns
     -------
@@ -139,7 +138,7 @@ def _tokenizer() -> Any:
 
 
 def _shown(title: str, inside: str, has_text: bool, hidden: Collection[str]) -> str:
-    """Return what a link shows."""
+    """Return the visible text of a link."""
     title = title.strip()
     if ":" in title and not title.startswith(":"):
         namespace = title.partition(":")[0].strip().lower().replace("_", " ")
@@ -151,12 +150,12 @@ def _shown(title: str, inside: str, has_text: bool, hidden: Collection[str]) -> 
 
 
 def prepare(seconds: float, hidden: Collection[str]) -> Callable[[bytes], bytes]:
-    """Return what turns a page into text within limits.
+    """Set the limits of the process, and return a function that converts a page to text.
 
     Parameters
     ----------
     seconds : float
-        Processor time for a page; the system ends the process if one needs more.
+        Processor time for a page; the system ends the process if a page needs more.
     hidden : collection of str
         See `plain_text`.
     """

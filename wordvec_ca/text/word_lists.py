@@ -39,7 +39,7 @@ def words_of(values: Sequence[Any]) -> list[str]:
     Raises
     ------
     NotWords
-        There is something else among them.
+        The list contains something that is not a word.
     """
     values = values.tolist() if hasattr(values, "tolist") else values
     words = []
@@ -66,7 +66,7 @@ def token_line(values: Sequence[Any]) -> TokenLines:
 
 
 def written_list(text: str) -> list[str] | None:
-    """Return the words of a list that is written out in a text; None if it is not a list of words.
+    """Return the words of a list that is written as text; None if it is not a list of words.
 
     Parameters
     ----------

@@ -1,17 +1,18 @@
-"""Text whose lines were broken at a fixed width, as in e-books: each line would be a sentence of its own."""
+"""Text whose lines were broken at a fixed width, as in e-books: each line would be read as a sentence."""
 
 from __future__ import annotations
 
 import re
 
 NARROWEST, WIDEST = 40, 120
-"""Characters at which people and programs break lines."""
+"""Smallest and largest line width at which people and programs break lines."""
 
 FEWEST = 30
-"""Lines to judge by."""
+"""Smallest number of lines needed for a decision."""
 
 MOST_UNLIKE = 0.05
-"""Share of the lines within paragraphs that may be shorter than ``SHORTEST`` times the width, or longer."""
+"""Largest share of lines within paragraphs that are shorter than ``SHORTEST`` times the width, or longer than
+it."""
 
 SHORTEST = 0.7
 
