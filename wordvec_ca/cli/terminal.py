@@ -227,9 +227,9 @@ def show_styled(text: str) -> None:
 def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that reports the current work.
 
-    On a terminal each text takes the place of the one before, and the last one goes away; an empty text
-    clears the line for a result. Elsewhere each text is a line of standard error. Nothing is written in a
-    cell of a notebook that would keep every text.
+    On a terminal each text replaces the one before, and the last one is erased; an empty text clears the line
+    for a result. Elsewhere each text is a line of standard error. Nothing is written in a cell of a notebook
+    that would keep every text.
     """
     stream = sys.stderr
     on_terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"

@@ -49,7 +49,7 @@ def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> Resolv
 
 
 def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
-    """Return what is recorded of changed options: the fraction of the run, and each with both values."""
+    """Return the record of changed options: the fraction of the run, and both values of each option."""
     begun = ResolvedConfig.from_dict(former.config)  # of an earlier version it may lack options
     found = {
         name: [getattr(begun, name), getattr(config, name)]

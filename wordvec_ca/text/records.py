@@ -32,7 +32,7 @@ class Records(Counter[str]):
     Attributes
     ----------
     tags : list of lists of str and int
-        Those of each record that gave a text.
+        The tags of each record with a text.
     origins : deque of (int, object), or None
         The number of the record, from 1 on in its file, and its value of ``group_field``: one for each text
         that a reader has yielded. Who reads the texts takes them away.

@@ -57,7 +57,7 @@ class Negatives:
     Attributes
     ----------
     tokens_per_pool : int
-        Tokens of the run for which a pool serves; of a small vocabulary the whole run.
+        Tokens of the run that use one pool; for a small vocabulary the whole run.
     plan : list of int
         The draws of a pool and the tokens for which it serves: runs of which these differ draw other
         negatives. Empty if none are drawn.
