@@ -49,7 +49,7 @@ ESCAPES = {
 
 
 class WithNgrams:
-    """Vectors of a model with n-grams; words of a task that it does not have get a row made of theirs.
+    """Vectors of a model with n-grams; unknown words of a task get a row computed from their n-grams.
 
     Parameters
     ----------

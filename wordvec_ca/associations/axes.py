@@ -289,7 +289,7 @@ def axis(vectors: KeyedVectors, pairs: Sequence[tuple[str, str]], *, method: Met
     Raises
     ------
     DataError
-        Of no pair both words have vectors, or the poles have one vector.
+        In every pair a word has no vector, or the poles have the same vector.
     ValueError
         The method is unknown.
 

@@ -1,4 +1,4 @@
-"""Words that have changed between texts or between models: how far, and whether chance could have done it.
+"""Words that have changed between texts or between models: how far, and whether chance explains it.
 
 Input: texts that are compared, or models. Output: `Changes`, a table of words with distances, intervals
 and p-values, and a page that shows it.

@@ -23,16 +23,16 @@ import numpy as np
 from wordvec_ca.change.permutations import AT_ONCE, LabelPermutations
 
 RARITY = 1e-3
-"""The a of the weights: a word of this share of the text counts half."""
+"""The constant a of the weights: a word that makes up this share of the text counts half."""
 
 MOST_DOCUMENTS = 10_000
-"""A word in more documents than this is judged on a random sample of about so many."""
+"""If more documents than this have a word, it is judged on a random sample of about this size."""
 
 GROUP = 1 << 22
-"""Occurrences whose places are looked up at a time."""
+"""Occurrences that are located at a time."""
 
 BLOCK = 20_000
-"""Occurrences whose contexts are made at a time."""
+"""Occurrences whose contexts are computed at a time."""
 
 TINY = 1e-12
 """Squared lengths below this are rounding errors."""
@@ -52,8 +52,7 @@ class Differences(NamedTuple):
     error : ndarray of shape (n_words,)
         Standard error of the mean of ``distance`` over the pairs.
     by_chance, band : ndarray of shape (n_pairs, n_words)
-        Mean of the squared distance in permuted texts, and what 95 % of them stay below, as a share of the
-        same.
+        Mean of the squared distance in permuted texts, and its 95 % quantile, as shares of the same sum.
     gap : ndarray of shape (n_words, 1 + permutations)
         Logarithm of the squared distance, mean over the pairs: of the texts, and of each permutation.
     """
@@ -73,9 +72,9 @@ class Contexts:
     tokens : ndarray of shape (n_tokens,), int32
         Words as rows of ``directions``, and -1 at the end of each line.
     directions : ndarray of shape (n_words, vector_size), float32
-        Of length one.
+        Vectors of unit length.
     counts : ndarray of shape (n_words,)
-        In all texts.
+        Occurrences of each word in all texts.
     window : int
         Words on each side; nearer ones count more, as in training.
     groups : ndarray of shape (n_lines,), int, optional
@@ -127,11 +126,11 @@ class Contexts:
         permutations : int
             Number of permutations.
         seed : int
-            Seed of the permutations; what a word gets does not depend on other words.
+            Seed of the permutations; the result for a word does not depend on other words.
         threads : int
             The result does not depend on it.
         done : callable, optional
-            Receives how many words have been compared since the last call.
+            Receives the number of words compared since the last call.
 
         Returns
         -------
@@ -174,8 +173,8 @@ class Contexts:
     def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean vector of all texts, shape (d,), and how the texts differ from it.
 
-        The latter are directions at right angles, shape (d, n_texts - 1), the greatest difference first; at
-        most a quarter of the dimensions.
+        The differences are orthogonal directions, shape (d, n_texts - 1), the greatest first; at most a
+        quarter of the dimensions.
         """
         of_token = labels[self._document]
         means = np.empty((n_texts, self._vectors.shape[1] - 1))
@@ -190,7 +189,7 @@ class Contexts:
         return centre.astype(np.float32), shifts.astype(np.float32)
 
     def _groups(self, rows: np.ndarray) -> Iterator[list[_Block]]:
-        """Yield blocks of words that follow each other, some at a time, as many as memory should hold."""
+        """Yield blocks of consecutive words whose contexts fit into a limited amount of memory."""
         number = np.full(len(self._vectors), -1, np.int32)  # row -1, the last, is the end of a line: no word
         number[rows] = np.arange(len(rows), dtype=np.int32)
         of_token = number[self._tokens]
@@ -198,7 +197,9 @@ class Contexts:
         ends = np.append(0, ends)  # of the occurrences before each word
 
         def after(start: int, occurrences: int) -> int:
-            """Return the end of the words from ``start`` on, at least one, that have so many occurrences."""
+            """Return the end of a range of words from ``start`` on with at most this many occurrences; it has
+            at least one word.
+            """
             last = int(np.searchsorted(ends, ends[start] + occurrences, side="right")) - 1
             return min(len(rows), max(start + 1, last))
 
@@ -288,7 +289,7 @@ class Contexts:
     ) -> float:
         """Return the standard error of the mean distance, from the spread over lines (delta method).
 
-        Copies of a line are one observation.
+        Identical lines count as one observation.
 
         Parameters
         ----------
@@ -318,7 +319,7 @@ class Contexts:
 
 
 class _Block(NamedTuple):
-    """Words from ``first`` up to ``last``, and all their places in the text, with the word at each."""
+    """Words from ``first`` up to ``last``, with the positions of all their occurrences in the text."""
 
     first: int
     last: int

@@ -1,7 +1,7 @@
-"""Example sentences of a word in each text: a person believes a sentence, not a p.
+"""Example sentences of a word in each text, as evidence that a person can read.
 
-Of each text those are chosen that the model finds most typical (their context is nearest to the mean context
-of the word in that text) and those that differ most from the other texts.
+For each text, the typical examples are those whose context is nearest to the mean context of the word in that
+text; the different ones are those least like the other texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wordvec_ca.text import (
 )
 
 OCCURRENCES = 400
-"""Occurrences of a word in a text that are compared: the first of so many different lines."""
+"""Largest number of occurrences of a word compared in a text, each on a different line."""
 
 AROUND = 12
 """Words to each side that are shown."""
@@ -44,7 +44,7 @@ class Example:
     kind : {"typical", "different"}
         Nearest to the mean context of the text, or most unlike the other texts.
     source : str
-        File, or what else the line is from.
+        File or other source of the line.
     line : int
         Its number there, from 1 on; of records, that of the record.
     left, word, right : str
@@ -75,7 +75,7 @@ def examples(
     Parameters
     ----------
     texts : sequence of corpus or Documents
-        They are read once more.
+        Texts; they are read once more.
     words : sequence of str
     context_vectors : mapping of str to ndarray of shape (vector_size,)
         Of all words, each by its weight.
@@ -86,7 +86,7 @@ def examples(
     Returns
     -------
     dict of str to tuple of Example
-        Words of which a text has no line that can be read again have fewer.
+        A word has fewer examples if the lines of a text cannot be read again.
     """
     if options.phrases or not words:
         return {}
@@ -116,7 +116,7 @@ def examples(
 def _context(
     tokens: Sequence[str], at: int, vectors: Mapping[str, np.ndarray], window: int
 ) -> np.ndarray | None:
-    """Return the direction of the words around a place; None if there is none."""
+    """Return the direction of the words around a position; None if there is none."""
     total: np.ndarray | None = None
     for place in range(max(0, at - window), min(len(tokens), at + window + 1)):
         vector = vectors.get(tokens[place])

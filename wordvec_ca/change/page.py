@@ -16,7 +16,7 @@ RATE = 0.05
 """Rate of false discoveries up to which the page calls a word changed."""
 
 MOST = 20_000
-"""Undecided words and words of one text that a page has, the most frequent of each kind."""
+"""Largest numbers of undecided words, and of words of one text, on a page; the most frequent are shown."""
 
 
 def changes_page(found: Changes, texts: Sequence[str]) -> str:
@@ -25,9 +25,9 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
     Parameters
     ----------
     found : Changes
-        Of `wordvec_ca.changes` or `wordvec_ca.changes_of_models`.
+        Result of `wordvec_ca.changes` or `wordvec_ca.changes_of_models`.
     texts : sequence of str
-        Names of the texts or models, in their order; of paths their last part is shown.
+        Names of the texts or models, in their order; only the last part of a path is shown.
 
     Returns
     -------

@@ -1,9 +1,8 @@
 """Documents permuted among texts, as chance could have placed them.
 
-Copies of a line are not independent documents: where one copy went, the others may have had to follow, as in
-two texts that are the same. So copies move together, and lines exchange texts only with lines that have
-as many copies. If lines were assigned to the texts at random, each permutation is as likely as the texts
-themselves.
+Identical lines are not independent documents, for example if two texts are the same. So identical lines move
+together, and exchange texts only with lines that have as many copies. If lines were assigned to the texts at
+random, each permutation is as likely as the texts themselves.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 SHIFTED = 4
-"""A word with more lines than this many times the permutations has them permuted by shifts."""
+"""If a word has more lines than this many times the permutations, they are permuted by shifts."""
 
 AT_ONCE = 500
 """Permutations that are held in memory at a time."""
 
 SHARED = 0.1
-"""If other texts have more of a text's documents, too, no text is sampled more densely than another."""
+"""If other texts have more than this share of a text's documents, all texts are sampled at the same rate."""
 
 
 class LabelPermutations:
@@ -63,7 +62,7 @@ class LabelPermutations:
         return float(self._copies[moved].sum() / self._copies.sum())
 
     def permuted(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the text of each document: as it is, and in each permutation. Texts keep their sizes.
+        """Return the text of each document: the actual one, and in each permutation. Texts keep their sizes.
 
         Many lines are put into a random order once, and the labels are shifted along it: each shift
         is as likely as the texts themselves, and costs no more random numbers.
@@ -71,7 +70,7 @@ class LabelPermutations:
         Parameters
         ----------
         documents : ndarray of shape (n,)
-            With all copies of a line, or none.
+            Documents; all copies of a line are included, or none.
         permutations : int
         rng : Generator
 
@@ -101,16 +100,17 @@ class LabelPermutations:
         return permuted
 
     def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-        """Return which documents are kept if there are too many: of a small text all, if possible.
+        """Choose the documents to keep if there are too many; all documents of a small text are kept if
+        possible.
 
-        Which lines are drawn depends on chance and on the texts that they are in alone, so the permutations
-        stay as likely as the texts.
+        The choice depends only on chance and on which texts contain a line, so each permutation is still as
+        likely as the texts.
 
         Parameters
         ----------
         documents : ndarray of shape (n,)
         most : int
-            About so many are kept.
+            Approximate number of documents to keep.
         rng : Generator
 
         Returns

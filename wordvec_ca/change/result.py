@@ -1,4 +1,4 @@
-"""Changed words as a result: what is known of each word, as a table and for JSON; and of models alone."""
+"""The result of a comparison of texts or models: data of each word, as a table and for JSON."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ DECIDABLE = 10
 """A word with fewer occurrences in any text is undecided."""
 
 FREQUENT = 100
-"""Words with so many occurrences in each text are frequent enough to see how the texts differ as wholes."""
+"""Words with at least this many occurrences in each text show how the texts differ as wholes."""
 
 FUNCTION_WORD = 1e-3
-"""Words of a larger share of all tokens are taken for function words."""
+"""Words with a larger share of all tokens count as function words."""
 
 FALSE_DISCOVERIES = 0.05
-"""Words up to this rate are called changed."""
+"""Words are called changed up to this rate of false discoveries."""
 
 SHOWN = 8
-"""Most neighbours lost and gained that are listed."""
+"""Largest number of neighbours lost, and gained, that are listed."""
 
 
 @dataclass(frozen=True)
 class WordChange:
-    """What is known of one word.
+    """Data of one word.
 
     Attributes
     ----------
     word : str
     counts : tuple of int
-        In each text.
+        Occurrences in each text.
     distance, turnover : float
         Between models: cosine distance after rotation, and share of neighbours that are not the same; means
         over all pairs of texts.
@@ -49,11 +49,12 @@ class WordChange:
         Share of the words of like frequency that have less of it.
     change : float
         Squared distance between the mean contexts of the word, as a share of the sum of their squared
-        lengths, minus what permuted texts give; mean over all pairs of texts. nan for models.
+        lengths, minus the mean of permuted texts; mean over all pairs of texts. nan for models.
     low, high : float
         90 % interval of ``change``; like it, from 0 to 1.
     typical : float
-        Median change of the words of like frequency: what the texts' subjects and styles do to all words.
+        Median change of the words of like frequency, which measures the effect of different subjects and
+        styles on all words.
     excess : float
         ``change`` minus ``typical``: how much more than others the word changed; the effect size.
     changed : bool or None
@@ -61,20 +62,20 @@ class WordChange:
         farther between models than most words of like frequency (``distance_rank`` above .5). None for
         models.
     function_word : bool
-        Whether it makes more than one in a thousand words, as function words do.
+        Whether the word makes up more than a thousandth of all words, as function words do.
     p, fdr : float
-        How often permuted texts give as much, and the rate of false discoveries among the words whose p is
-        no larger.
+        Share of permuted texts with a change as large, and rate of false discoveries among the words whose p
+        is no larger.
     smallest_p : float
-        The smallest p that so many permutations can give: a p at this value means "or less".
+        The smallest p that this number of permutations can give: a p at this value means "or less".
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     examples : tuple of Example
         Sentences with the word in each text, of the words that come first: a typical one, and the one that
         differs most from the other texts.
     trajectory, band : tuple of float
-        Distance between the contexts in each later text and in the first, and what 95 % of permuted texts
-        stay below; for models the distance after rotation, without band.
+        Distance between the contexts in each later text and in the first, and its 95 % quantile in permuted
+        texts; for models the distance after rotation, without band.
     """
 
     word: str
@@ -100,7 +101,7 @@ class WordChange:
     band: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes for JSON, None for what is not known."""
+        """Return the attributes for JSON; unknown values are None."""
         values = dataclasses.asdict(self)
         for name, value in values.items():
             if isinstance(value, float) and not np.isfinite(value):
@@ -115,12 +116,12 @@ class Changes:
     Attributes
     ----------
     words : list of WordChange
-        Those that could be judged: first those that changed, by ``distance_rank``, the farthest first and
-        function words last; then the others by ``fdr``. Of models, the farthest first.
+        Words that could be judged: first those that changed, by ``distance_rank``, the farthest first and
+        function words last; then the others by ``fdr``. For models, the farthest first.
     undecided : list of (str, tuple of int)
         Words of several texts that are too rare in one, or absent from it, with their counts.
     only : list of list of (str, int)
-        For each text the words that it alone has, with their counts.
+        For each text the words that occur only in it, with their counts.
     permutations : int
         Permutations; 0 for models, which have no p.
     """
@@ -170,19 +171,21 @@ def _cell(value: Any) -> str:
 
 
 def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
-    """Find how far words moved between two or more models, without p-values: nothing is there to permute.
+    """Measure how far words moved between two or more models, without p-values, since there are no documents
+    to permute.
 
     Parameters
     ----------
     *models : KeyedVectors
         Two or more, of equal dimensions.
     least : int, default 10
-        Words with lower counts in a model are undecided; of a model without counts all are judged.
+        Words with lower counts in a model are undecided; in a model without counts all words are judged.
 
     Returns
     -------
     Changes
-        With ``permutations`` 0, and nan for what needs p; the words that moved farthest come first.
+        Result with ``permutations`` 0, and nan for values that need permutations; the words that moved
+        farthest come first.
 
     Raises
     ------
@@ -254,7 +257,7 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
 
 
 def missing_from(near: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return which of the nearest words are not among others; punctuation says nothing and is left out."""
+    """Return the nearest words that are not among others; punctuation carries no meaning and is left out."""
     words = [word for word in near if any(map(str.isalnum, word))]
     return tuple(word for word in words[:SHOWN] if word not in others)
 

@@ -17,16 +17,17 @@ NEIGHBOURS = 50
 """Nearest neighbours that are compared."""
 
 POOL = 10_000
-"""Neighbours are searched among so many of the most frequent common words."""
+"""Neighbours are searched among this number of the most frequent common words."""
 
 STRATUM, STRATA = 500, 8
-"""Words of like frequency that share a distribution of chance, at least; and groups of them, at most."""
+"""Smallest size of a group of words of like frequency that share a null distribution, and largest number of
+groups."""
 
 SMALL = 1e-6
 """Standard errors below this are rounding errors."""
 
 LIKE = 200
-"""Words of like frequency that a word is ranked among, at least."""
+"""Smallest number of words of like frequency among which a word is ranked."""
 
 
 class Moved(NamedTuple):
@@ -53,9 +54,9 @@ def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: i
     first, second : ndarray of shape (n_words, vector_size), float32
         `directions` of the same words, most frequent first.
     pool : int
-        Neighbours are looked for among the first so many words.
+        Neighbours are searched among this number of first words.
     nearest : int
-        How many; at most a tenth of the pool.
+        Number of neighbours; at most a tenth of the pool.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np
 
 
 def harmonic_mean_count(counts: np.ndarray) -> np.ndarray:
-    """Return the harmonic mean of each word's counts in the texts, which the rarer text decides.
+    """Return the harmonic mean of each word's counts in the texts; the lowest count dominates it.
 
     Parameters
     ----------
@@ -102,9 +103,9 @@ def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.n
     ----------
     counts : ndarray of shape (n_words,)
     least : int
-        Words of a group, at least, if there are so many.
+        Smallest number of words of a group, if there are enough words.
     most : int, optional
-        Groups, at most.
+        Largest number of groups.
     """
     order = np.argsort(counts, kind="stable")
     n_groups = min(len(order) // least, most or len(order))
@@ -112,11 +113,12 @@ def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.n
 
 
 def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
-    """Return how often chance gives as much: to the word itself, and to words of like frequency.
+    """Return p-values: how often permutations give as much for the word itself and for words of like
+    frequency.
 
-    A word alone has as many values of chance as there are permutations, too few for a small p. Words of like
-    frequency together have many, but do not all vary alike. So the larger of the two p holds; only for a
-    word that exceeds all its own permutations the others say how far.
+    A single word has one null value for each permutation, too few for a small p. Words of like frequency
+    together have many, but do not all vary alike. So the larger of the two p is used; the other words refine
+    p only for a word that exceeds all its own permutations.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndar
 
 
 def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np.ndarray:
-    """Return the smallest p that each word can have: it is beyond all values of chance of words like it.
+    """Return the smallest p that each word can have, which it has if it exceeds all null values of words of
+    like frequency.
 
     Parameters
     ----------
@@ -180,7 +183,7 @@ def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np
 
 
 def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the median of words of like frequency, for each word; nan is passed over, and stays.
+    """Return the median of words of like frequency, for each word; nan is skipped, and stays nan.
 
     Parameters
     ----------

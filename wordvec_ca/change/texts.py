@@ -44,10 +44,10 @@ from wordvec_ca.training import Trainer
 from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
 
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
-"""What is trained without ``config``."""
+"""Options of training if ``config`` is not given."""
 
 READ = 30_000_000
-"""A longer text gets fewer passes: about so many words are read in all, but each word at least twice."""
+"""Number of words that are read in all passes together: a longer text gets fewer passes, but at least two."""
 
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
 """Number of permutations: the default, the least and the most."""
@@ -75,32 +75,33 @@ def changes(
     """Find the words that have changed between two or more texts, with p-values.
 
     A model of all texts is trained, and the contexts of each word are compared in its vectors; the documents
-    (lines) that have the word are permuted among the texts, ``permutations`` times, which shows what chance
-    gives. A model of each text says how far words moved, and from which neighbours to which. With several
-    workers the models are trained side by side; as long as there are no more workers than models, the result
-    does not depend on their number.
+    (lines) that have the word are permuted among the texts, ``permutations`` times, which gives the
+    distribution under chance. A model of each text shows how far words moved, and which neighbours changed.
+    With several workers the models are trained side by side; as long as there are no more workers than
+    models, the result does not depend on their number.
 
     Parameters
     ----------
     *texts : corpus
-        Two or more; files, or lists of token lists, see ``encode_corpus``, of which each line is taken for a
-        document; or `Documents`.
+        Two or more; files, or lists of token lists, see ``encode_corpus``, where each line is a document; or
+        `Documents`.
     config : TrainConfig, optional
         How models are trained; by default skip-gram with a window of 10 in 10 epochs.
     permutations : int, default 200
         Number of permutations of the documents, from 20 to 10,000.
     repeats : int, default 5
-        Models of each text, with seeds of their own, whose distance and turnover are averaged. With one, the
-        distance agrees less with what people say (Spearman .43 for .50 in English, .55 for .61 in German).
+        Models of each text, with seeds of their own, whose distance and turnover are averaged. With one
+        model, the distance agrees less with people's judgements (Spearman .43 instead of .50 in English, .55
+        instead of .61 in German).
     least : int, default 10
         Words with fewer occurrences in any text are undecided; at least ``min_count`` of ``config``.
     fit_epochs : bool, optional
-        Choose the passes over the texts by their length, instead of those of ``config``: 10, and fewer if the
-        longest text has more than 3 million words, but at least 2. By default if there is no ``config``.
+        Choose the number of epochs by the length of the texts instead of ``config``: 10, and fewer if the
+        longest text has more than 3 million words, but at least 2. By default true if there is no ``config``.
     n_examples : int, default 200
         Words, the first of the result, for which example sentences are looked up; the texts are read again.
     progress : callable, optional
-        Called with a line about what was done.
+        Called with a line about each finished step.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def _in_documents(tokens: np.ndarray, starts: DocumentStarts) -> tuple[np.ndarra
 
 
 def _share(value: float) -> float:
-    """Return a change within 0 and 1: less than permuted texts give is none, opposite contexts are all."""
+    """Limit a change to 0 (no more than in permuted texts) to 1 (opposite contexts)."""
     return float(min(max(value, 0.0), 1.0))
 
 
@@ -157,7 +158,7 @@ class Slices:
     texts : sequence of corpus
     config : ResolvedConfig
     least : int
-        A word is judged if each text has so many occurrences of it.
+        A word is judged if it has this many occurrences in each text.
     """
 
     def __init__(self, texts: Sequence[Corpus | Documents], config: ResolvedConfig, least: int) -> None:
@@ -358,7 +359,7 @@ class Slices:
         )
 
     def _bytes(self) -> int:
-        """Return about how much memory it takes to train one model."""
+        """Estimate the memory for training one model."""
         models = memory_bytes(dataclasses.replace(self.config, workers=1, replicas=None), len(self.vocab))
         return models + 3 * self.tokens.nbytes
 
@@ -400,7 +401,7 @@ class Slices:
         apart: Sequence[Sequence[Moved]],
         near: tuple[dict[str, list[str]], dict[str, list[str]]],
     ) -> Changes:
-        """Return what is known of each word."""
+        """Return the data of each word."""
         counts = harmonic_mean_count(self.counts[:, self.rows])
         distance, turnover = (
             np.mean([[getattr(pair, name) for pair in pairs] for pairs in apart], axis=(0, 1))

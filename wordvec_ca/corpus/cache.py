@@ -1,9 +1,9 @@
 """The cache: an encoded corpus on disk, found again when nothing has changed.
 
 A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
-``cache.json``, which says what they were made of. It is trusted whole or not at all: each file is complete
-before it gets its name, ``cache.json`` comes last, and sizes and digests are compared before use: those of
-the ends of the files, and then the fingerprint of all that they hold.
+``cache.json``, which records their source. A cache is used only if it is complete: each file is complete
+before it gets its name, and ``cache.json`` is written last. Before use, sizes and digests are compared: first
+of the ends of the files, then of their whole content.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ TAGS = "documents.tags"
 """The tags of each document, as JSON, if records name them."""
 
 STARTS = "documents.i64"
-"""Where documents of several lines begin, and then their numbers (int64), if there are some."""
+"""File with the beginnings of documents of several lines, and then their numbers (int64)."""
 
 CACHE_FORMAT = 3
-"""Raised whenever an old cache would hold other ids than a new one."""
+"""Increased when a new version would compute other ids for the same text."""
 
 
 ATTEMPTS = 20
-"""To make a folder that other runs remove when it is empty."""
+"""Attempts to create a folder, which other runs may remove while it is empty."""
 
 
 def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
-    """Return all that decides which ids come out; its ``files`` are None if they cannot be recognised.
+    """Return everything that determines the ids; ``files`` is None if the files cannot be recognised.
 
     The options are listed by hand: some change nothing, and of others a digest or a version counts.
 
@@ -72,7 +72,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
     options : TextOptions
         How it is read.
     vocab : Vocab or None
-        Words that were given; ``min_count`` and ``max_final_vocab`` then mean nothing.
+        Words that were given; ``min_count`` and ``max_final_vocab`` then have no effect.
     """
     phrases = options.loaded_phrases()
     return {
@@ -100,14 +100,14 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
 
 
 def identities(files: TextFiles | None) -> list[dict[str, Any]] | None:
-    """Return what recognises each file of a corpus; None if they cannot be recognised."""
+    """Return an identifier of each file of a corpus; None if the files cannot be recognised."""
     if files is None or files.bytes_total is None:
         return None
     return [_identity(str(file)) for file in files.files]
 
 
 def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | None) -> str | None:
-    """Return which file of a corpus is not what it was, or None."""
+    """Return the first file of a corpus that has changed, or None."""
     if before == now:
         return None
     changed = [file["path"] for file in now or [] if file not in (before or [])]
@@ -118,11 +118,13 @@ _DAMAGE = (
     *(AttributeError, DataError, KeyError, IndexError, OSError, OverflowError),
     *(RecursionError, TypeError, ValueError),
 )
-"""What a damaged record raises."""
+"""Exceptions that a damaged record raises."""
 
 
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
-    """Return what is cached if it was made by the wanted recipe and is whole, or else the reason why not."""
+    """Return the cached encoding if it has the given recipe and is complete, or else the reason why it cannot
+    be used.
+    """
     try:
         record = json.loads((directory / RECORD).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -136,7 +138,8 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
 
 
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
-    """Return a whole cache and, if its corpus is not as it was, what has changed; or why it cannot be used.
+    """Return a complete cache and a description of changes in its corpus; or the reason why it cannot be
+    used.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def _change(files: list[dict[str, Any]], corpus: Any) -> str | None:
 
 
 def _whole_names(corpus: Any) -> dict[str, str]:
-    """Return the whole names of the files of a corpus by those that a cache has, if any has secrets."""
+    """Return name in the cache -> full name, for files of a corpus with secrets in their names."""
     given = corpus if isinstance(corpus, list | tuple) else [corpus]
     names = [name for name in given if isinstance(name, str) and has_secrets([name])]
     return {showable_name(file): file for file in find_files(names)} if names else {}
@@ -210,7 +213,7 @@ def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
 
 
 def tokens(directory: Path) -> NDArray[np.int32]:
-    """Map the ids of a cache."""
+    """Memory-map the ids of a cache."""
     return np.memmap(directory / TOKENS, dtype=np.int32, mode="r")
 
 
@@ -251,7 +254,7 @@ def _read_starts(directory: Path) -> DocumentStarts:
 
 
 def invalidate(directory: Path) -> None:
-    """Take an old cache out of use, before one of its files is replaced."""
+    """Invalidate an old cache before one of its files is replaced."""
     withdraw(directory / RECORD)
 
 
@@ -296,15 +299,15 @@ def complete(
 
 
 def _parts(directory: Path) -> list[dict[str, Any]]:
-    """Return what recognises the two large files, even after the directory was copied or moved."""
+    """Return identifiers of the two large files that remain valid after the directory was copied or moved."""
     parts = [_identity(os.fspath(directory / name)) for name in (TOKENS, VOCAB)]
     return [{key: part[key] for key in ("size", "ends")} for part in parts]
 
 
 def _identity(path: str) -> dict[str, Any]:
-    """Return what changes when a file changes: its size, its time and a digest of both its ends.
+    """Return values that change when a file changes: its size, its time and a digest of both ends.
 
-    Of a remote file, what its server says.
+    For a remote file, the identifier from its server.
     """
     if _is_remote(path):
         return url_identity(path)
@@ -331,7 +334,7 @@ def _is_remote(path: str) -> bool:
 def nameless_file(directory: Path) -> IO[bytes]:
     """Open a temporary file that vanishes with the process, however that ends.
 
-    Its folder is made if it is not there: another run, which shared it, may just have removed it.
+    Its folder is created if necessary, since another run that shared it may just have removed it.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -345,9 +348,9 @@ def nameless_file(directory: Path) -> IO[bytes]:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold a cache for this process, after those that hold it; other runs may keep their text there, too.
+    """Lock a cache for this process, after waiting for others, since several runs may use the same directory.
 
-    It is held until its tokens are mapped: what takes their place later does no harm.
+    The lock is held until the tokens are mapped; replacing the files later does no harm.
     """
     try:
         descriptor = os.open(directory, os.O_RDONLY)
@@ -372,7 +375,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def _remove_empty(directory: Path) -> None:
-    """Remove a folder in which nothing was left, unless a run holds it: that one will write there."""
+    """Remove an empty folder, unless another run has locked it in order to write there."""
     with suppress(OSError), ExitStack() as stack:
         with suppress(OSError):  # Windows opens no folders, and has no such locks
             descriptor = os.open(directory, os.O_RDONLY)
@@ -384,7 +387,7 @@ def _remove_empty(directory: Path) -> None:
 
 @contextmanager
 def directory_for(path: Path) -> Iterator[Path]:
-    """Make a directory if it is not there; remove it again if nothing was left in it."""
+    """Create a directory if necessary; remove it at the end if it is empty."""
     made = not path.is_dir()
     try:
         nameless_file(path).close()

@@ -29,7 +29,7 @@ _PAIRS_AT_ONCE = 1 << 23
 
 
 class Collocation(NamedTuple):
-    """A phrase that was found: its words, its score and how often it occurs."""
+    """A phrase: its words, its score and its count."""
 
     words: tuple[str, ...]
     score: float
@@ -67,7 +67,7 @@ def find_phrases(
     Returns
     -------
     list of Collocation
-        Those of ``options.phrases`` are not among them; by falling score, then by words.
+        Phrases, without those of ``options.phrases``, by falling score, then by words.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def find_phrases(
 def save_phrases(
     path: str | os.PathLike[str], found: Sequence[Collocation], before: Phrases | None = None
 ) -> None:
-    """Write a phrase file: ``words TAB score TAB count`` lines; those of ``before`` are words alone."""
+    """Write a phrase file: ``words TAB score TAB count`` lines; lines of ``before`` have only words."""
     lines = [f"{' '.join(words)}\t{score:.6g}\t{times}\n" for words, score, times in found]
     new = {phrase.words for phrase in found}
     lines += [f"{' '.join(words)}\n" for words in (before.sequences if before else []) if words not in new]

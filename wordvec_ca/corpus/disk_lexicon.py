@@ -1,8 +1,8 @@
 """Types that do not fit into memory: sorted by hash into parts on disk, each of which fits.
 
 A lexicon that has grown too large is scattered over 128 temporary files by the hashes of its words, so that
-the same word of any lexicon ends in the same part. Counts are added up part by part. What is kept is gathered
-in a lexicon if it fits into memory; else the parts are sorted and merged into a file.
+the same word of any lexicon ends in the same part. Counts are added up part by part. The frequent types are
+gathered in a lexicon if they fit into memory; else the parts are sorted and merged into a file.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from wordvec_ca.kernels import Lexicon, vocabulary_lines
 from wordvec_ca.machine import free_memory
 
 BITS = 7
-"""Of the hash, that choose the part."""
+"""Bits of the hash that choose the part."""
 
 _AT_ONCE = 1 << 24
 
 MOST_MEMORY = 1 << 30
-"""Bytes for words and counts, by default, where the machine has four times that free."""
+"""Default bytes for words and counts, if four times as many are free."""
 
 
 def memory_for_types() -> int:
@@ -38,7 +38,7 @@ def memory_for_types() -> int:
 
 
 Owner = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""Number of a lexicon, ids there, and ids of the same types in the part."""
+"""Number of a lexicon, ids of types in it, and ids of the same types in the part."""
 
 
 class SpilledTypes:
@@ -64,11 +64,11 @@ class SpilledTypes:
         return bool(self._sizes)
 
     def close(self) -> None:
-        """Give back the space on disk."""
+        """Release the space on disk."""
         self._stack.close()
 
     def add(self, number: int, lexicon: Lexicon) -> None:
-        """Write the types of a lexicon, which has a number of its own.
+        """Write the types of a lexicon, and give it the next number.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class SpilledTypes:
             raise self._full(error) from error
 
     def parts(self) -> Iterator[tuple[Lexicon, list[Owner]]]:
-        """Yield, part by part, the types with their counts in all, and whose they were."""
+        """Yield, part by part, the types with their total counts, and the lexicons that contain them."""
         for file, segments in zip(self._files, self._segments, strict=True):
             merged = Lexicon()
             owners = []
@@ -114,7 +114,9 @@ class SpilledTypes:
         return counts, np.array([types_of[count] for count in counts.tolist()], dtype=np.int64)
 
     def gather(self, least: int, *, with_ids: bool) -> Lexicon:
-        """Return a lexicon of the types of at least this count; note all types' ids there, if asked to."""
+        """Return a lexicon of the types with at least this count; on request, record the ids of all types in
+        it.
+        """
         whole = Lexicon()
         ids: NDArray[np.int32] | None = None
         if with_ids:

@@ -17,14 +17,14 @@ BLOCK_TOKENS = 1 << 22
 
 @dataclass(frozen=True)
 class DocumentStarts:
-    """Which document each place of an encoded text belongs to.
+    """The document of each position of an encoded text.
 
     Attributes
     ----------
     starts : ndarray of shape (n,), int64, ascending
-        The token with which a document begins, or goes on after lines of others.
+        The token with which a document begins, or continues after lines of others.
     numbers : ndarray of shape (n,), int64
-        Its number.
+        Number of the document that begins there.
     """
 
     starts: NDArray[np.int64]
@@ -49,10 +49,10 @@ class DocumentStarts:
 
 
 class KeptTokens:
-    """How many tokens are kept before each document, counted while blocks of a text get their final ids.
+    """Counts the kept tokens before each document while blocks of a text get their final ids.
 
-    An encoded text has neither rare words nor empty lines, and long lines are cut. So a document is found
-    again by the tokens before it, not by its line.
+    An encoded text lacks rare words and empty lines, and long lines are cut. So the position of a document is
+    given by the number of tokens before it, not by its line.
 
     Parameters
     ----------
@@ -67,7 +67,9 @@ class KeptTokens:
         self._read = self._kept = 0  # lines and tokens so far
 
     def add(self, ids: NDArray[np.int32], final: NDArray[np.int32]) -> None:
-        """Count the next block: its provisional ids, LINE_END after each line, and what becomes of them."""
+        """Count the next block, given its provisional ids, with LINE_END after each line, and the final
+        ones.
+        """
         kept = np.cumsum((ids >= 0) & (final[np.maximum(ids, 0)] >= 0))
         at_ends = kept[ids == LINE_END]
         low, high = np.searchsorted(self._lines, [self._read + 1, self._read + 1 + len(at_ends)])

@@ -56,7 +56,7 @@ class DocumentTags:
         Raises
         ------
         DataError
-            A tag is there as a number and as text.
+            A tag occurs both as a number and as text.
         """
         index: dict[Tag, int] = {tag: row for row, tag in enumerate(known or ())}
         rows: list[int] = []
@@ -73,9 +73,9 @@ class DocumentTags:
         return cls(len(names), None if plain else names, np.array(ends, np.int64), np.array(rows, np.int64))
 
     def after(self, former: DocumentTags) -> DocumentTags:
-        """Return these documents of lines with rows behind those of a model that is trained further.
+        """Return these documents with their rows after those of a model that is trained further.
 
-        A tag that the model has keeps its row. Documents that have numbers alone, here and there, are new.
+        A tag that the model has keeps its row. If documents have only numbers in both, all are new.
         """
         if self.names is None and former.names is None:
             ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
@@ -91,7 +91,7 @@ class DocumentTags:
 
     @property
     def most(self) -> int:
-        """Tags of the document that has most of them, at least 1."""
+        """Largest number of tags of a document, at least 1."""
         if self.ends is None:
             return 1
         return max(1, int(np.diff(self.ends, prepend=0).max(initial=0)))
@@ -115,7 +115,9 @@ class DocumentTags:
 
 
 def check_distinct(names: Iterable[Tag]) -> None:
-    """Raise a DataError if a tag is there as a number and as text: tables have names of text alone."""
+    """Raise a DataError if a tag occurs both as a number and as text, since names in tables are always
+    text.
+    """
     found = set(names)
     both = next((name for name in found if not isinstance(name, str) and str(name) in found), None)
     if both is not None:
@@ -146,7 +148,7 @@ class DocumentLines:
             raise DataError(f"the text has {found:,} lines, but there are tags for {n:,} documents")
 
     def release(self) -> None:
-        """Give the memory of the mapped text back to the system: it is read again where it is needed."""
+        """Release the memory of the mapped text; it is read again when needed."""
         release_pages(self._tokens)
 
     @cached_property
@@ -167,7 +169,7 @@ class DocumentLines:
         start : int
             Where the chunk begins in the text.
         tokens : ndarray of shape (n,), int32
-            It consists of whole lines.
+            The chunk; whole lines.
         """
         block = start // BLOCK_TOKENS
         first = int(self._lines_before[block])

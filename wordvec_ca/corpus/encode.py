@@ -1,4 +1,6 @@
-"""A corpus becomes a memory-mapped file of word ids: read once, counted and encoded at the same time."""
+"""Encodes a corpus as a memory-mapped file of word ids: the text is read once, counted and encoded at the
+same time.
+"""
 
 from __future__ import annotations
 
@@ -119,10 +121,10 @@ def encode_corpus(
     options : TextOptions, optional
         How the text is read.
     vocab : Vocab or path, optional
-        Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then mean
-        nothing (call ``vocab.prune`` for that).
+        Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then have
+        no effect (call ``vocab.prune`` for that).
     cache_dir : path
-        Directory for ``tokens.i32`` and the temporary file; made if it is not there. Both together need up
+        Directory for ``tokens.i32`` and the temporary file; created if necessary. Both files together need up
         to 8 bytes a token.
     keep : bool, default False
         Leave ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` in ``cache_dir`` and use them instead of the
@@ -217,13 +219,13 @@ def reopen_corpus(
     cache_dir : path
         As in `encode_corpus`.
     corpus : Corpus, optional
-        The corpus, if it was given as files: for the URLs among them that the cache does not hold whole.
+        The corpus, if it was given as files: needed for URLs whose full names the cache does not store.
 
     Returns
     -------
     (EncodedCorpus, str or None) or None
-        The encoded text and, if its files are not as they were, what has changed; None if there is no whole
-        cache.
+        The encoded text and, if its files have changed, a description of the change; None if there is no
+        complete cache.
     """
     directory = Path(cache_dir)
     with cache.locked(directory):
@@ -251,7 +253,7 @@ def stream_corpus(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     progress: ReadingProgress | None = None,
 ) -> EncodedCorpus:
-    """Give the ids that `encode_corpus` would, but store none: every pass over them reads the text again.
+    """Encode as `encode_corpus` does, but without storing ids: every pass reads the text again.
 
     The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
     becomes, and then once per pass.
@@ -345,7 +347,7 @@ def write_vocabulary(
 
 
 def _ready(options: TextOptions | None) -> TextOptions:
-    """Return the options with their phrases read."""
+    """Return the options with their phrases loaded from the file."""
     options = options or TextOptions()
     return replace(options, phrases=options.loaded_phrases())
 

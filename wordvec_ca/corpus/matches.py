@@ -1,4 +1,4 @@
-"""What was given for a text, and does not match it: phrases, words, spellings that look the same."""
+"""Warns if given phrases or words do not match a text, or if different spellings look the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are lines that follow each other more alike than lines far apart? Then they are not independent."""
+"""Tests whether consecutive lines are more alike than distant ones; if so, lines are not independent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 PAIRS = 4_000
-"""Pairs of neighbours, and of distant lines, that are compared at most."""
+"""Largest number of pairs of neighbouring lines, and of distant lines, that are compared."""
 
 RARITY = 1e-3
 """A word of this share of the text counts half in the vector of a line."""
@@ -17,7 +17,7 @@ SURE, MUCH = 4.0, 0.02
 
 
 class Likeness(NamedTuple):
-    """How alike lines are.
+    """Similarity of neighbouring and of distant lines.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Likeness(NamedTuple):
         return self.near - self.far > max(MUCH, SURE * self.error)
 
     def caution(self, consequence: str) -> str:
-        """Return a warning for those who took lines for documents; ``consequence`` says what is wrong."""
+        """Return a warning that lines are not independent documents; ``consequence`` names the effect."""
         return (
             f"lines are not independent: the cosine of a line with the next is {self.near:.2f}, with a "
             f"line far away {self.far:.2f}. {consequence}; give the documents (--group-by; in Python "

@@ -1,4 +1,4 @@
-"""How a text is read: the options that decide which words there are and which ids a text becomes."""
+"""Options of reading a text, which determine the vocabulary and the ids."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class TextOptions(TextFields):
         Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is read with
         ``Phrases.load``.
     documents : bool, default False
-        Whether each line, or record, is a document: none is dropped, though it is empty, and none is split.
+        Whether each line, or record, is a document: empty ones are kept, and long ones are not split.
     tag_field : str, optional
         The field of records that holds the tag of the document, or a list of tags.
     group_by : str, optional
-        Keep where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of a
-        field of records, see `Documents`.
+        Record where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of
+        a field of records, see `Documents`.
     workers : int, optional
-        Threads that tokenise; by default one per usable processor. What comes out is the same.
+        Threads that tokenise; by default one per usable processor. The result does not depend on it.
     block_bytes : int, default 2**20
-        About this much text is given to a worker at a time. The result does not depend on it.
+        Approximate size of the blocks given to workers. The result does not depend on it.
 
     Raises
     ------

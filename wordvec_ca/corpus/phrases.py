@@ -11,11 +11,12 @@ from wordvec_ca.files import open_by_content, split_lines
 from wordvec_ca.kernels import PhraseTable
 
 LONGEST_PHRASE = 32
-"""Words of a phrase, at most."""
+"""Largest number of words of a phrase."""
 
 
 class Phrases:
-    """Phrases to be joined by ``_``; from left to right, of several that begin at a word the longest.
+    """Phrases to be joined by ``_``, from left to right; of several phrases that begin at a word, the longest
+    is joined.
 
     Parameters
     ----------

@@ -55,14 +55,14 @@ if TYPE_CHECKING:
     from wordvec_ca.kernels import Renumbered, TextStats
 
 BYTES_PER_WORD = 200
-"""Memory that a word takes, more or less, while a vocabulary is made."""
+"""Approximate memory of a word while a vocabulary is built."""
 
 ReadingProgress = Callable[[int, int | None, int], None]
 FinalIds = Callable[[int], NDArray[np.int32]]
 
 
 class NoWords(DataError):
-    """There is nothing to train on in a text: no text, no word, or none of the vocabulary's."""
+    """A text cannot be trained on: it is empty, has no words, or has none of the vocabulary."""
 
 
 class Reading:
@@ -79,10 +79,9 @@ class Reading:
     progress : callable, optional
         As in ``encode_corpus``.
     directory : path, optional
-        Where words and counts go that ``count_memory`` has no room for.
+        Folder for words and counts beyond ``count_memory``.
     whole_lines : bool, default False
-        Cut no line of less than ``LONGEST_RUN`` bytes into several blocks; so it is if there are phrases or a
-        segmenter.
+        Keep each line of less than ``LONGEST_RUN`` bytes in one block; always so with phrases or a segmenter.
     """
 
     def __init__(
@@ -256,7 +255,7 @@ class Reading:
         return begin_fingerprint(vocab, self.options.tokenizer, lowercase=self.options.lowercase)
 
     def _report_matches(self, vocab: Vocab) -> None:
-        """Report how much of what was given occurs, and words that look the same."""
+        """Report the share of given words and phrases that occur, and words that look the same."""
         if self.vocab is None:
             warn_of_twins(vocab, self.options)
         if self.phrases is not None:
@@ -267,7 +266,7 @@ class Reading:
                 warn_of_phrases(self.phrases, self.options)
 
     def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
-        """Add what is known after the final ids are written."""
+        """Add the statistics known after the final ids are written."""
         self._report_matches(vocab)
         self.stats = replace(
             self.stats,
@@ -409,7 +408,7 @@ class Reading:
             raise _bad_token(tokens, number) from error
 
     def _spill_if_large(self, place: int) -> None:
-        """Put a lexicon on disk and a new one in its place if it has grown too large."""
+        """If a lexicon has grown too large, write it to disk and begin a new one."""
         if self.vocab is None and self.lexicons[place].nbytes > self._largest:
             self._spilled.add(self._numbers[place], self.lexicons[place])
             self.lexicons[place] = Lexicon()
@@ -420,7 +419,7 @@ class Reading:
             self._spilled.add(self._numbers.pop(), self.lexicons.pop())
 
     def _add(self, text: bytes, found: TextStats) -> None:
-        """Count what was found in a block and find out where the first repair was."""
+        """Add the counts of a block, and locate the first repair."""
         tally = self._tally
         begin = tally["text_bytes"]
         if found["repaired"] and not self._repaired_sample:
@@ -458,7 +457,7 @@ class Reading:
         return int(8 * self._tally["raw_tokens"] * files.bytes_total / files.bytes_read)
 
     def _merge(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
-        """Return the vocabulary and what tells, for each lexicon, the final id (or -1) of its types."""
+        """Return the vocabulary and, for each lexicon, a map of its types to final ids (or -1)."""
         started = time.perf_counter()
         if self.vocab is not None:
             vocab = self.vocab
@@ -489,7 +488,7 @@ class Reading:
         return vocab, final_of
 
     def _merge_spilled(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
-        """Do the same with types on disk: in memory are those of a part, and those that are kept."""
+        """Do the same with types on disk; memory holds only the types of one part and those that are kept."""
         self._spill_all()
         counts, types = self._spilled.counts()
         least = max(1, lowest_count(counts, *self._limits, types))

@@ -18,16 +18,16 @@ MAX_SENTENCE = 10_000
 
 
 class SentenceFile:
-    """Joins renumbered blocks; splits lines that go on from block to block after so many tokens.
+    """Joins renumbered blocks; splits long lines, also lines that continue across blocks.
 
     Parameters
     ----------
     file : binary file or ReadyIds
-        Where the ids go.
+        Destination of the ids.
     digest : hash
         Digest of the ids.
     longest : int, default MAX_SENTENCE
-        Tokens of a line, at most.
+        Largest number of tokens of a line.
     every_line : bool, default False
         Whether empty lines are written too.
     """
@@ -78,7 +78,7 @@ class SentenceFile:
 
 
 class ReadyIds:
-    """Ids between a SentenceFile and their reader."""
+    """A buffer of ids that a SentenceFile writes and a reader takes."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[np.int32]] = []

@@ -43,8 +43,8 @@ class NumberedLines:
     Attributes
     ----------
     lines, numbers : array of int64
-        The lines, counted from 0 on, with which another document begins or goes on, and its number; complete
-        when all lines have been read.
+        The lines, counted from 0 on, with which another document begins or continues, and its number;
+        complete when all lines have been read.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -83,7 +83,7 @@ class Source:
     Attributes
     ----------
     documents : NumberedLines or None
-        Its lines, if they are those of documents (``group_by``, or a corpus of `Documents`).
+        The lines of documents, if the corpus has any (``group_by``, or a corpus of `Documents`).
     identified : TextFiles or None
         The files by which the corpus is recognised.
     """
@@ -142,7 +142,7 @@ class Source:
         self.identified = self.identified or self.files
 
     def _take_lines(self, items: Iterator[Any], field: str | tuple[str, ...] | None) -> None:
-        """Take up lines, records or token lists: the first item shows which they are."""
+        """Accept lines, records or token lists; the first item determines the kind."""
         for first in items:
             both = chain([first], items)
             if isinstance(first, Mapping):
@@ -176,7 +176,7 @@ class Source:
         self.pieces = object_texts(records, fields, self.records)
 
     def text(self) -> Iterator[bytes]:
-        """Return the text, in pieces cut anywhere; not of token lists."""
+        """Return the text, in pieces cut anywhere; not for token lists."""
         if self.files is not None:
             return self.files.pieces()
         pieces = self.pieces
@@ -202,7 +202,7 @@ class Source:
 
 
 def _documents(corpus: Corpus, options: TextOptions) -> NumberedLines | None:
-    """Return the lines of the documents that a corpus is; None if its lines are read one by one."""
+    """Return the lines of a corpus that consists of documents; None if each line is independent."""
     if options.documents and (options.group_by is not None or isinstance(corpus, Documents)):
         raise DataError(
             "a model of documents takes each line, or each record, for a document; give the text itself, not "

@@ -45,7 +45,7 @@ class CorpusStats:
     first_repaired : str or None
         File and line of the first of them.
     records : dict of str to int
-        What was met in JSON lines, tables and Wikipedia dumps, and how often (docs/corpora.md).
+        Counts of records in JSON lines, tables and Wikipedia dumps (docs/corpora.md).
     seconds_reading, seconds_merging, seconds_renumbering : float
         Wall-clock time of the three stages.
     """
@@ -74,7 +74,7 @@ class CorpusStats:
 
     @classmethod
     def total(cls, parts: Iterable[CorpusStats]) -> CorpusStats:
-        """Return what was found in several texts; times are added up, too, and ``raw_types`` is 0."""
+        """Add up the statistics of several texts, times included; ``raw_types`` is 0."""
         records: Counter[str] = Counter()
         numbers: Counter[str] = Counter()
         first = None
@@ -89,7 +89,7 @@ class CorpusStats:
 
 
 class Encoding(NamedTuple):
-    """What an encoding consists of besides the ids."""
+    """The data of an encoding besides the ids."""
 
     vocab: Vocab
     stats: CorpusStats
@@ -97,7 +97,7 @@ class Encoding(NamedTuple):
 
 
 def digest_vocab(vocab: Vocab) -> hashlib.blake2b:
-    """Return a digest of words and counts, to be continued or read."""
+    """Return a digest object for words and counts, which can be updated further."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update("\0".join(vocab.words).encode("utf-8"))
     digest.update(vocab.counts.astype("<i8").data)
@@ -105,7 +105,7 @@ def digest_vocab(vocab: Vocab) -> hashlib.blake2b:
 
 
 def begin_fingerprint(vocab: Vocab, tokenizer: str, *, lowercase: bool) -> hashlib.blake2b:
-    """Return a digest of all that decides what ids mean; the ids are still to come."""
+    """Return a digest object for everything that determines the meaning of ids; the ids are added later."""
     digest = digest_vocab(vocab)
     digest.update(f"{is_words(tokenizer)} {lowercase}".encode())
     if is_segmenter(tokenizer):

@@ -13,7 +13,7 @@ from wordvec_ca.corpus.stats import CorpusStats
 from wordvec_ca.errors import DataError
 
 OPENING = 20_000
-"""Tokens from the beginning that stay in memory, to look at after training."""
+"""Tokens from the beginning that are kept in memory, to inspect attention after training."""
 
 
 class TokenStream:

@@ -30,12 +30,12 @@ TOKENS_AT_ONCE = 1 << 22
 """Tokens that are renumbered at a time."""
 
 ABSENT = -2
-"""Id of a word that has none, until it is dropped."""
+"""Placeholder id of an unknown word, until it is dropped."""
 
 
 @dataclass(frozen=True)
 class ScannedCorpus:
-    """A corpus with all its words, or all that are frequent enough, before any are chosen.
+    """A corpus with all its words, or all frequent ones, before a vocabulary is chosen.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ScannedCorpus:
     ids : ndarray of shape (n_words,), int64, or None
         The number of each word in ``tokens``; None if that is its row.
     raw_types : int, or None
-        How many words there were, with those that were too rare; None if they are all there.
+        Number of words including rare ones that were left out; None if none were.
     """
 
     words: list[Any]
@@ -66,12 +66,12 @@ class ScannedCorpus:
         return self.raw_types is None or set(self.words).issuperset(words)
 
     def chosen(self, index: Mapping[Any, int], file: IO[bytes] | None = None) -> NDArray[np.int32]:
-        """Return the tokens as rows of another list of words; those that it does not have are dropped.
+        """Convert the tokens to rows of another list of words; tokens of other words are dropped.
 
         Parameters
         ----------
         index : mapping
-            From word to row.
+            Word -> row.
         file : binary file, optional
             Where the result is memory-mapped; by default it is in memory.
         """
@@ -128,7 +128,7 @@ class ScannedDocuments:
         return int(self.lengths.sum())
 
     def chosen(self, index: Mapping[Any, int]) -> NDArray[np.int32]:
-        """Return the tokens as rows of another list of words, without those that it does not have."""
+        """Convert the tokens to rows of another list of words; tokens of other words are dropped."""
         rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
         tokens = np.append(rows, np.int32(-1))[self.tokens]  # -1 is the last
         return np.asarray(tokens[tokens != ABSENT], np.int32)
@@ -156,7 +156,7 @@ def scan_documents(documents: Iterable[tuple[Sequence[Hashable], Sequence[Any]]]
 
 
 class _Ids(dict[Any, int]):
-    """Ids of words; a word that is not there has ABSENT."""
+    """Ids of words; an unknown word has ABSENT."""
 
     def __missing__(self, word: Any) -> int:
         return ABSENT
@@ -187,13 +187,13 @@ def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
 def count_token_lists(
     sentences: Iterable[Iterable[Hashable]], pruned: Callable[[Counter[Any]], None] | None = None
 ) -> tuple[Counter[Any], int, int]:
-    """Count the words of sentences that are too many to keep, or can be iterated only once.
+    """Count the words of sentences that do not fit into memory or can be iterated only once.
 
     Parameters
     ----------
     sentences : iterable of iterables of hashable objects
     pruned : callable, optional
-        Receives the counts after each sentence, and may drop some; that is slow.
+        Receives the counts after each sentence, and may drop some. This is slow.
 
     Returns
     -------
@@ -268,22 +268,22 @@ def fingerprint(sentences: Iterable[Iterable[Hashable]]) -> int:
 class LiveTokens:
     """Word ids of sentences that are looked up while threads train on them; each pass iterates again.
 
-    A pass may have other sentences than the one before, such as new random walks. There is no thread that
-    produces: the thread that has nothing left to train on looks up the next sentences, and the others go on.
+    A pass may have other sentences than the one before, such as new random walks. There is no producer
+    thread: a thread that runs out of tokens looks up the next sentences, while the others continue.
 
     Parameters
     ----------
     sentences : iterable of iterables of hashable objects
         Can be iterated as often as there are passes.
     index : mapping
-        From word to row; words that it does not have are dropped.
+        Word -> row; other words are dropped.
     expected : int
-        About how many ids a pass has, with that of each line end; the learning rate falls accordingly.
+        Approximate number of ids of a pass, line ends included; the learning rate depends on it.
 
     Attributes
     ----------
     raw_tokens, sentences : int
-        What all passes together have brought so far.
+        Numbers of tokens and sentences read in all passes so far.
     """
 
     def __init__(
@@ -331,7 +331,7 @@ def _words(sentence: Any) -> list[Hashable]:
     Raises
     ------
     DataError
-        It is a record, whose words would be its keys.
+        The sentence is a record, whose words would be its keys.
     """
     if isinstance(sentence, Mapping):
         names = ", ".join(map(repr, list(sentence)[:10]))

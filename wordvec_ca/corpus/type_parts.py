@@ -1,7 +1,7 @@
 """Words counted in parts by hash, so that many readers can count a text and few add their counts up.
 
-Each reader scatters its types into the same parts. A part of all readers is then merged alone, and from how
-many types have each count follows which words are kept; only those are ever gathered.
+Each reader scatters its types into the same parts. The same part of all readers is then merged by itself. The
+numbers of types by count determine which words are kept, and only those are gathered.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def count_in_parts(
 
 
 def merge_types(pieces: Iterable[bytes], least: int = 1) -> bytes:
-    """Add up the counts of the same part, of several texts; return the types that occur so often."""
+    """Add up the counts of the same part, of several texts; return the types with at least this count."""
     merged = Lexicon()
     for piece in pieces:
         merged.absorb_records(piece)

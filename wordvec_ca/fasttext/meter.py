@@ -60,7 +60,8 @@ class Meter:
         return scores[order], truth[order]
 
     def curve(self, label: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return precision and recall at each threshold, the highest first, and last 1 and 0 for none at all.
+        """Return precision and recall at each threshold, the highest first; the last pair, 1 and 0, is for no
+        predictions.
 
         As in fastText, thresholds beyond the one that finds all labels are left out.
         """
@@ -88,7 +89,7 @@ class Meter:
 
 
 def measured(model: Any, lines: Any, gold_labels: list[np.ndarray], k: int, threshold: float) -> Meter:
-    """Predict the labels of lines and hold them against those they have.
+    """Predict the labels of lines and compare them with the true ones.
 
     Parameters
     ----------

@@ -105,7 +105,8 @@ def original_name(name: str) -> str:
 
 
 def take_lock(descriptor: int) -> bool | None:
-    """Lock an open file or folder, which shows others that this process is alive; the lock goes with it.
+    """Lock an open file or folder, which shows other processes that this one is alive; the system releases
+    the lock when it ends.
 
     Returns
     -------

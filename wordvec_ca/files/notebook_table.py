@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wordvec_ca.files.control_characters import html_text
 
 COLOUR = "64, 128, 208"
-"""Of bars, cells and curves, in red, green and blue: seen on light and on dark ground."""
+"""Colour of bars, cells and curves as red, green and blue; visible on a light and on a dark background."""
 
 CURVE_WIDTH, CURVE_HEIGHT = 240, 60
 

@@ -142,7 +142,7 @@ def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
 
 
 def _states(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return what tells the files of a folder from others of the same names."""
+    """Return identifiers that distinguish the files of a folder from others of the same names."""
     found = {}
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

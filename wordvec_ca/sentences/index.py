@@ -60,7 +60,7 @@ class Vectorizer(Protocol):
         """Yield the rows of any number of texts, a batch at a time."""
 
     def save(self, directory: str | Path) -> None:
-        """Write what opens the index again, beside the vectors."""
+        """Write the files, besides the vectors, with which the index can be opened."""
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ SPECS = (
 
 MODELS = tuple(spec.name for spec in SPECS)
 WORD_MODELS = tuple(spec.name for spec in SPECS if not spec.documents)
-"""Those of words alone, in which a line is not a document."""
+"""Models without documents."""
 
 ModelName = Literal[
     "cbow",
@@ -250,7 +250,7 @@ ModelName = Literal[
     "pv-dm-concat",
     "pv-dm-attn",
 ]  # fmt: skip
-"""All these names, for type checkers."""
+"""Type of the names of models."""
 
 MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
 """Other names under which people know the models."""

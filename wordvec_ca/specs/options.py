@@ -39,7 +39,7 @@ MET_EACH_SIDE = 5
 """Other items on each side that an item of a basket meets, with ``window`` all."""
 
 FOR_ITEMS: ModelName = "skipgram"
-"""The model that predicts each item from each other one, which short sequences need."""
+"""The model for items: it predicts each item from every other one, which suits short sequences."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "items": {
@@ -71,19 +71,19 @@ class OptionSpec:
     group : str
         Its heading in the help of ``cawv train``.
     default : object
-        None if the default depends on something, which ``usual`` says.
+        None if the default depends on other settings; ``usual`` describes it.
     help : str
         What it does.
     more : str
-        What the documentation of Python says besides.
+        Additional text in the documentation of Python.
     usual : str
-        What None means.
+        Description of the default None.
     name, kind : str
-        As the field says: the name in Python, and the type without ``| None``.
+        Name and type of the field, the type without ``| None``.
     flags : tuple of str
-        How it can be typed besides ``--name``.
+        Further spellings besides ``--name``.
     off : str
-        How it is switched off, if not by ``--no-name``.
+        The flag that switches it off, if not ``--no-name``.
     limits : tuple of two numbers, optional
         The least and the largest value.
     choices : tuple of str
@@ -93,23 +93,23 @@ class OptionSpec:
     metavar : str, optional
         What the help shows in place of a value.
     trait : str, optional
-        The attribute of ``ModelSpec`` that says which models have it; None if all have.
+        Attribute of ``ModelSpec`` that is true for models with this option; None if all have it.
     goes_with : str, optional
-        Another option without which it means nothing.
+        Another option without which this one has no effect.
     kept : bool
-        Whether the settings of a run hold it: it says what the run is, not what becomes of it.
+        Whether the settings of a run contain it: it defines the run, and not what is done with the result.
     resume : {"same", "change", "change alone", "no"}
-        What it may be when a run is resumed: as it was; anything; anything, but on a cluster as it was; it is
-        not for runs that have begun.
+        Whether it may change when a run is resumed: no; yes; yes, but not on a cluster; or it cannot be
+        given.
     on_cluster : bool
         Whether a run on a cluster has it.
     continued : object
-        What it is when a model is trained further, unless it is given; by default as it was.
+        Its value when a model is trained further, unless it is given; by default the old value.
     renewed_by : tuple of str
-        Options that, if they become others when a model is trained further, give it its default again.
+        Options that reset it to its default if they change when a model is trained further.
     shapes : {"", "always", "places", "n-grams"}
-        Whether it gives the parameters their shape or meaning, so that a model is trained further with the
-        same: in all models that have it, in those that know places, in those with n-grams.
+        Whether it determines the shape or meaning of the parameters, so that it cannot change when a model is
+        trained further: in all models that have it, in models with places, or in models with n-grams.
     """
 
     group: str
@@ -182,7 +182,7 @@ class OptionSpec:
         return int(value) if isinstance(value, Integral) else float(value)
 
     def documented(self) -> str:
-        """Return its entry in a docstring, in the form of numpydoc."""
+        """Return the entry of the option in a docstring, in the form of numpydoc."""
         words = "{" + ", ".join(map(repr, self.choices)) + "}"
         kind = words if self.choices and not self.limits else self.kind
         if self.limits:

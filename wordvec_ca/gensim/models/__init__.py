@@ -27,5 +27,5 @@ keyedvectors.FastTextKeyedVectors = FastTextKeyedVectors  # type: ignore[attr-de
 
 
 def __getattr__(name: str) -> object:
-    """Return what is gensim's own."""
+    """Return an attribute of gensim that this package does not replace."""
     return gensims(f"models.{name}")

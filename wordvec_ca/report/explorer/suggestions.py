@@ -10,10 +10,10 @@ from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph
 from wordvec_ca.report.explorer.regions import Region
 
 FREQUENT = 3_000
-"""Number of words, the most frequent, among which sums are searched."""
+"""Sums are searched among this number of most frequent words."""
 
 PARTNERS = 4
-"""Nearest words of each with which it makes a pair."""
+"""Each word forms pairs with this number of its nearest words."""
 
 TRIED = 400
 """Pairs of pairs that are tried, the most parallel first."""
