@@ -1,9 +1,9 @@
-"""Files as every package needs them: whole or absent, compressed, large.
+"""Files for all packages: written atomically, compressed, large.
 
 Input: bytes, rows and paths. Output: files that appear complete or not at all (``atomic_file``,
 ``replacing``), the storage of a run behind a path or a URL (``Storage``), arrays that are streamed to and
-mapped from ``.npy``, compressed streams, words escaped to one line, text made safe to show. Nothing here
-knows what a word vector is.
+mapped from ``.npy``, compressed streams, words escaped to one line, text made safe to show. This package does
+not depend on word vectors.
 """
 
 from wordvec_ca.files.atomic import atomic_file, save_json, sync, take_lock, withdraw

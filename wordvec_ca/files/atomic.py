@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from wordvec_ca.errors import DataError, Option, OutputExistsError
 def atomic_file(
     path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True, private: bool = False
 ) -> Iterator[BinaryIO]:
-    """Open a new file for writing bytes; it takes the name ``path`` only when the block ends well.
+    """Open a new file for writing bytes; it gets the name ``path`` only when the block ends without an
+    exception.
 
     The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
-    renamed. If anything fails (also Ctrl-C) the temporary file is removed and an older ``path`` stays. What a
-    process that was killed has left is removed by the next one that writes to the same ``path``.
-    What is not a file, such as ``/dev/stdout`` or a pipe, is written to as it is.
+    renamed. If anything fails (also Ctrl-C), the temporary file is removed and an older ``path`` is kept. The
+    next process that writes to the same ``path`` removes temporary files of killed processes. A device or a
+    pipe, such as ``/dev/stdout``, is written to directly.
 
     Parameters
     ----------
     path : path-like
-        Name of the file to be made.
+        Name of the file to create.
     overwrite : bool
         Whether an existing file may be replaced.
     follow_links : bool
@@ -99,7 +100,7 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 
 def original_name(name: str) -> str:
-    """Return the file of a folder for which a temporary file or folder was made; any other name as it is."""
+    """Return the name for which a temporary file or folder was made; any other name is returned unchanged."""
     left = re.fullmatch(r"\.(.+)\.(?:[0-9a-f]{8}\.tmp|partial)", name, re.DOTALL)
     return left[1] if left else name
 
@@ -111,7 +112,8 @@ def take_lock(descriptor: int) -> bool | None:
     Returns
     -------
     bool or None
-        False if another process has the lock, None where there are none (Windows, some network file systems).
+        False if another process has the lock, None if the system has no locks (Windows, some network file
+        systems).
     """
     try:
         import fcntl
@@ -146,9 +148,9 @@ def save_json(path: Path, record: Any) -> None:
 
 
 def withdraw(path: Path) -> None:
-    """Remove an old file, on the disk too, before files that belong with it are replaced one by one.
+    """Remove an old file and flush the removal to the disk, before related files are replaced one by one.
 
-    The new file of that name comes last, so that old and new ones are never seen together.
+    The new file of this name is written last, so that old and new files are never seen together.
     """
     if path.is_symlink() or path.exists():
         path.unlink()
@@ -156,7 +158,7 @@ def withdraw(path: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Return whether a name is that of something that must not be replaced by a file."""
+    """Return whether a path is a device or a pipe, which must not be replaced by a file."""
     if path.is_dir() or not path.exists():
         return False
     top = path.absolute().parts[1:3]
@@ -169,7 +171,7 @@ def sync(path: Path) -> None:
     Raises
     ------
     OSError
-        The disk cannot take the file. Folders are flushed where the system can do that.
+        The disk cannot store the file. Folders are flushed if the system supports that.
     """
     is_folder = path.is_dir()
     try:

@@ -1,4 +1,4 @@
-"""Bzip2 decompressed by several threads: its blocks do not depend on each other."""
+"""Decompresses bzip2 in several threads, since its blocks are independent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 SMALLEST = 1 << 20
-"""Bytes of a file below which threads are not worth it."""
+"""Smallest file, in bytes, that is worth several threads."""
 
 _AT_ONCE = 1 << 20
 
@@ -14,8 +14,8 @@ _AT_ONCE = 1 << 20
 def bzip2_pieces(path: str, workers: int) -> Iterator[tuple[bytes, int]]:
     """Yield decompressed pieces of a file, each with the number of compressed bytes read so far.
 
-    At the end of the compressed data comes (b"", its offset in the file): something else may follow there. If
-    the data is damaged, or nothing can be done in threads, the iterator just ends, without that.
+    At the end of the compressed data, yield (b"", the offset of the end), since other data may follow. If the
+    data is damaged or threads cannot be used, the iterator ends without this.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
     folder : Path
         The folder.
     names : iterable of str, optional
-        Files whose checksums are made; the checksums of others stay. By default all files.
+        Files whose checksums are computed; those of other files are kept. By default all files.
     """
     files = [path.name for path in folder.iterdir() if path.is_file() and path.name != CHECKSUMS]
     kept = {} if names is None else read_checksums(folder)
@@ -69,7 +69,7 @@ def check_file(path: Path) -> None:
 
 
 def changed_files(folder: Path) -> dict[str, str]:
-    """Return name -> ``changed`` or ``missing`` for each file that is not as its checksum says.
+    """Return name -> ``changed`` or ``missing`` for each file that does not match its checksum.
 
     Raises
     ------

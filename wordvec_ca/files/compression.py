@@ -17,7 +17,7 @@ _SUFFIXES = {one.compression for one in SIGNATURES if one.compression}
 
 
 def compression_of(path: str | os.PathLike[str]) -> str | None:
-    """Return 'gz', 'bz2', 'xz' or 'zst' as the first bytes of the file say, or None for a plain file."""
+    """Return 'gz', 'bz2', 'xz' or 'zst' according to the first bytes of a file, or None for a plain file."""
     check_readable_again(path)
     with open(path, "rb") as stream:
         head = stream.read(8)
@@ -32,7 +32,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     DataError
-        It is a pipe or, while reading, the compressed data end too early or are damaged.
+        The file is a pipe or, while reading, the compressed data end too early or are damaged.
     """
     kind = compression_of(path)
     if kind is None:
@@ -70,16 +70,16 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def compression_suffix(path: str | os.PathLike[str]) -> str | None:
-    """Return 'gz', 'bz2', 'xz' or 'zst' if the name of a file ends so, else None."""
+    """Return 'gz', 'bz2', 'xz' or 'zst' if that is the suffix of a file name, else None."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     return suffix if suffix in _SUFFIXES else None
 
 
 @contextmanager
 def compress_by_suffix(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Wrap an open file so that what is written is compressed as the suffix of ``path`` says, if it does.
+    """Wrap an open file so that it is compressed according to the suffix of ``path``.
 
-    The bytes depend on the content alone: no name and no time is written.
+    The bytes depend only on the content: names and times are not written.
     """
     kind = compression_suffix(path)
     writer: Any

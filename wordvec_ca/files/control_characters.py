@@ -6,7 +6,7 @@ turn the direction of the text around ("Trojan Source": Boucher & Anderson 2021)
 line, and characters without width that make different words look the same. They are shown as ``\x1b`` or
 ``\u202e``.
 
-Not among them are the zero-width joiner and non-joiner, which Persian, the scripts of India and emoji need,
+Exceptions are the zero-width joiner and non-joiner, which Persian, the scripts of India and emoji need,
 and the signs of Arabic and Syriac that Unicode counts as format characters although they are visible.
 """
 
@@ -28,7 +28,7 @@ _IN_LINES = re.compile(f"(?![\\n\\t])[{_ACTING}]")
 
 
 def terminal_text(text: str, *, lines: bool = False) -> str:
-    r"""Return text that a terminal shows and does not obey.
+    r"""Return text that a terminal displays without acting on it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Any word on one line: backslash, tab, newline and carriage return written as ``\\ \t \n \r``.
+r"""Writes any word on one line: backslash, tab, newline and carriage return become ``\\ \t \n \r``.
 
 Used wherever a file keeps words in lines: ``vocab.tsv``, the ``words`` tensor of safetensors files and
 the metadata of the TensorBoard projector.
@@ -29,7 +29,7 @@ def unescape(text: str) -> str:
     Raises
     ------
     ValueError
-        A backslash is followed by something else than ``\``, ``t``, ``n`` or ``r``.
+        A backslash is followed by a character other than ``\``, ``t``, ``n`` or ``r``.
     """
     if "\\" not in text:
         return text

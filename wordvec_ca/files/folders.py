@@ -1,4 +1,4 @@
-"""Folders that appear complete or not at all, and never replace what is not theirs."""
+"""Folders that are written completely or not at all, and never replace foreign files."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def replacing(
     files: Collection[str],
     mark: str | None = None,
 ) -> Iterator[Path]:
-    """Give a new folder that takes the name of ``directory`` once it is complete and on disk.
+    """Yield a new folder that gets the name of ``directory`` once it is complete and on disk.
 
-    Until then, and if anything fails, an older directory of that name stays as it was. A symbolic
-    link is followed. Only a directory that holds nothing but ``files`` is overwritten. What a process that
-    was killed has left behind is cleared by the next one with the same ``mark``, or none.
+    Until then, and if anything fails, an older directory of that name is unchanged. A symbolic
+    link is followed. Only a directory that holds nothing but ``files`` is overwritten. The next process with
+    the same ``mark``, or none, removes folders of killed processes.
 
     Raises
     ------
     DataError
-        If the directory exists and may not be overwritten, or the disk cannot take it.
+        The directory exists and may not be overwritten, or the disk is full.
     """
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
@@ -64,18 +64,18 @@ def replacing(
 
 @contextmanager
 def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
-    """Give a new folder whose files take their places in ``directory`` once all are complete and on disk.
+    """Yield a new folder whose files move to ``directory`` once all are complete and on disk.
 
-    Other files of ``directory`` stay, and if anything fails, all do. The file without which the others are
-    not read comes last, and an older one goes before the others change, so that old and new ones are never
-    read together. Symbolic links are replaced, not followed.
+    Other files of ``directory`` are kept, and if anything fails, all files are unchanged. The file without
+    which the others are not read moves last, and an older one is removed first, so that old and new files are
+    never read together. Symbolic links are replaced, not followed.
 
     Parameters
     ----------
     directory : path-like
         Created if missing.
     last : str
-        Name of the file that comes last.
+        Name of the file that moves last.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:
 
 
 def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) -> None:
-    """Clear what a process that was killed while it wrote a model has left; put an older model back."""
+    """Remove folders that a process left when it was killed while writing a model; restore an older model."""
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
     if former.exists() and not target.exists():
@@ -128,7 +128,7 @@ def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) 
 
 
 def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
-    """Return the hidden names for the new folder, until it is complete, and for the older one."""
+    """Return the hidden names of the incomplete new folder and of the older one."""
     if mark is None:  # no longer than a name that is allowed may be
         mark = f"{target.name[:60]}.{hashlib.blake2b(os.fsencode(target.name), digest_size=4).hexdigest()}"
     return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
@@ -136,7 +136,7 @@ def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Lock a folder as long as the block lasts; gives False if another process has locked it."""
+    """Lock a folder for the duration of the block; yields False if another process has locked it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows opens no folders
@@ -158,7 +158,7 @@ def _exchange(a: Path, b: Path) -> bool:
 
 
 def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: Collection[str]) -> None:
-    """Raise a DataError if a model could not be written to ``directory``: before training, not after."""
+    """Raise a DataError before training if a model could not be written to ``directory``."""
     name, target = repr(os.fspath(directory)), Path(os.path.realpath(directory))
     if not target.name:
         raise DataError(f"cannot write a model to {name}: give a directory of its own")
@@ -183,14 +183,14 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
 
 
 def check_files(*paths: Path, overwrite: bool) -> None:
-    """Raise an error if files of one folder that belong together could not be written there.
+    """Raise an error if several files could not be written to their common folder.
 
     Raises
     ------
     DataError
-        One of them is a folder, or their folder does not exist.
+        One of the paths is a folder, or their folder does not exist.
     OutputExistsError
-        One of them exists and ``overwrite`` is false.
+        One of the files exists and ``overwrite`` is false.
     """
     for existing in paths:
         if existing.is_dir():
@@ -204,7 +204,7 @@ def check_files(*paths: Path, overwrite: bool) -> None:
 
 
 def nearest_existing(folder: Path) -> Path:
-    """Return the nearest folder (or file) above that exists, or the folder itself."""
+    """Return a folder if it exists, else its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder

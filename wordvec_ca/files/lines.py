@@ -1,4 +1,4 @@
-r"""The lines of a text: everywhere they end with ``\n``, ``\r\n`` or ``\r``, and with nothing else.
+r"""The lines of a text: in all packages they end with ``\n``, ``\r\n`` or ``\r`` only.
 
 Python's ``str.splitlines`` also ends them at eight other characters, among them U+2028 and the form feed.
 """
@@ -21,7 +21,7 @@ def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator
     pieces : iterable of bytes
         The text, cut anywhere.
     longest : int, optional
-        Of a longer line, yield only enough to show that it is too long.
+        Largest length of a line; a longer line is cut just above it.
     """
     waiting: list[bytes] = []
     length = 0

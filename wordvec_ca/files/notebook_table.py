@@ -1,4 +1,4 @@
-"""What notebooks show for an object: small tables as HTML, with bars, heat maps and curves in them."""
+"""Displays of objects in notebooks: small tables as HTML, with bars, heat maps and curves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Shade(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Values in their order as a line, with the first and the last in figures.
+    """A curve of values, with the first and the last as numbers.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     Parameters
     ----------
     caption : str
-        Above the table.
+        Text above the table.
     head : sequence of str
-        Names of the columns; all empty: no line of names.
+        Names of the columns; if all are empty, there is no header line.
     rows : iterable of sequences
         Cells; numbers are aligned on the right.
     """

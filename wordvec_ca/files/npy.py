@@ -57,9 +57,9 @@ def write_npy_pieces(
 
 
 def release_pages(array: NDArray[Any] | None) -> None:
-    """Give the memory of a mapped file back to the system; what was written stays, in the file or on its way.
+    """Return the memory of a mapped file to the system; written data are kept.
 
-    Pages that are mapped count as memory of the process though the file holds them, too.
+    Mapped pages count as memory of the process although the file contains them too.
     """
     found: Any = array
     while found is not None and not isinstance(found, mmap.mmap):
@@ -74,7 +74,7 @@ def save_npy(
     dtype: DTypeLike | None = None,
     row_shape: tuple[int, ...] | None = None,
 ) -> None:
-    """Write an array to a file, whole or not at all; parameters as in `write_npy`."""
+    """Write an array to a file, completely or not at all; parameters as in `write_npy`."""
     with atomic_file(path) as file:
         write_npy(file, array, dtype, row_shape)
 
@@ -122,16 +122,16 @@ def _write_header(file: BinaryIO | IO[bytes], shape: tuple[int, ...], dtype: np.
 
 
 def map_npy(path: str | Path) -> NDArray[Any]:
-    """Memory-map an array of numbers, read-only, once its header is known to fit the file.
+    """Memory-map an array of numbers, read-only, after checking that its header fits the file.
 
-    ``numpy.load`` checks the header less, and a damaged one makes it raise the errors of its parser.
+    ``numpy.load`` checks the header less strictly, and raises errors of its parser for a damaged one.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     DataError
-        It is not a ``.npy`` file, is cut off, or holds objects or structures.
+        The file is not a ``.npy`` file, is cut off, or contains objects or structures.
     """
     try:
         with open(path, "rb") as file:

@@ -1,7 +1,7 @@
-"""Files that are opened now and read later: what is read then belongs to the file that was opened.
+"""Files that are opened now and read later: reading then uses the file that was opened.
 
-A model that a server has loaded may be replaced by that of the next night. A name that is kept and opened
-later would lead to the new files, which do not fit the vectors of the old ones.
+While a server uses a model, a new one may replace it. If only names were kept, they would later lead to the
+new files, which do not fit the old vectors.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from wordvec_ca.files.npy import map_npy
 T = TypeVar("T")
 
 ATTEMPTS = 5
-"""How often a folder is read again that others replace meanwhile."""
+"""Attempts to read a folder that other processes replace meanwhile."""
 
 
 class OpenedFile:
-    """A file that stays open until its content is read, or it is not needed any more.
+    """A file that stays open until its content is read or it is no longer needed.
 
     Parameters
     ----------
     path : Path
-        The file. That it is missing is an error of `read`, not of opening.
+        The file. If it is missing, `read` raises the error.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,12 +67,12 @@ class OpenedFile:
         return content
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content: that has not opened the file."""
+        """Pickle the content, since another process has not opened the file."""
         return {"_path": self._path, "_content": self.read()}
 
 
 class OpenedArray:
-    """An ``.npy`` that is mapped now; that it is missing or damaged is an error only where it is needed.
+    """An ``.npy`` that is mapped now; if it is missing or damaged, only using it raises an error.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class OpenedArray:
         return self._array
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content, not with the name of the file."""
+        """Pickle the content, not the name of the file."""
         return {
             "_array": None if self._array is None else in_memory(self._array),
             "_error": None if self._error is None else self._error.with_traceback(None),
@@ -110,9 +110,9 @@ class OpenedArray:
 
 
 def in_memory(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that is in no memory-mapped file: the same, or a copy.
+    """Return an array in memory: the same array, or a copy if it is memory-mapped.
 
-    For pickling: joblib would send the name of the file, under which there may be another model by then.
+    For pickling: joblib would send the name of the file, which may be another model by then.
     """
     base: Any = array
     while isinstance(base, np.ndarray):
@@ -126,7 +126,7 @@ def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
     Raises
     ------
     DataError
-        They are replaced each time, or as the function raises.
+        Files were replaced in each attempt, or the function raises it.
     """
     for _ in range(ATTEMPTS):
         before = _states(folder)

@@ -1,4 +1,4 @@
-"""What can be read once: standard input, pipes and devices; opened again, it is empty, or never answers."""
+"""Detects inputs that can be read only once: standard input, pipes and devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wordvec_ca.errors import DataError
 
 
 def is_read_once(name: str | os.PathLike[str]) -> bool:
-    """Return whether a name is ``-``, or one of a pipe or a device, such as ``<(command)`` of a shell has."""
+    """Return whether a name is ``-``, a pipe or a device, such as ``<(command)`` of a shell."""
     if os.fspath(name) == "-":
         return True
     try:
@@ -20,7 +20,7 @@ def is_read_once(name: str | os.PathLike[str]) -> bool:
 
 
 def check_readable_again(name: str | os.PathLike[str]) -> None:
-    """Raise a DataError if a file that is opened several times can be read once."""
+    """Raise a DataError if a file that must be opened several times can be read only once."""
     if is_read_once(name):
         raise DataError(
             f"{os.fspath(name)!r} is a pipe or a device, and it is read more than once: write it to a "

@@ -1,4 +1,4 @@
-"""Files in other places: URLs that fsspec knows (``s3://``, ``https://``), and patience with servers."""
+"""Remote files: URLs that fsspec supports (``s3://``, ``https://``), with repeated attempts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_CONNECTIONS = (
     "incompleteread",
     "slowdown",
 )
-"""Parts of the names of errors that may pass."""
+"""Parts of the names of transient errors."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds before the second attempt; each pause is twice as long as the one before, up to the longest."""
@@ -35,7 +35,7 @@ WARN_EVERY = 30.0
 """Seconds between two warnings of a server that does not answer."""
 
 _failing: dict[int, float] = {}
-"""Since when the attempts of a thread have failed."""
+"""Time of the first of the failed attempts of each thread."""
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ def is_url(path: str) -> bool:
 
 
 def absolute_name(name: str) -> str:
-    """Return the absolute name of a file; URLs as they are, and ``-`` for streams that are read once."""
+    """Return the absolute name of a file; URLs and ``-`` are returned unchanged."""
     remote = is_url(name) and not os.path.exists(name)
     if is_read_once(name):
         return "-"
@@ -80,19 +80,19 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def patiently(action: Callable[[], T], place: str, patience: float) -> T:
-    """Return action(), tried again with growing pauses while its errors are such as may pass.
+    """Return action(), repeating it with growing pauses while its errors are transient.
 
-    fsspec's file systems try again themselves, but each in its own way, for seconds, and not what they do not
-    know; here it is the same for all of them, and a person hears of it.
+    fsspec's file systems also retry, but each in its own way, only for seconds, and only for errors that it
+    knows. This function does it in one way for all of them, and warns the user.
 
     Parameters
     ----------
     action : callable
         Called again from its beginning each time.
     place : str
-        What does not answer, for the warning.
+        Name of the server, for the warning.
     patience : float
-        Seconds from the first failure on after which the error is raised; with 0 there is one attempt.
+        Seconds after the first failure until the error is raised; with 0 there is one attempt.
     """
     pause, me = FIRST_PAUSE, threading.get_ident()
     first = warned_at = 0.0
@@ -121,7 +121,7 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
 
 
 def seconds_away() -> float:
-    """Return for how long a server has not answered that some thread of this process tries again."""
+    """Return for how long a server has not answered to which a thread of this process repeats requests."""
     now = time.monotonic()
     return max((now - since for since in list(_failing.values())), default=0.0)
 

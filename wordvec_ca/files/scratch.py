@@ -1,4 +1,4 @@
-"""Arrays in files of their own while they are worked on, with space that the disk has promised.
+"""Working arrays in files, with reserved disk space.
 
 A memory map of a sparse file gets its space page by page. On a full disk that ends the process with SIGBUS,
 without a message. So the space is reserved before the file is mapped.
@@ -23,15 +23,15 @@ def scratch_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequenc
     Parameters
     ----------
     path : path
-        Replaced if it is there.
+        File; an existing one is replaced.
     dtype : dtype
     shape : sequence of int
-        None of them is 0.
+        Shape; every size is at least 1.
 
     Raises
     ------
     DataError
-        The disk is full, or may not hold a file of this size.
+        The disk is full, or does not support a file of this size.
     """
     size = np.dtype(dtype).itemsize * math.prod(shape)
     try:

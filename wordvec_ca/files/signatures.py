@@ -1,4 +1,4 @@
-"""How files of well-known formats begin, and what a person can do with one that is not read."""
+"""First bytes of well-known formats, with advice on files that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ class Signature(NamedTuple):
     what : str
         The format, with its article, as messages name it.
     compression : str
-        The usual suffix, if it is one of the compressions that every reader of files takes off.
+        The usual suffix, if it is a compression that all readers support.
     is_text : bool
-        The reader of text takes such files, compressed or in an encoding, though they hold zero bytes.
+        Whether the reader of text accepts such files although they contain zero bytes.
     as_text, as_vectors : str
-        Advice to a person who gave such a file where text or vectors belong; empty where the reader itself
-        knows better.
+        Advice if such a file was given as text or as vectors; empty if the reader itself gives better advice.
     """
 
     begins: bytes
@@ -70,5 +69,5 @@ SIGNATURES = (
 
 
 def signature_of(head: bytes) -> Signature | None:
-    """Return the format of a file that begins so; None if it is not one of these."""
+    """Return the format of a file with this beginning; None if it is not one of these."""
     return next((one for one in SIGNATURES if head.startswith(one.begins)), None)

@@ -1,4 +1,4 @@
-"""The file that somebody may have meant."""
+"""Suggests the file that the user may have meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def nearest_name(path: str) -> str:
-    """Return `` Did you mean this?`` with names in the same folder that are spelled like it, or nothing.
+    """Return `` Did you mean this?`` with similarly spelled names in the same folder, or an empty string.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The storage of a run: a folder of this machine, one that several machines see, or a URL.
 
-Whatever a run writes, reads, lists or removes there goes through one `Storage`, which makes of every fault a
-`DataError` that names the file. fsspec alone does not do: its files of local folders do not appear whole, and
-each of its file systems has errors of its own.
+A run accesses it only through one `Storage`, which converts every fault to a `DataError` that names the file.
+fsspec alone is not enough: it does not write local files atomically, and each of its file systems raises
+different errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from wordvec_ca.showable import has_secrets, showable
 T = TypeVar("T")
 
 ABSENT = (FileNotFoundError, NotADirectoryError)
-"""What the system says where there is no such file; the second, where a part of its path is a file."""
+"""Errors of the system for a missing file; the second is raised if a parent in its path is a file."""
 
 
 class Storage:
@@ -30,9 +30,9 @@ class Storage:
     Parameters
     ----------
     place : path or URL
-        Path of the folder, which is made when something is written.
+        Path or URL of the folder, which is created when something is written.
     patience : float, default 0
-        Seconds for which a failed call is tried again.
+        Seconds for which a failed call is repeated.
     """
 
     def __init__(self, place: str | os.PathLike[str], patience: float = 0.0) -> None:
@@ -42,7 +42,7 @@ class Storage:
         self.patience = patience
 
     def path(self, name: str) -> str:
-        """Return the path or URL of a file in it."""
+        """Return the path or URL of a file in the folder."""
         return f"{self.place}/{name}"
 
     def write(
@@ -52,21 +52,22 @@ class Storage:
         *,
         private: bool = False,
     ) -> None:
-        """Write a file; it appears whole, and on the disk, or not at all.
+        """Write a file atomically, flushed to the disk.
 
         Parameters
         ----------
         name : str
             Name of the file.
         content : bytes or callable
-            Its bytes, or what writes them to a stream: called again if the storage fails meanwhile.
+            Content of the file, or a function that writes it to a stream; it is called again if the storage
+            fails meanwhile.
         private : bool, default False
-            Whether only the owner may read the file, where the storage knows owners.
+            Whether only the owner may read the file, if the storage has owners.
 
         Raises
         ------
         DataError
-            The storage refuses.
+            The storage cannot be written.
         """
         put = content if callable(content) else lambda file: file.write(content)
         try:
@@ -96,7 +97,7 @@ class Storage:
         Raises
         ------
         DataError
-            It cannot be read.
+            The file cannot be read.
         """
         try:
             return self.read_with(name, lambda file: file.read())
@@ -104,14 +105,15 @@ class Storage:
             return None
 
     def read_with(self, name: str, action: Callable[[IO[bytes]], T]) -> T:
-        """Return what an action makes of a file, opened to read; called again if the storage fails meanwhile.
+        """Call an action with a file opened for reading and return its result; repeat it if the storage fails
+        meanwhile.
 
         Raises
         ------
         FileNotFoundError
             There is no such file.
         DataError
-            It cannot be read.
+            The file cannot be read.
         """
 
         def read() -> T:
@@ -129,7 +131,7 @@ class Storage:
         return file
 
     def names(self) -> list[str]:
-        """Return the names of the files and folders in it, sorted; none if it is not there."""
+        """Return the sorted names of the files and folders in the folder; none if it does not exist."""
 
         def look() -> list[str]:
             if not self.is_remote:
@@ -144,7 +146,7 @@ class Storage:
             return []
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
         def remove() -> None:
             if self.is_remote:
@@ -159,14 +161,14 @@ class Storage:
             pass
 
     def free_bytes(self) -> float:
-        """Return how many bytes are free there; infinity where that is unknown."""
+        """Return the number of free bytes; infinity if unknown."""
         try:
             return math.inf if self.is_remote else shutil.disk_usage(self.place).free
         except OSError:
             return math.inf
 
     def remove_folder(self) -> None:
-        """Remove the folder itself, if nothing is in it; an object store has none."""
+        """Remove the folder itself if it is empty; object stores do not have folders."""
         if not self.is_remote:
             try:
                 os.rmdir(self.place)
@@ -174,7 +176,9 @@ class Storage:
                 pass
 
     def _attempt(self, verb: str, name: str, action: Callable[[], T]) -> T:
-        """Return action(), tried again with patience; the one way to the storage, and its faults."""
+        """Return action(), repeated for up to ``patience`` seconds; every access to the storage uses this
+        method.
+        """
         place = self.path(name) if name else self.place
         try:
             return patiently(action, place, self.patience)

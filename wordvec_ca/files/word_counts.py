@@ -26,8 +26,8 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     path : path
         See `Vocab.load`.
     foreign : bool, default True
-        Whether a line may have a space instead of the tab, and a backslash that means itself. If not, a
-        word may be empty, as in other formats of vectors.
+        Whether a line may have a space instead of the tab, and a literal backslash. If false, a word may be
+        empty, as in other formats of vectors.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
 
 
 class _RegularLines(NamedTuple):
-    """What lines of word, tab and count hold.
+    """Content of lines of word, tab and count.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class _RegularLines(NamedTuple):
 
 
 def _regular_lines(data: bytes) -> _RegularLines | None:
-    """Return what the lines hold, if each is a word, a tab and digits, without a loop over lines."""
+    """Parse lines without a loop over them, if each is a word, a tab and digits."""
     content = np.frombuffer(data, np.uint8)
     tabs, ends = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
     if len(tabs) != len(ends) or data[-1:] not in (b"", b"\n") or b"\r" in data:
@@ -126,7 +126,9 @@ def _regular_lines(data: bytes) -> _RegularLines | None:
 
 
 def _unescape_all(words: list[str]) -> bool:
-    """Undo the escapes in words, in place; return whether all of them are escapes that we write."""
+    """Undo the escapes in words, in place; return whether all of them are escapes that this package
+    writes.
+    """
     for i in [i for i, word in enumerate(words) if "\\" in word]:
         try:
             words[i] = unescape(words[i])

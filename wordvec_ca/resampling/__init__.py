@@ -1,7 +1,7 @@
 """Models of resampled text: K trainings, each on a bootstrap sample of the lines, and their mean.
 
-Input: an encoded text and options with ``resamples``. Output: the mean of the models, with the models
-beside it, from which `wordvec_ca.vectors` makes intervals.
+Input: an encoded text and options with ``resamples``. Output: the mean of the models, and the models
+themselves, from which `wordvec_ca.vectors` computes intervals.
 """
 
 from wordvec_ca.resampling.models import ResampledModels, folder_of_model

@@ -1,9 +1,8 @@
 """Models of resampled text: K trainings of bootstrap samples of one encoded text, and their mean.
 
-Each model has a seed and a sample of its own, of lines or of whole documents. What is trained goes to the
-disk as checkpoints, so that a run goes on inside any of them. At the end all are turned into one space
-(generalised Procrustes); their mean is the model that is published, and the turned models are kept beside it
-for intervals.
+Each model has its own seed and its own sample of lines or of whole documents. Each is saved in checkpoints,
+so that a run can resume within any of them. At the end all are rotated into one space (generalised
+Procrustes); their mean is published, and the rotated models are kept beside it for intervals.
 """
 
 from __future__ import annotations
@@ -58,28 +57,32 @@ BLOCK_ROWS = 2_048
 """Rows that are turned at a time."""
 
 THREADS = 8
-"""Most threads of a model; more threads train another one at the same time."""
+"""Largest number of threads of a model; further threads train another model at the same time."""
 
 LEAST_DOCUMENTS = 10
-"""Of fewer documents a sample says little, and may be empty: of 10 it is once in 20,000 draws."""
+"""Smallest number of documents for a sample. A sample of fewer has little information and may be empty: with
+10 documents once in 20,000 draws."""
 
 LOOKED_AT = 20_000_000
-"""Tokens, from the beginning of the text, of whose lines some are compared with the next."""
+"""Tokens at the beginning of the text in which neighbouring lines are compared."""
 
 FAMILIAR = 50_000
-"""Words, the most frequent, by which they are compared: the vectors of all are too large to copy."""
+"""Number of most frequent words by which lines are compared: copying the vectors of all words would take too
+much memory."""
 
 MORE_MEMORY = 0.25
-"""By this share of what one run takes, models that are trained side by side may take more."""
+"""Memory that models trained in parallel may take beyond one run, as a share of that of one run."""
 
 
 def folder_of_model(folder: Path, number: int) -> Path:
-    """Return where in a run's folder the checkpoints of a model of resampled text are; the first is 0."""
+    """Return the folder of the checkpoints of a model of resampled text within a run's folder; the first
+    model is 0.
+    """
     return folder / "resamples" / f"{number + 1:03}"
 
 
 def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedConfig:
-    """Return the configuration of one of the models: its own seed, and some of the threads."""
+    """Return the configuration of one of the models: with its own seed, and a part of the threads."""
     state = np.random.SeedSequence([config.seed, 0x72657361, number]).generate_state(1, np.uint64)
     seed = int(state[0] >> np.uint64(1))
     return dataclasses.replace(config, resamples=None, group_by=None, seed=seed, workers=workers)
@@ -88,8 +91,9 @@ def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedC
 def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
     """Return how many models are trained at a time, and the threads of each.
 
-    One after the other they take the least memory, and up to 8 threads train a model nearly as fast as as
-    many models. So there are several only where they are small, or there are more threads than that.
+    Training one model after the other takes the least memory, and up to 8 threads train one model nearly as
+    fast as several at once. So several are trained in parallel only if they are small, or if there are more
+    threads.
     """
     assert config.resamples is not None
     one = memory_bytes(dataclasses.replace(config, workers=1, replicas=None), n_words)
@@ -102,12 +106,13 @@ def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
 class ResampledModels:
     """Trains models of resampled text one after the other, or some side by side, and publishes their mean.
 
-    A context manager. It has what is needed of a trainer: ``model``, ``interrupt`` and ``cut_short``.
+    A context manager. It has the attributes of a trainer that a run needs: ``model``, ``interrupt`` and
+    ``cut_short``.
 
     Parameters
     ----------
     config : ResolvedConfig
-        Resolved, with ``resamples``.
+        A resolved configuration with ``resamples``.
     encoded : EncodedCorpus
         The text.
     held_out : EncodedCorpus or None
@@ -188,7 +193,7 @@ class ResampledModels:
         return Checkpoints(Storage(folder_of_model(self._folder, number)), self._interval)
 
     def train(self, callbacks: Sequence[Callback] = ()) -> None:
-        """Train the models that are left.
+        """Train the remaining models.
 
         Parameters
         ----------
@@ -234,7 +239,7 @@ class ResampledModels:
         self.history = progress.history
 
     def _train_model(self, number: int, progress: CombinedProgress) -> None:
-        """Train one model, or what is left of it, and write it down."""
+        """Train one model, or the rest of it, and save it."""
         config = model_config(self.config, number, self._threads)
         checkpoints = self._checkpoints(number)
         model, former = EmbeddingModel(config, self._encoded.vocab), self._states[number]
@@ -268,7 +273,8 @@ class ResampledModels:
         self._last = trainer
 
     def publish(self, started: float) -> None:
-        """Make the mean of the models that are trained, with its record; of fewer than two, what there is.
+        """Compute the mean of the trained models, with its record; if fewer than two are trained, publish
+        what exists.
 
         Parameters
         ----------
@@ -316,7 +322,9 @@ class ResampledModels:
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
-        """Read all models, one after the other; leave their mean here and them in ``resamples``."""
+        """Read all models, one after the other; store their mean in ``model`` and the models in
+        ``resamples``.
+        """
         d, n_words = self.config.vector_size, len(model.vocab)
         rows = [part.columns for part in self.config.rings()]
         heads = scratch_array(place / "heads", np.float32, (len(finished), min(FITTED, n_words), d))
@@ -378,7 +386,7 @@ class ResampledModels:
         model.compose()
 
     def _beside(self, name: str) -> Path | None:
-        """Return where rounded models go until the model is saved; None for memory, if it has no place."""
+        """Return the path of the rounded models until the model is saved; None to keep them in memory."""
         return None if self._temporary is not None else folder_of_model(self._folder, 0).with_name(name)
 
     def _record(self, trainer: Trainer, started: float) -> dict[str, Any]:
@@ -426,7 +434,7 @@ def turn_rows(array: np.ndarray, turn: np.ndarray) -> None:
 
 
 def _counted(name: str, states: Sequence[State | None]) -> int:
-    """Return what all models have counted of something, see ``kernels.STATS``."""
+    """Return the sum of a tally over all models, see ``kernels.STATS``."""
     return int(sum(state.tallies[STATS.index(name)] for state in states if state is not None))
 
 
@@ -458,7 +466,7 @@ class CombinedProgress:
         self.history = History()
 
     def of(self, number: int, record: Progress) -> bool:
-        """Take up a record of one model and pass on that of all; return whether the run is to end."""
+        """Receive a record of one model and pass on the combined one; return whether the run should end."""
         with self._lock:
             self._fractions[number], self._words[number] = record.fraction, record.words
             self._done[number] = record.epoch - (not record.epoch_ended)

@@ -67,11 +67,11 @@ class Reembedding:
     norms : ndarray of shape (n_iter + 1,), float64
         Length of ``v0`` at the start and after each iteration.
     best : int
-        Index of the lowest energy: ``v0`` is from there.
+        Index of the lowest energy; ``v0`` is from that iteration.
     converged : bool
         Whether the stopping rule ended the iteration (False: ``max_iter`` did).
     counts : WordCounts
-        The statistics it was computed from.
+        The statistics from which the result was computed.
     """
 
     v0: NDArray[np.float64]
@@ -116,7 +116,7 @@ class Reembedding:
         Raises
         ------
         DataError
-            If the files are missing or are not such files.
+            The files are missing or are not files of a re-embedding.
         """
         directory = Path(directory)
         try:
@@ -139,7 +139,7 @@ class Reembedding:
 class _Rows:
     """Some rows of a matrix in float64, in blocks of ``BLOCK_ROWS``; each block comes with its slice.
 
-    With ``weights``, each row is multiplied by its own.
+    With ``weights``, each row is multiplied by its weight.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ def chi(
 
 
 def sensitive_part(matrix: NDArray[np.floating[Any]], v0: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return ``(1 - chi) w'`` for each word: what of it depends on the sentence.
+    """Return ``(1 - chi) w'`` for each word: the part that depends on the sentence.
 
     Parameters
     ----------
@@ -317,13 +317,13 @@ def reembed_counts(
     counts : WordCounts
         Statistics of the sentences.
     max_iter : int
-        Iterations at most; 0 keeps the start.
+        Largest number of iterations; 0 keeps the start.
     tol : float
         Stop when an iteration lowers the energy by at most this share. 0: when it does not fall.
     start : {"unit", "rms"} or ndarray of shape (vector_size,)
         Length of the first principal component that the iteration starts from: 1 as in the paper, or the root
         mean square of ``|w'|``, with which the result does not depend on the scale of the vectors. An array
-        is taken as it is.
+        is used as the start.
     scale : float, optional
         Hold ``|v0|`` at this multiple of the root mean square of ``|w'|`` around the start (only the
         direction is then iterated). With None the length grows with the iterations, as in the paper.
@@ -334,7 +334,7 @@ def reembed_counts(
     weights : ndarray of shape (n_words,), optional
         Each vector is multiplied by its weight (attention).
     words : list of str, optional
-        Names of the rows, for messages.
+        Word of each row, for messages.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Common directions of sentence vectors: found by principal components, and taken out."""
+"""Common directions of sentence vectors: found by principal components, and removed."""
 
 from __future__ import annotations
 

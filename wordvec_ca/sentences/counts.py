@@ -17,7 +17,7 @@ from wordvec_ca.files import atomic_file, escape_lines
 
 @dataclass(frozen=True)
 class WordCounts:
-    """How often each known word occurs in a text: all that Algorithm 1 needs.
+    """How often each known word occurs in a text: the input of Algorithm 1.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class WordCounts:
         """Write the counts to one ``.npz`` file (plain arrays, no pickle), through a symbolic link or not.
 
         With the ``words`` counted, in the order of the rows, the file also holds their fingerprint, so that
-        :meth:`load` can tell whose counts they are.
+        :meth:`load` can check to which words they belong.
         """
         arrays: dict[str, Any] = {"counts": self.counts, "n_oov": self.n_oov, "n_sentences": self.n_sentences}
         if words is not None:
@@ -67,13 +67,13 @@ class WordCounts:
     def load(cls, path: str | Path, *, words: Iterable[str] | None = None) -> WordCounts:
         """Read what :meth:`save` wrote.
 
-        With ``words``, only counts of just these words in this order are read; without, whose counts they
-        are is not checked.
+        With ``words``, the counts must be those of exactly these words in this order; without it, this is not
+        checked.
 
         Raises
         ------
         DataError
-            If the file is not such a file, or its counts are not known to be those of ``words``.
+            The file does not contain counts, or they are not known to be those of ``words``.
         """
         try:
             with np.load(path, allow_pickle=False) as arrays:
@@ -118,8 +118,8 @@ class WordCounts:
     def from_mapping(cls, mapping: Mapping[str, int], key_to_index: Mapping[str, int]) -> WordCounts:
         """Take the counts from a table word -> count.
 
-        Words of the vectors that the table lacks count 0; words of the table that have no vector are
-        out-of-vocabulary tokens.
+        Words that the table lacks have count 0; words of the table without a vector are out-of-vocabulary
+        tokens.
 
         Raises
         ------

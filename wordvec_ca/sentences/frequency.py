@@ -1,4 +1,4 @@
-"""Frequency factors f(t): how much a word counts in a sentence, by how often it occurs."""
+"""Frequency factors f(t): the weight of a word in a sentence, depending on its frequency."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from wordvec_ca.sentences.word_vectors import WordVectors
 
 Frequency = Literal["idf", "sif", "usif"]
 Counts = Literal["auto", "fit"] | Mapping[str, int] | NDArray[np.integer[Any]]
-"""Where p(w) comes from: a table, the text itself, or ("auto") the counts of the vectors if they have any."""
+"""Source of p(w): a table, the text itself, or ("auto") the counts of the vectors if they have any."""
 
 
 def frequency_factor(
     kind: str | None, text: TokenIds, vectors: WordVectors, counts: Counts, a: float
 ) -> tuple[NDArray[np.float64], int, float]:
-    """Return f of each word, how many have no count, and f of a word that occurs nowhere.
+    """Return f of each word, the number of words without a count, and f of a word that never occurs.
 
     Parameters
     ----------
     kind : {"idf", "sif", "usif"} or other
-        Others have 1 for every word.
+        Kind of factor; other values give 1 for every word.
     text, vectors, counts, a
         As for `smooth_inverse_frequency`.
     """

@@ -1,7 +1,7 @@
 """Find the sentences of a collection that are nearest to a query.
 
 The vectors of all sentences, of length one, are in one memory-mapped file; a query is one exact product with
-it, so that nothing is missed and the memory needed beyond the map is a score per sentence.
+it. So no sentence is missed, and a search needs only one score per sentence in memory besides the map.
 
 An index is a directory::
 
@@ -43,11 +43,11 @@ BLOCK_ROWS = 16384
 
 
 class Vectorizer(Protocol):
-    """What an index asks of whatever turns texts into vectors: a fitted ``SentenceVectorizer`` has it."""
+    """Interface of a converter from texts to vectors, such as a fitted ``SentenceVectorizer``."""
 
     @property
     def vectors_(self) -> WordVectors:
-        """The words that it knows."""
+        """The vectors of the known words."""
 
     @property
     def method_(self) -> str:
@@ -121,7 +121,7 @@ class SearchIndex:
             raise DataError(f"{directory} is damaged: its files do not fit together; build the index again")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content of mapped files."""
+        """Pickle the content of mapped files instead of the maps."""
         return {
             name: in_memory(value) if isinstance(value, np.ndarray) else value
             for name, value in self.__dict__.items()
@@ -158,7 +158,7 @@ class SearchIndex:
         vectorizer : Vectorizer
             A ``SentenceVectorizer``, fitted, for instance on the same sentences.
         directory : path
-            Is created; an older index there is replaced when the new one is complete.
+            Folder to create; an older index in it is replaced when the new one is complete.
         dtype : {"float32", "float16"}
             float16 takes half the disk and memory; cosines are then right to about 0.001.
         source : dict, optional
@@ -195,7 +195,7 @@ class SearchIndex:
         Raises
         ------
         DataError
-            If there is no index, it is damaged, or the word vectors are others.
+            There is no index, it is damaged, or the word vectors are different ones.
         """
         record = read_index_record(directory)
         return cls(directory, SentenceVectorizer.load(directory, vectors), record)
@@ -212,7 +212,7 @@ class SearchIndex:
         topn : int
             How many at most.
         indexer : ApproximateNeighbours, optional
-            Over ``vectors``: finds most of the nearest sentences without looking at every one.
+            An index over ``vectors``, which finds most of the nearest sentences without comparing every one.
 
         Raises
         ------

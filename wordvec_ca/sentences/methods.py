@@ -1,4 +1,4 @@
-"""The methods of sentence vectors: their names, what goes with them, and which one is the default."""
+"""The methods of sentence vectors: their names, parameters and defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Method = Literal["auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "c
 Readout = Literal["full", "full-no-oov", "sensitive"]
 
 METHODS: tuple[Method, ...] = ("mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif")
-"""Those that need nothing but vectors."""
+"""Methods that need only vectors."""
 
 READOUTS: tuple[Readout, ...] = ("full", "full-no-oov", "sensitive")
 
@@ -27,17 +27,17 @@ ALLOWED: dict[str, tuple[Any, ...]] = {
     "attention": (None, True, False),
     "pooling": ("mean", "sum"),
 }
-"""Parameters that have one of a few values."""
+"""Parameters with a fixed set of values."""
 
 CA_SEM: dict[str, dict[str, Any]] = {
     "ca-sem": {"frequency": None, "scale": None, "max_iter": 100},
     "ca-sem-sif": {"frequency": "sif", "scale": 2.0, "max_iter": 20},
 }
-"""The two methods with chi, and what "auto" means in each: algorithm 1 of Zeng 2019, which has no word
-frequencies; and the weights 1 - chi times those of SIF."""
+"""The two methods with chi -> the values of "auto": algorithm 1 of Zeng 2019, without word frequencies; and
+the weights 1 - chi times those of SIF."""
 
 N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem-sif": 1, "sif": 1, "usif": 5}
-"""Common directions that a method removes by default; the others none."""
+"""Method -> number of common directions that it removes by default; 0 for other methods."""
 
 
 def check_parameters(params: dict[str, Any]) -> None:

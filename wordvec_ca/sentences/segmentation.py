@@ -66,7 +66,8 @@ class PhraseDictionary:
     def segment(self, tokens: Sequence[str]) -> list[str]:
         """Return the best segmentation, phrases joined.
 
-        Among equally good ones the one whose first segment is longest, then whose second is, and so on.
+        Among equally good segmentations, the one with the longest first segment is chosen, then the one with
+        the longest second segment, and so on.
 
         Parameters
         ----------
@@ -113,7 +114,7 @@ def segmented_counts(
     tokenizer: str = "words",
     lowercase: bool = True,
 ) -> tuple[Counter[str], int]:
-    """Count the words and phrases of sentences: what Algorithm 1 of Zeng 2019 begins with.
+    """Count the words and phrases of sentences: the input of Algorithm 1 of Zeng 2019.
 
     Parameters
     ----------

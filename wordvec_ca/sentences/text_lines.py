@@ -44,7 +44,7 @@ class TextLines:
         self.repaired = 0
 
     def __iter__(self) -> Iterator[str | list[str]]:
-        """Yield each line without its end, empty ones too; of lists of words the words."""
+        """Yield each line without its end, empty ones too; a list of words is yielded as its words."""
         from wordvec_ca.files import whole_lines
         from wordvec_ca.text import Records, TextFiles, TokenLines
 

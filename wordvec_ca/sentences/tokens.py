@@ -62,7 +62,7 @@ class TokenIds:
             yield TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0], self.others)
 
     def coverage(self) -> Coverage:
-        """Return how much of the text is known."""
+        """Return the coverage of the text."""
         lengths = np.diff(self.offsets)
         known = sums(self.ids != NO_VECTOR, self.offsets)
         return Coverage(
@@ -134,7 +134,7 @@ class SentenceReader:
     vectors : KeyedVectors
         The known words.
     tokenizer : {"words", "whitespace", "icu", "jieba"}, "module:function" or callable str -> list of str
-        For sentences given as strings.
+        Tokenizer of sentences given as strings.
     lowercase : bool
         For sentences given as strings and tokenised as in training.
     phrases : str, optional
@@ -158,7 +158,7 @@ class SentenceReader:
         Raises
         ------
         DataError
-            If something is neither a string nor a list of strings.
+            A sentence is neither a string nor a list of strings.
         """
         if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
             raise DataError(
@@ -232,7 +232,7 @@ def _form_of(words: Iterable[str]) -> Form:
 
 
 def _groups(rising: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
-    """Yield each number of a rising array with where its run begins and ends."""
+    """Yield each number of an ascending array with the begin and end of its occurrences."""
     begins = np.flatnonzero(np.diff(rising, prepend=-1))
     ends = np.append(begins[1:], len(rising))
     yield from zip(rising[begins].tolist(), begins.tolist(), ends.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Unknown words of sentences: which of them get a vector from their n-grams.
+"""Unknown words of sentences: those with n-grams get a vector.
 
 Rows of the vectors are numbered from 0. In a batch of text -1 is a token without any vector, and -2, -3, ...
 are those words without a row for which n-grams give a vector.
@@ -28,14 +28,14 @@ def ngrams_in_use(vectors: Any) -> NgramVectors | None:
 def number_unknown(
     ids: NDArray[np.int32], places: Sequence[int] | NDArray[Any], words: Sequence[str], ngrams: NgramVectors
 ) -> tuple[str, ...]:
-    """Number the unknown tokens of a batch that n-grams give a vector, and return these words.
+    """Number the unknown tokens of a batch that get a vector from n-grams, and return their words.
 
     Parameters
     ----------
     ids : ndarray of shape (n_tokens,), int32
-        Changed at ``places``: word k of those returned becomes -2 - k.
+        Ids, changed at ``places``: word k of the returned words becomes -2 - k.
     places : sequence of int
-        Positions of the unknown tokens, and ``words``, which they are.
+        Positions of the unknown tokens; ``words`` has the word of each.
     words : sequence of str
     ngrams : NgramVectors
     """
@@ -48,7 +48,7 @@ def number_unknown(
 
 
 def renumbered(ids: NDArray[np.int32], others: Sequence[str], places: dict[str, int]) -> NDArray[np.int32]:
-    """Return ids with the numbers that words have in a table of several batches, which grows.
+    """Renumber ids of a batch by a growing table of the words of several batches.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def renumbered(ids: NDArray[np.int32], others: Sequence[str], places: dict[str, 
 
 
 def with_rows_for(vectors: KeyedVectors, table: Mapping[str, int]) -> KeyedVectors:
-    """Return vectors with a row for each unknown word of a text that n-grams give one, but without n-grams.
+    """Add a row for each unknown word of a text that gets a vector from n-grams; the result has no n-grams.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ ca-sem-sif a / (a + p(t))           1 - chi             see ``readout``      1
 ==========  =======================  ==================  ===================  =======================
 
 ``g`` is 1 or, in an attention model, the mean attention of the word (`wordvec_ca.vectors.mean_attention`):
-training counts with ``g w``, never with ``w`` alone, so that every method, ``length`` and ``chi`` too, takes
-``g w`` for the vector.
+training uses ``g w``, never ``w`` alone, so every method uses ``g w`` as the vector, also in ``length`` and
+``chi``.
 
 A batch of sentences is one product of a sparse matrix of tokens with the word vectors. No re-embedded
 copy of the vectors is made, and memory-mapped vectors are not loaded.
@@ -62,22 +62,23 @@ from wordvec_ca.text import trusted_tokenizer
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn sentences into vectors.
 
-    ``fit`` reads sentences and computes what the method needs of them (word counts, document frequencies,
-    the context-free vector, common directions); ``transform`` embeds any sentences with it. Arora et al. 2017
-    take the common direction of the evaluated sentences: to do the same, ``fit`` on those.
+    ``fit`` reads sentences and computes the statistics that the method needs (word counts, document
+    frequencies, the context-free vector, common directions); ``transform`` embeds any sentences with it.
+    Arora et al. 2017 take the common direction of the evaluated sentences: to do the same, ``fit`` on those.
 
     Parameters
     ----------
     vectors : KeyedVectors or path
-        Word vectors, ours or gensim's, or where to load ours from. Shared, not copied, by ``sklearn.clone``.
-        With n-grams (``oov='ngrams'``), unknown words count as words that occur nowhere else.
+        Word vectors of this package or of gensim, or a path to load them from. Shared, not copied, by
+        ``sklearn.clone``. With n-grams (``oov='ngrams'``), unknown words count as words that occur nowhere
+        else.
     method : {"auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"}
         See the table of this module. "auto" is usif if attention weights are used, else ca-sem-sif.
         "ca-sem" is the paper's algorithm, which has no word frequencies; "ca-sem-sif" multiplies its weights
         by SIF's and removes a direction.
     attention : bool, optional
         Whether words are weighted by their mean attention, which the directory of an attention model has.
-        None: if the vectors carry such weights and the method is not "mean", which then warns.
+        None: true if the vectors have such weights and the method is not "mean", which then warns.
     readout : {"sensitive", "full", "full-no-oov"}
         For ca-sem and ca-sem-sif. "full" is eq. 18, ``chi v0 + (1 - chi) w'``, where an unknown token counts
         as ``v0``; "full-no-oov" the same without unknown tokens; "sensitive" is ``(1 - chi) w'`` alone.
@@ -92,7 +93,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components : int, optional
         Common directions to remove. None: as in the table of this module.
     pooling : {"mean", "sum"}
-        Divide by the number of tokens that took part, or not (eq. 18 does not).
+        "mean" divides by the number of tokens used, "sum" does not (as in eq. 18).
     max_iter, tol, start, scale, count_power
         Of :func:`wordvec_ca.sentences.ca_sem.reembed_counts`, for ca-sem and ca-sem-sif. "auto":
         ``max_iter`` is 100 and 20, ``scale`` is None and 2.
@@ -107,13 +108,13 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     coverage_ : Coverage
-        Of the sentences that ``fit`` read.
+        Coverage of the sentences that ``fit`` read.
     reembedding_ : Reembedding
         For ca-sem and ca-sem-sif: the context-free vector and how it was found.
     n_uncounted_ : int
         Words of the vocabulary without a count (0 if the method needs no counts).
     method_ : str
-        What "auto" means.
+        The method used, also for "auto".
     attention_weights_ : ndarray of shape (n_words,), float32
         ``g``; of shape (0,) if it is 1.
     token_weights_, shift_weights_ : ndarray of shape (n_words,), float32
@@ -124,7 +125,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Notes
     -----
     The defaults of ca-sem-sif performed best on training pairs (docs/results.md). Those of ca-sem are the
-    paper's, but for eq. 18, which is ``readout="full"``.
+    paper's, except for eq. 18, which is ``readout="full"``.
 
     Empty sentences, and those of unknown words only, become zero vectors; with ``readout="full"`` the latter
     become ``v0`` (``m v0`` with ``pooling="sum"``).
@@ -186,7 +187,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
     def fit(self, X: Iterable[Sentence], y: Any = None) -> Self:
-        """Compute from sentences what the method needs.
+        """Compute from sentences the statistics that the method needs.
 
         Parameters
         ----------
@@ -338,7 +339,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ------
         vectors : ndarray of shape (batch, vector_size), float32
         coverage : Coverage
-            Of that batch.
+            Coverage of the batch.
         """
         check_is_fitted(self, "token_weights_")
         for encoded in self._read(sentences):
@@ -362,7 +363,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._reader.read(sentences)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the reader: its lexicon cannot be pickled, and it is made again when needed."""
+        """Leave out the reader, whose lexicon cannot be pickled; it is created again when needed."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_reader", None)
         return state
@@ -450,16 +451,17 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         directory : path
-            Where it is.
+            Directory of the fitted state.
         vectors : KeyedVectors or path
             The word vectors that it was fitted with.
         tokenizer : str or callable, optional
-            The tokenizer that it was fitted with, if it had one of its own: a name in a file runs no code.
+            The tokenizer that it was fitted with, if that was a function, since a name in a file must not run
+            code.
 
         Raises
         ------
         DataError
-            If files are missing, or the word vectors are others.
+            Files are missing, or the word vectors are different ones.
         """
         directory = Path(directory)
         try:
@@ -505,6 +507,6 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 _NEWEST = "attention_weights"
 """An array that files of earlier versions lack."""
 FIT_FILES = {"sentences.json", "sentences.npz", "v0.npy", "counts.npz", "reembedding.json"}
-"""What `SentenceVectorizer.save` writes."""
+"""Files that `SentenceVectorizer.save` writes."""
 
 _ARRAYS = ("token_weights", "shift_weights", "direction", "components", "component_shares", _NEWEST)

@@ -1,4 +1,4 @@
-"""What this package needs of word vectors: a matrix, a word for each row, and finite numbers."""
+"""Interface of word vectors in this package: a matrix, a word for each row, and finite numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_ROWS = 1024
 
 
 class WordVectors(Protocol):
-    """What this module asks of word vectors; ours and gensim's ``KeyedVectors`` both fit."""
+    """Interface of word vectors, which ``KeyedVectors`` of this package and of gensim both have."""
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -55,7 +55,7 @@ def check_finite(matrix: NDArray[np.floating[Any]], words: list[str] | None = No
 
 
 def fingerprint(vectors: WordVectors) -> dict[str, Any]:
-    """Return what tells one vocabulary from another: its size and a checksum of its words in order."""
+    """Return a fingerprint of a vocabulary: its size and a checksum of its words in order."""
     checksum = 0
     words = vectors.index_to_key
     for start in range(0, len(words), 65536):
