@@ -18,7 +18,7 @@ SMALL: dict[str, Any] = {"vector_size": 12, "min_count": 1, "workers": 1, "epoch
 KINDS: list[dict[str, Any]] = [
     {"dm": 0},
     {"dm": 0, "dbow_words": 1},
-    {"dm": 0, "hs": 1, "negative": 0},
+    {"dm": 0, "hs": 1, "negative": 0, "window": 0},  # gensim does not look at the window
     {"dm": 1},
     {"dm": 1, "dm_mean": 0},
     {"dm": 1, "dm_concat": 1, "window": 2},

@@ -166,3 +166,47 @@ def test_tokens_that_are_numbers_have_the_ngrams_of_their_digits():
     by_text = FastText([["101", "102", "2003"]] * 30, **OPTIONS)
     np.testing.assert_array_equal(model.wv[2003], by_text.wv["2003"])
     assert model.wv["200312"].any()
+
+
+class Codes:
+    """Rows of another package: half-precision numbers, and which of them a row is."""
+
+    def __init__(self, rows):
+        self.half, self.dtype = rows.astype(np.float16), np.float32
+        self.places = {2 * row: row for row in range(len(rows) // 2)}
+
+    @property
+    def shape(self):
+        return self.half.shape
+
+    def __len__(self):
+        return len(self.half)
+
+    def __getitem__(self, row):
+        return self.half[self.places.get(row, -1)].astype(self.dtype)
+
+
+class CodedVectors(FastTextKeyedVectors):
+    """As compress-fasttext's: a class of another package, with another constructor."""
+
+    def __init__(self, bucket, *, vector_size):
+        super().__init__(vector_size, bucket=bucket)
+
+
+def test_rows_of_codes_of_another_package_are_saved_and_loaded_by_its_class_alone(tmp_path):
+    model = FastText(SENTENCES, **OPTIONS)
+    coded = CodedVectors(500, vector_size=16)
+    coded.index_to_key, coded.key_to_index = model.wv.index_to_key, model.wv.key_to_index
+    coded.vectors, coded.vectors_vocab = Codes(model.wv.vectors), None
+    coded.vectors_ngrams = Codes(model.wv.vectors_ngrams)
+    coded.save(tmp_path / "coded")
+    again = CodedVectors.load(tmp_path / "coded")
+    assert type(again.vectors) is type(again.vectors_ngrams) is Codes
+    assert again.index_to_key == model.wv.index_to_key
+    for word in ("walked", "unseen"):
+        np.testing.assert_array_equal(coded[word], again[word])
+    with pytest.raises(DataError, match="is loaded by a class of its package"):
+        FastTextKeyedVectors.load(tmp_path / "coded")
+    coded.vectors = [1]
+    with pytest.raises(DataError, match=r"coded.vectors is a list: only arrays are saved; use pickle"):
+        coded.save(tmp_path / "list")

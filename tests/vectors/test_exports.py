@@ -287,3 +287,25 @@ def test_tokens_that_are_parts_of_words_are_refused(vectors: KeyedVectors, tmp_p
     path.write_text(json.dumps(content))
     with pytest.raises(DataError, match="ids of the words"):
         KeyedVectors.load(tmp_path / "m")
+
+
+def test_words_that_share_a_row_have_a_weight_each(tmp_path: Path) -> None:
+    """model2vec with a quantised vocabulary: ``mapping`` has the row of each word, ``weights`` its factor."""
+    save_file = pytest.importorskip("safetensors.numpy").save_file
+    table = KeyedVectors(["a", "b", "c"], np.eye(3, dtype=np.float32))
+    table.save(tmp_path / "m", format="model2vec")
+    rows = np.array([[1, 2], [3, 4]], np.float32)
+    weights, mapping = (
+        np.array([1, 0.5, 2, 0], np.float32),
+        np.array([1, 0, 1, 0]),
+    )  # the unknown word is last
+    for wrong in (None, np.array([1, 0, 2, 0]), mapping[:2], weights):
+        arrays = {"embeddings": rows, "weights": weights, "mapping": mapping if wrong is None else wrong}
+        save_file(arrays, tmp_path / "m" / "model.safetensors")
+        if wrong is None:
+            found = KeyedVectors.load(tmp_path / "m")
+            assert found.index_to_key == ["a", "b", "c"]
+            assert np.array_equal(found.vectors, [[3, 4], [0.5, 1], [6, 8]])
+        else:
+            with pytest.raises(DataError, match=r"'mapping' should have a row|4 words but"):
+                KeyedVectors.load(tmp_path / "m")

@@ -10,6 +10,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import stored
+from wordvec_ca.gensim.models.coded_rows import package_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, Path
 from wordvec_ca.gensim.models.keys import random_vectors
 from wordvec_ca.vectors import NgramIndex, NgramVectors
@@ -178,7 +179,7 @@ class FastTextKeyedVectors(KeyedVectors):
         TypeError
             The vectors have no n-grams.
         """
-        _, state = stored.load(fname, mmap)
+        _, state = stored.load(fname, mmap, package_of(cls))
         return stored.vectors_from(cls, state.get("wv", state))
 
     @classmethod
@@ -207,6 +208,8 @@ class FastTextKeyedVectors(KeyedVectors):
                 "this model of gensim before 3.8 hashes n-grams as fastText does not: its vectors of n-grams "
                 "cannot be used; read the vectors of words with KeyedVectors.load"
             )
+        if state["vectors_vocab"] is None and state.get("vectors") is not None:
+            return state  # pruned by compress-fasttext: vectors of words are had, and not made
         own, ngrams = state["vectors_vocab"], state.get("vectors_ngrams")
         size, bucket = int(own.shape[1]), int(state.get("bucket", 0))
         ngrams = np.zeros((0, size), np.float32) if ngrams is None else ngrams

@@ -114,11 +114,13 @@ def config_of(model: Any) -> ResolvedConfig:
     if model.train_count:  # else each call would draw the same windows and negatives
         seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
     workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
+    name, dbow_words = _name_of(model), bool(model.sg and getattr(model, "dbow_words", 0))
+    needs_window = name != "pv-dbow" or dbow_words  # karateclub gives 0 where gensim does not look at it
     config = TrainConfig(
-        model=_name_of(model),
+        model=name,
         vector_size=model.vector_size,
         vectors="input",
-        window=min(model.window, WIDEST_WINDOW),
+        window=min(model.window, WIDEST_WINDOW) if needs_window else 1,
         shrink_windows=model.shrink_windows and not _is_concatenated(model),  # as in gensim
         negative=model.negative,
         negatives="exact" if _has_own_negatives(model) else None,  # for rare words, in few epochs
@@ -135,7 +137,7 @@ def config_of(model: Any) -> ResolvedConfig:
         cbow_mean=bool(model.sg or model.cbow_mean),
         tokenizer="whitespace",
         lowercase=False,
-        dbow_words=bool(model.sg and getattr(model, "dbow_words", 0)),
+        dbow_words=dbow_words,
         dm_tag_count=model.dm_tag_count if _is_concatenated(model) else 1,
         **ngram_options(model.wv),
     )

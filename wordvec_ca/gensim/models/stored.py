@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.gensim.models.coded_rows import from_parts, package_of, to_parts
 from wordvec_ca.gensim.models.keys import KeyTable
 from wordvec_ca.vectors import (
     map_tensors,
@@ -44,6 +45,9 @@ LEFT_OUT = {
 }
 """Attributes that are stored otherwise, or made again."""
 
+ROWS = ("vectors", "vectors_ngrams")
+"""What may be codes in place of an array."""
+
 OF_THE_TREE = {"code", "point"}
 """Attributes of keys that follow from their counts."""
 
@@ -54,20 +58,22 @@ def save(thing: Any, target: Any) -> None:
     Raises
     ------
     DataError
-        A key is neither str nor int, the vectors are not an array, or the file cannot be written.
+        A key is neither str nor int, the vectors are neither an array nor codes (`coded_rows`), or the file
+        cannot be written.
     """
     vectors = getattr(thing, "wv", thing)
-    rows = vars(vectors).get("vectors")
-    if rows is not None and not isinstance(rows, np.ndarray):  # compress-fasttext's codes
-        raise DataError(f"the vectors are a {type(rows).__name__}: only arrays are saved; use pickle")
+    package = package_of(type(vectors))
     tensors: dict[str, np.ndarray] = {}
+    coded: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     objects = {"": vectors} if vectors is thing else {"wv.": vectors, "": thing}
     for prefix, each in objects.items():
         for name, value in vars(each).items():
             if name in LEFT_OUT or name.startswith("_") or (each is thing and name == "dv"):
                 continue
-            if isinstance(value, np.ndarray) and value.dtype != object:
+            if each is vectors and name in ROWS and value is not None and not isinstance(value, np.ndarray):
+                coded[name] = to_parts(value, f"coded.{name}", package, tensors)
+            elif isinstance(value, np.ndarray) and value.dtype != object:
                 tensors["vectors" if each is vectors and name == "vectors" else prefix + name] = value
             elif _in_json(value):
                 attributes[prefix + name] = value
@@ -99,6 +105,9 @@ def save(thing: Any, target: Any) -> None:
     }
     if (documents := getattr(thing, "dv", None)) is not None:
         _put_documents(documents, tensors)
+    if coded:
+        metadata["coded"] = json.dumps(coded)
+        tensors.setdefault("vectors", np.zeros((len(keys), 0), np.float32))
     words = [str(key) for key in keys]
     if not hasattr(target, "write"):
         _write(tensors, words, Path(target), metadata)
@@ -153,7 +162,9 @@ def _in_json(value: Any) -> bool:
         return False
 
 
-def load(fname: str | os.PathLike[str], mmap: str | None = None) -> tuple[str, dict[str, Any]]:
+def load(
+    fname: str | os.PathLike[str], mmap: str | None = None, package: str = ""
+) -> tuple[str, dict[str, Any]]:
     """Return the class and the attributes of what a file holds; vectors of a model are a dictionary too.
 
     Parameters
@@ -161,6 +172,8 @@ def load(fname: str | os.PathLike[str], mmap: str | None = None) -> tuple[str, d
     fname : path
     mmap : {None, "r"}
         "r" maps arrays from the file, read-only; None reads them.
+    package : str
+        Whose classes may stand in place of arrays: see `coded_rows`.
 
     Raises
     ------
@@ -175,7 +188,7 @@ def load(fname: str | os.PathLike[str], mmap: str | None = None) -> tuple[str, d
     with open(path, "rb") if path.is_file() else open(os.devnull, "rb") as file:
         head = file.read(9)
     if head[8:] == b"{":
-        kind, state = _read_own(path)
+        kind, state = _read_own(path, package)
     elif head[:1] == b"\x80" or head[:4] == b"ccop":
         kind, state = read_gensim_state(path)
         kind = "Word2Vec" if "wv" in state or "Keyed" not in kind else "KeyedVectors"
@@ -195,7 +208,7 @@ def _in_memory(value: Any) -> Any:
     return {key: _in_memory(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
-def _read_own(path: Path) -> tuple[str, dict[str, Any]]:
+def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
     """Return class and attributes from a file that ``save`` wrote; no attributes if it is another's."""
     tensors, metadata = map_tensors(path)
     if not isinstance(metadata, dict) or "class" not in metadata:
@@ -206,6 +219,8 @@ def _read_own(path: Path) -> tuple[str, dict[str, Any]]:
         attributes, texts = json.loads(metadata["attributes"]), json.loads(metadata["texts"])
     except (KeyError, ValueError) as error:
         raise DataError(f"{path}: the attributes are damaged: {error}") from error
+    for name, parts in json.loads(metadata.get("coded", "{}")).items():
+        tensors[name] = from_parts(parts, package, tensors)
     for row in np.flatnonzero(tensors.pop("key_is_int", np.zeros(0))).tolist():
         keys[row] = int(keys[row])
     expandos = {name: np.array(values, object) for name, values in texts.items()}
@@ -238,10 +253,12 @@ def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
         (state.pop(name) for name in ("index_to_key", "index2word", "index2entity") if name in state), None
     )
     vectors = next((state.pop(name) for name in ("vectors", "syn0") if state.get(name) is not None), None)
-    if not isinstance(keys, list) or not isinstance(vectors, np.ndarray) or vectors.ndim != 2:
+    if not isinstance(keys, list) or len(getattr(vectors, "shape", ())) != 2:
         raise DataError("the file holds no vectors with a key each; FastText's have to be read by FastText")
     entries, expandos = state.pop("vocab", None), state.pop("expandos", None)
-    table = cls(vectors.shape[1])
+    table = cls.__new__(cls)  # other packages' classes may want other arguments
+    ours: Any = next(base for base in cls.__mro__ if not package_of(base))
+    ours.__init__(table, vectors.shape[1])
     if not keys and isinstance(entries, dict):
         keys = sorted(entries, key=lambda key: entries[key].get("index", 0))
     if len(keys) != len(vectors):

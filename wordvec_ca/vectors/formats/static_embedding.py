@@ -11,9 +11,10 @@
     config.json          model2vec: its settings;    config_sentence_transformers.json: those of the other
     README.md            the model card
 
-model2vec leaves unknown words out of the mean; sentence-transformers counts them, with their vector of zeros,
-so that the mean is shorter but has the same direction. The folders do not contain pickles. `cawv` reads both
-kinds.
+model2vec's ``mapping``, if there is one, has the row of each word in ``embeddings``; it is read, and not
+written. model2vec leaves unknown words out of the mean; sentence-transformers counts them, with their vector
+of zeros, so that the mean is shorter but has the same direction. The folders do not contain pickles. `cawv`
+reads both kinds.
 """
 
 from __future__ import annotations
@@ -79,9 +80,16 @@ def read_static_folder(path: Path) -> VectorTable:
         raise DataError(f"{path} has no {TENSORS} or no {TOKENIZER}")
     tensors, _ = map_tensors(path / TENSORS)
     stored = next((tensors[name] for name in WEIGHT_NAMES.values() if name in tensors), None)
-    if stored is None or stored.ndim != 2 or "mapping" in tensors:
+    if stored is None or stored.ndim != 2:
         raise DataError(f"{path / TENSORS} has no matrix with one row for each word; it cannot be read here")
     words, unknown = words_of_tokenizer((path / TOKENIZER).read_bytes(), str(path / TOKENIZER))
+    if "mapping" in tensors:  # model2vec with fewer rows than words: similar words share one
+        mapping = tensors["mapping"]
+        if mapping.dtype.kind not in "iu" or mapping.ndim != 1 or not _within(mapping, len(stored)):
+            raise DataError(
+                f"{path / TENSORS}: 'mapping' should have a row from 0 to {len(stored) - 1} a word"
+            )
+        stored = stored[mapping]
     if len(words) != len(stored):
         raise DataError(f"{path}: {TOKENIZER} has {len(words)} words but {TENSORS} has {len(stored)} vectors")
     if "weights" in tensors:
@@ -91,6 +99,11 @@ def read_static_folder(path: Path) -> VectorTable:
         last = -1 if not vectors[-1].any() else len(words)
         words, vectors = words[:last], vectors[:last]
     return VectorTable(words, vectors, None, {})
+
+
+def _within(rows: np.ndarray, n: int) -> bool:
+    """Return whether all rows are of n."""
+    return not len(rows) or (int(rows.min()) >= 0 and int(rows.max()) < n)
 
 
 def write_static_folder(

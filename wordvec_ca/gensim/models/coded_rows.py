@@ -1,0 +1,80 @@
+"""Rows that are not an array: objects of the package that they came from, to arrays and JSON and back.
+
+Classes of other packages extend ours, as compress-fasttext's do, and keep codes in place of vectors. Such an
+object is stored as its attributes, and made again without any function being called. Only classes of the
+package are made whose own class was asked to load the file, so that a file cannot name others.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+
+
+def package_of(cls: type) -> str:
+    """Return the package that defines a class, or "" for this one."""
+    package = cls.__module__.partition(".")[0]
+    return "" if package == __name__.partition(".")[0] else package
+
+
+def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]) -> Any:
+    """Put the arrays of an object into tensors whose names begin with its own; return the rest as JSON.
+
+    Raises
+    ------
+    DataError
+        It has a part that is neither an array, a number, a string nor an object of the package.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        tensors[name] = value
+        return {"array": name}
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {"dtype": np.dtype(value).str}
+    if isinstance(value, dict) and all(isinstance(n, int | np.integer) for row in value.items() for n in row):
+        tensors[name] = np.array(list(value.items()), np.int64).reshape(-1, 2)
+        return {"numbers": name}
+    cls = type(value)
+    if not package or package_of(cls) != package or not hasattr(value, "__dict__"):
+        raise DataError(f"{name} is a {cls.__name__}: only arrays are saved; use pickle")
+    return {
+        "class": [cls.__module__, cls.__qualname__],
+        "parts": {
+            part: to_parts(one, f"{name}.{part}", package, tensors) for part, one in vars(value).items()
+        },
+    }
+
+
+def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
+    """Return what `to_parts` has taken apart, and take its arrays out of the tensors.
+
+    Raises
+    ------
+    DataError
+        It is damaged, or names a class of another package.
+    """
+    if not isinstance(parts, dict):
+        return parts
+    try:
+        if "array" in parts:
+            return tensors.pop(parts["array"])
+        if "dtype" in parts:
+            return np.dtype(parts["dtype"])
+        if "numbers" in parts:
+            return dict(tensors.pop(parts["numbers"]).tolist())
+        module, name = parts["class"]
+        if not package or module.partition(".")[0] != package:
+            raise TypeError(f"a {module}.{name} is loaded by a class of its package, and not by others")
+        cls = getattr(importlib.import_module(module), name)
+        if not isinstance(cls, type) or package_of(cls) != package:
+            raise TypeError(f"{module}.{name} is not a class of {package}")
+        whole = cls.__new__(cls)
+        vars(whole).update({key: from_parts(part, package, tensors) for key, part in parts["parts"].items()})
+    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+        raise DataError(f"the file's rows of codes cannot be made: {error}") from error
+    return whole
