@@ -217,9 +217,10 @@ def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
     tensors.pop("words")
     try:
         attributes, texts = json.loads(metadata["attributes"]), json.loads(metadata["texts"])
-    except (KeyError, ValueError) as error:
+        coded = dict(json.loads(metadata.get("coded", "{}")))
+    except (KeyError, ValueError, TypeError) as error:
         raise DataError(f"{path}: the attributes are damaged: {error}") from error
-    for name, parts in json.loads(metadata.get("coded", "{}")).items():
+    for name, parts in coded.items():
         tensors[name] = from_parts(parts, package, tensors)
     for row in np.flatnonzero(tensors.pop("key_is_int", np.zeros(0))).tolist():
         keys[row] = int(keys[row])
