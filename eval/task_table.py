@@ -112,7 +112,9 @@ def _corpora(folder: Path) -> dict[str, Parts]:
 
 
 def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
-    """One part of each corpus: tags are not learned from, so the test is as good as any, and untouched."""
+    """One part of each corpus: tags are not used in training, so any part could serve as the test, and the
+    test part is kept unchanged.
+    """
     chosen = [next(parts[p] for p in ("", "test", "dev", "train") if p in parts) for parts in groups.values()]
     return _each(read_tagged_part)(chosen)
 

@@ -369,7 +369,7 @@ def write_section(page: Path, title: str, name: str, body: str, seconds: float |
 
 
 class Page:
-    """A section that is put together of text, tables and figures.
+    """A section that consists of text, tables and figures.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""On which side is a word, and are two groups of words associated with two others?
+"""Positions of words between two poles, and associations of two groups of words with two others.
 
 Input: vectors, and lists of words or pairs of words. Output: projections on an axis, and measures of
-association, each with an interval over models and words, and how often random lists give as much.
+association, each with an interval over models and words, and a comparison with random lists.
 """
 
 from wordvec_ca.associations.axes import METHODS, Axis, Projection, Projections, axis

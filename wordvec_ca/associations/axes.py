@@ -1,4 +1,4 @@
-"""An axis between two poles, such as he and she: where are words on it, and how sure is that?"""
+"""An axis between two poles, such as he and she: positions of words on it, with intervals."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 Method = Literal["differences", "means", "pca"]
 METHODS: tuple[Method, ...] = get_args(Method)
-"""How an axis is made of pairs."""
+"""Methods of computing an axis from pairs."""
 
 RARE = 50
-"""A pole that occurs less often in the text is warned of."""
+"""A warning names poles that occur less often than this in the text."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """The place of a word on an axis.
+    """The position of a word on an axis.
 
     Attributes
     ----------
@@ -38,10 +38,11 @@ class Projection:
     value : float
         Cosine of the word with the axis: above 0 on the side of the second pole.
     low, high : float
-        90 % interval over the pairs and, of a model with resamples, over models; NaN with one pair and no
-        resamples.
+        90 % interval over the pairs and, for a model with resamples, over its models; NaN with one pair and
+        no resamples.
     lowest, highest : float
-        Least and greatest value when one pair is left out: a wide range means that one pair makes the result.
+        Least and greatest value when one pair is left out: a wide range means that the result depends on one
+        pair.
     percentile : float
         Share of the words of like frequency that are more to the side of the first pole.
     """
@@ -138,10 +139,10 @@ class Axis:
     pairs, left_out : list of (str, str)
     method : str
     vector : ndarray of shape (vector_size,), float64
-        Of length 1.
+        The axis, of length 1.
     on_their_sides : list of bool or None
-        Of each pair, whether its second word is above its first on the axis made of the other pairs; None
-        with one pair.
+        For each pair, whether its second word is above its first on the axis of the other pairs; None with
+        one pair.
     """
 
     def __init__(
@@ -176,14 +177,16 @@ class Axis:
 
     @property
     def accuracy(self) -> float:
-        """Share of the pairs that fall on their sides when the others make the axis; NaN with one pair."""
+        """Share of the pairs whose words are on their sides of the axis of the other pairs; NaN with one
+        pair.
+        """
         return math.nan if self.on_their_sides is None else float(np.mean(self.on_their_sides))
 
     def __repr__(self) -> str:
         return f"Axis({self.name}, {self.method}: {self.accuracy:.0%} of the pairs on their sides)"
 
     def warnings(self) -> Iterator[str]:
-        """Yield what makes the axis doubtful: missing and rare poles, pairs that disagree, too few pairs."""
+        """Yield warnings about the axis: missing and rare poles, pairs that disagree, too few pairs."""
         if self.left_out:
             written = ", ".join(f"{a}:{b}" for a, b in self.left_out[:5])
             yield f"{len(self.left_out)} pair(s) left out, a word has no vector: {written}"
@@ -204,7 +207,7 @@ class Axis:
 
     @one_blas_thread
     def project(self, words: Sequence[str]) -> Projections:
-        """Return the places of words on the axis.
+        """Return the positions of words on the axis.
 
         Parameters
         ----------
@@ -213,7 +216,7 @@ class Axis:
         Returns
         -------
         Projections
-            Those with vectors, from the side of the first pole to that of the second.
+            Words with vectors, from the side of the first pole to that of the second.
 
         Raises
         ------
@@ -261,7 +264,7 @@ class Axis:
 
 
 def _without_one(poles: np.ndarray, method: Method) -> Iterator[np.ndarray]:
-    """Yield the axis without each of the pairs; of one pair the axis itself."""
+    """Yield the axis without each of the pairs; with one pair, the axis itself."""
     if len(poles) == 1:
         yield direction(poles[:, 0], poles[:, 1], method)
         return

@@ -1,4 +1,4 @@
-"""Are two groups of words associated with two others, and more than random lists are?"""
+"""Tests whether two groups of words are associated with two others more than random lists are."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXACT = 20_000
-"""Most partitions of the permutation test of WEAT: all if there are fewer, else so many random ones."""
+"""Number of partitions in the permutation test of WEAT; if there are fewer, all are used, else random
+ones."""
 
 RANDOM_LISTS = 1_000
-"""Pairs of random lists that a measure is compared with."""
+"""Number of pairs of random lists with which a measure is compared."""
 
 USUAL = ("effect-size", "weat", "rnd", "ect", "mac")
-"""Measures unless others are asked for: all but the one that trains a classifier for each trial."""
+"""Default measures: all except the one that trains a classifier for each trial."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,12 @@ class MeasuredAssociation:
         Name in ``MEASURES``.
     value : float
     low, high : float
-        90 % interval over the words of the lists and, of a model with resamples, over models.
+        90 % interval over the words of the lists and, for a model with resamples, over its models.
     p : float
-        How often pairs of random lists, as frequent and as coherent as the targets, are as far from their
-        own mean, two-sided; no smaller than ``1 / (n_random + 1)``.
+        Share of pairs of random lists, as frequent and as coherent as the targets, that are as far from their
+        mean, two-sided; no smaller than ``1 / (n_random + 1)``.
     random_mean, random_low, random_high : float
-        Of the random lists: mean, and the range of 95 %.
+        Mean of the random lists, and their 95 % range.
     """
 
     measure: str
@@ -68,7 +69,7 @@ class MeasuredAssociation:
 
 @dataclass(frozen=True)
 class WordLeaning:
-    """How one target word leans.
+    """Leaning of one target word: how much nearer it is to X than to Y.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class Association:
     Attributes
     ----------
     measures : tuple of MeasuredAssociation
-        The headline first.
+        Measures, the headline first.
     words : tuple of WordLeaning
         The targets, those that lean most towards X first.
     p_permutation : float
@@ -114,8 +115,8 @@ class Association:
     n_models : int
         Resampled models that the intervals are over; 0: words only.
     coherence : tuple of (float, float)
-        Of A and of B: the mean cosine between the words of the list, and that of the random lists. Lists
-        with a much lower one are too easy to exceed; ``warnings`` says so.
+        For A and for B: the mean cosine between the words of the list, and that of the random lists. Random
+        lists of much lower coherence are too easy to exceed; then ``warnings`` has a warning.
     """
 
     measures: tuple[MeasuredAssociation, ...]
@@ -137,7 +138,7 @@ class Association:
 
     @property
     def smallest_p(self) -> float:
-        """The smallest p that so many random lists can give."""
+        """The smallest p that this number of random lists can give."""
         return 2 / (self.n_random + 1)
 
     @property
@@ -146,7 +147,7 @@ class Association:
         return self.measures[0].p < 0.05
 
     def warnings(self) -> Iterator[str]:
-        """Yield what makes the result doubtful: missing words, targets that random lists cannot match."""
+        """Yield warnings about the result: missing words, targets that random lists cannot match."""
         for name, missing, used in zip("ABXY", self.missing, self.lists, strict=True):
             if missing:
                 total = len(missing) + len(used)
@@ -168,7 +169,7 @@ class Association:
         return DataFrame([vars(one) for one in self.measures]).set_index("measure")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known, for JSON; None for what is not."""
+        """Return the result for JSON; unknown values are None."""
         return {
             "measures": [_plain(vars(one)) for one in self.measures],
             "words": [_plain(vars(one)) for one in self.words],
@@ -201,8 +202,8 @@ def association(
     Parameters
     ----------
     vectors : KeyedVectors
-        In order of frequency, as models and most files are. If they were trained with resamples, intervals
-        are over these models, too.
+        Vectors in order of frequency, as in models and most files. If they were trained with resamples,
+        intervals are over these models, too.
     targets : pair of sequences of str
         A and B.
     attributes : pair of sequences of str
@@ -338,7 +339,9 @@ def _matrix(vectors: KeyedVectors, rows: np.ndarray, normalize: bool) -> np.ndar
 
 
 def _of_used_words(matrix: np.ndarray, rows: Lists) -> tuple[np.ndarray, Lists]:
-    """Return the vectors of the words in lists, and their places there: the measure is the same, and fast."""
+    """Return only the vectors of words in the lists, and the rows of the words in them, so that measures are
+    fast.
+    """
     used = np.unique(np.concatenate([np.ravel(one) for one in rows]))
     return matrix[used], Lists(*(np.searchsorted(used, one) for one in rows))
 
@@ -394,7 +397,9 @@ def _words(
     of_words: np.ndarray,
     like: Sequence[np.ndarray],
 ) -> tuple[WordLeaning, ...]:
-    """Return how each target leans, with intervals over attributes and models; like: rows like each."""
+    """Return the leaning of each target, with intervals over attributes and models; ``like`` has rows of like
+    frequency for each.
+    """
     targets = np.concatenate([rows.a, rows.b])
     directions = units(matrix[targets])
     cosines = [directions @ units(matrix[one]).T for one in (rows.x, rows.y)]

@@ -1,8 +1,8 @@
 """Measures of association between two lists of targets A, B and two lists of attributes X, Y.
 
 Each is defined as in WEFE (Badilla, Bravo-Marquez and Pérez 2020), so that figures can be compared with those
-of other studies. Words of A and B are rows of one matrix; a list of rows is what a measure gets, so that
-random lists and lists without one word cost a lookup each.
+of other studies. Words of A and B are rows of one matrix; measures take lists of rows, so that random lists
+and lists without one word need only a lookup.
 
 References
 ----------
@@ -25,7 +25,7 @@ class Lists(NamedTuple):
     Attributes
     ----------
     a, b : ndarray of shape (n,) or (n_trials, n), int64
-        Targets; of several trials (random lists) one row each.
+        Targets; for several trials (random lists) one row each.
     x, y : ndarray of shape (n,), int64
         Attributes.
     """
@@ -107,10 +107,11 @@ def ect(vectors: np.ndarray, lists: Lists) -> np.ndarray:
 
 
 def rnsb(vectors: np.ndarray, lists: Lists) -> np.ndarray:
-    """Return the relative negative sentiment bias: a classifier of X and Y, and how unequal A and B fare.
+    """Return the relative negative sentiment bias: how unequally a classifier of X and Y treats the words of
+    A and B.
 
     The Kullback-Leibler divergence, in nats, of the probabilities of Y for the words of A and B from equal
-    ones. The classifier is trained on all attributes, so no chance is in the figure.
+    probabilities. The classifier is trained on all attributes, so the figure does not depend on chance.
     """
     from scipy.stats import entropy
     from sklearn.linear_model import LogisticRegression
@@ -132,16 +133,16 @@ def _mean(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 class Measure(NamedTuple):
-    """A measure, and how it is read.
+    """A measure, with its range and meaning.
 
     Attributes
     ----------
     function : callable
         (vectors, lists) -> value, or values of several trials.
     low, high : float
-        What it cannot leave.
+        Limits of the values.
     meaning : str
-        In one line.
+        The meaning in one line.
     """
 
     function: Callable[[np.ndarray, Lists], np.ndarray]

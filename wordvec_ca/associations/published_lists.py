@@ -18,7 +18,7 @@ class PublishedTest(NamedTuple):
     a, b, x, y : tuple of str
         Targets and attributes.
     effect_size : float
-        Theirs, with GloVe of 840 billion words (300 dimensions).
+        Their effect size, with GloVe of 840 billion words (300 dimensions).
     """
 
     name: str

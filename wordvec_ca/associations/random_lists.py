@@ -1,10 +1,11 @@
-"""Random lists of words that are like a list in frequency and in how similar its words are to each other.
+"""Random lists of words that match a list in frequency and coherence, the similarity of its words to each
+other.
 
-What WEAT's own p-value takes for chance is too narrow. It permutes words between the two lists, so it asks
+The null distribution of WEAT's own p-value is too narrow. It permutes words between the two lists, so it asks
 whether these two lists differ, not whether they differ by more than two lists of words about any two subjects
 do. Words about one subject are near each other, so the mean of such a list differs from that of another in
-any direction, also in that of the attributes. Random lists that are as coherent as the given ones show by how
-much.
+any direction, also in that of the attributes. Random lists that are as coherent as the given ones give the
+right null distribution.
 """
 
 from __future__ import annotations
@@ -14,28 +15,28 @@ import numpy as np
 from wordvec_ca.errors import DataError
 
 LIKE = 500
-"""Words of like frequency among which one is drawn: so many in the order of frequency, at most."""
+"""Largest number of words of like frequency among which one is drawn."""
 
 LEAST = 50
-"""Words of like frequency, at least, if there are so many."""
+"""Smallest number of words of like frequency, if there are enough words."""
 
 WITHIN = 0.03
-"""Mean cosine within a random list may differ so much from that of the list."""
+"""Largest difference between the mean cosines of a random list and of the list."""
 
 GRID = 8
-"""Degrees of coherence that are tried, each half as many words to draw from as the one before."""
+"""Degrees of coherence that are tried; each draws from half as many words as the one before."""
 
 FITTED = 30
-"""Lists that are drawn for each degree."""
+"""Number of lists drawn for each degree."""
 
 ROUNDS = 8
-"""So many times as many lists as are wanted are drawn, at most, before the most alike of them are taken."""
+"""At most this many times the wanted number of lists are drawn; then the most similar ones are used."""
 
 
 def of_like_frequency(row: int, n_words: int, least: int = LEAST) -> np.ndarray:
     """Return the rows of words of like frequency: those around a row, as rows are in order of frequency.
 
-    Half to twice the rank, but no fewer than ``least`` words and no more than ``LIKE``.
+    They have half to twice the rank, at least ``least`` words and at most ``LIKE``.
     """
     half = int(max(least, min(LIKE, 0.75 * row)) / 2)
     low = max(0, min(row - half, n_words - 2 * half))
@@ -72,7 +73,7 @@ def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.n
     Raises
     ------
     DataError
-        Fewer words than the list has remain.
+        Fewer words remain than the list has.
     """
     others = np.setdiff1d(np.arange(n_words), left_out)
     if len(others) < len(rows):
@@ -96,8 +97,8 @@ class RandomLists:
     rows : ndarray of shape (n,), int64
         The list.
     pools : list of ndarray
-        For each word of the list, in ascending order, the rows from which a word in its place is drawn; each
-        has as many as the list has, or more.
+        For each word of the list, in ascending order, the rows from which a word in its place is drawn, at
+        least as many as the list has words.
     rng : numpy.random.Generator
     """
 
@@ -134,12 +135,12 @@ class RandomLists:
         return lists[order[:n_lists]]
 
     def _drawn(self, shares: np.ndarray) -> np.ndarray:
-        """Return lists: a random word each, and in every other place one of the words nearest to it.
+        """Return lists of a random word and, in the other places, words drawn from those nearest to it.
 
         Parameters
         ----------
         shares : ndarray of shape (n_lists,)
-            Of the words of like frequency, the nearest, among which words are drawn; 1: all.
+            Share of the words of like frequency, the nearest ones, from which words are drawn; 1 means all.
         """
         n_lists, n_places = len(shares), len(self._pools)
         lists = np.full((n_lists, n_places), -1, np.int64)

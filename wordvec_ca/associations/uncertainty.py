@@ -29,7 +29,7 @@ def jackknife_variance(without_one: np.ndarray) -> float:
 def crossed_interval(
     value: float, variance: float, degrees: int, of_models: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the interval of a figure with other words of the kind, in one run on other text.
+    """Return the interval of a figure for other words of the same kind, in one run on other text.
 
     The variances over words and over models are added, with degrees of freedom after Satterthwaite 1946.
 
@@ -37,16 +37,16 @@ def crossed_interval(
     ----------
     value : float
     variance : float
-        Over words; NaN if it is not known.
+        Variance over words; NaN if unknown.
     degrees : int
-        Of freedom of that variance.
+        Degrees of freedom of that variance.
     of_models : sequence of float
         The figure in each resampled model; empty if there is none.
 
     Returns
     -------
     low, high : float
-        NaN if nothing is known of either.
+        NaN if both variances are unknown.
     """
     from scipy.special import stdtrit
 

@@ -1,4 +1,4 @@
-"""Lists of words and pairs of words: read, looked up, and what is missing."""
+"""Reads lists of words and pairs of words, and looks them up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wordvec_ca.files import open_by_content
 from wordvec_ca.vectors import KeyedVectors
 
 FILES = (".txt", ".tsv", ".csv", ".lst", ".gz", ".xz")
-"""A list that ends so is the name of a file, not a word."""
+"""Suffixes by which a list is taken as the name of a file, not as a word."""
 
 
 def read_words(source: str | os.PathLike[str] | Iterable[str]) -> list[str]:
@@ -85,7 +85,7 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 
 def known_words(vectors: KeyedVectors, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the words that have vectors, as the vocabulary writes them, and those that have none.
+    """Return the words that have vectors, spelled as in the vocabulary, and the words that have none.
 
     A word without a vector is looked up in lower case too, as `cawv nn` does.
     """

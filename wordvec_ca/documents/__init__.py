@@ -1,4 +1,4 @@
-"""Vectors of texts that a model of documents has not seen, for everything that takes sentence vectors.
+"""Vectors of new texts from a model of documents, for uses of sentence vectors.
 
 Input: a model directory of documents and texts. Output: a row for each text, inferred; always the same
 row for the same text.

@@ -1,4 +1,4 @@
-"""A model of documents as a vectorizer of texts: it infers where others average vectors of words."""
+"""A model of documents as a vectorizer of texts: it infers vectors instead of averaging vectors of words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECORD = "sentences.json"
 
 
 class DocumentVectorizer:
-    """Turn texts into vectors by inference; used as a fitted ``SentenceVectorizer`` is.
+    """Turn texts into vectors by inference; used like a fitted ``SentenceVectorizer``.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ class DocumentVectorizer:
     epochs : int, optional
         Passes over a text; by default those of training.
     tokenizer : str, optional
-        By default that of the model.
+        Tokenizer; by default that of the model.
     lowercase : bool, optional
         By default as in the model.
     threads : int, optional
-        By default one for each processor. The vectors do not depend on it.
+        Number of threads; by default one for each processor. The vectors do not depend on it.
 
     Attributes
     ----------
     vectors_ : KeyedVectors
         The words of the model.
     coverage_ : Coverage
-        Of all texts so far.
+        Coverage of all texts so far.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class DocumentVectorizer:
         self._reader = SentenceReader(self.vectors_, self.tokenizer, self.lowercase, None)
 
     def fit(self, X: Iterable[Sentence], y: Any = None) -> Self:
-        """Do nothing: a text is inferred from itself and the model alone."""
+        """Do nothing: the vector of a text depends only on the text and the model."""
         return self
 
     def transform(self, X: Iterable[Sentence]) -> NDArray[np.float32]:
@@ -112,7 +112,7 @@ class DocumentVectorizer:
             yield self.inference.rows(known_words(encoded), threads=self.threads), coverage
 
     def save(self, directory: str | Path) -> None:
-        """Write ``sentences.json``: what `open_index` compares."""
+        """Write ``sentences.json``, which `open_index` checks."""
         save_json(Path(directory) / RECORD, self._record())
 
     def open_index(self, directory: str | Path) -> SearchIndex:
@@ -121,7 +121,7 @@ class DocumentVectorizer:
         Raises
         ------
         DataError
-            It is none, is damaged, or was built with another model or with other options.
+            The folder is not an index, is damaged, or was built with another model or with other options.
         """
         try:
             found = json.loads((Path(directory) / RECORD).read_text("utf-8"))

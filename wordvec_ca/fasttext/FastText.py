@@ -29,7 +29,9 @@ loss_name, model_name = fasttext.loss_name, fasttext.model_name
 
 
 def eprint(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: programs set this name to silence a warning of fastText that is not given here."""
+    """Do nothing: programs replace this name to silence a warning of fastText, which this package does not
+    give.
+    """
 
 
 def load_model(path: str | os.PathLike[str]) -> TextModel:

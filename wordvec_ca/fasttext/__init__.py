@@ -1,4 +1,5 @@
-"""fastText's Python module, maintained: say ``import wordvec_ca.fasttext as fasttext``, change no other line.
+"""fastText's Python module, maintained: write ``import wordvec_ca.fasttext as fasttext``, and change no other
+line.
 
 Input: a ``.bin`` or ``.ftz`` of fastText, or text to train on. Output: models with the names, arguments
 and results of fastText's Python module 0.9, and files that fastText reads. Arrays are those of numpy 1 or 2.

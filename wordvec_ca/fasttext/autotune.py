@@ -1,4 +1,4 @@
-"""Options of a classifier chosen by trial: as many trials as a time allows, judged on a file of their own.
+"""Chooses the options of a classifier by trials within a time limit, judged on a separate file.
 
 The first trial has the defaults. Others change the best one so far, less and less as time passes: the same
 search space as fastText's ``-autotune-validation``.
@@ -37,12 +37,12 @@ SUBQUANTISERS = (2, 4, 8, 16)
 
 
 class TooLarge(DataError):
-    """A model cannot have as few bytes as it may."""
+    """A model cannot be made as small as the size limit."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is judged: F1, precision at a recall, or recall at a precision, of all labels or one."""
+    """The figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or one."""
 
     kind: str
     at: float
@@ -50,12 +50,12 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Read fastText's words for it: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ...
+        """Parse fastText's name of the figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ...
 
         Raises
         ------
         ValueError
-            It is none of these.
+            The name is none of these.
         """
         found = re.fullmatch(r"f1(?::(.+))?", text)
         if found:
@@ -87,7 +87,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
     Parameters
     ----------
     options : dict
-        fastText's; those of ``autotune`` say how the search goes.
+        fastText's options; those of ``autotune`` control the search.
     given : set of str
         Names of options that keep their values.
 
@@ -137,7 +137,7 @@ def _halved(options: dict[str, Any], given: set[str], error: Exception) -> dict[
 def variation(
     best: dict[str, Any], given: set[str], share: float, rng: np.random.Generator, codes: bool
 ) -> dict[str, Any]:
-    """Return other options, the nearer to the best ones the more of the time has passed.
+    """Return a variation of the best options, smaller as more of the time has passed.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def size_of(text: str) -> int:
     Raises
     ------
     ValueError
-        It is not a number with K, M or G.
+        The text is not a number with K, M or G.
     """
     if not text:
         return 0
@@ -187,12 +187,12 @@ def size_of(text: str) -> int:
 
 
 def _shrunk(model: Model, tried: dict[str, Any], most_bytes: int) -> Model:
-    """Return the model as codes, with as many rows as a size allows.
+    """Return the quantised model, with the most rows that fit the size.
 
     Raises
     ------
     TooLarge
-        Not even 100 rows are that small.
+        Even 100 rows are too large.
     """
     dim, part = tried["dim"], tried.get("dsub", 2)
     many_labels = model.dictionary.n_labels >= 256

@@ -1,6 +1,6 @@
-"""The dictionary of a model: which rows of inputs and which labels the tokens of a line are.
+"""The dictionary of a model: maps the tokens of a line to rows of inputs and to labels.
 
-A word has a row of its own and, with ``maxn``, one for each of its n-grams of characters; with ``wordNgrams``
+A word has its own row and, with ``maxn``, one for each of its n-grams of characters; with ``wordNgrams``
 two words and more in a row have one too (Joulin et al. 2016). N-grams are distinguished by a hash modulo
 ``bucket``.
 """
@@ -24,7 +24,7 @@ NO_LABEL, LEFT_OUT = -1, -2
 
 
 class TypeRows(NamedTuple):
-    """Which rows and which label each type of a text has; see ``TextLines`` of the kernels for the arrays."""
+    """The rows and the label of each type of a text; see ``TextLines`` of the kernels for the arrays."""
 
     row_ends: np.ndarray
     rows: np.ndarray
@@ -42,11 +42,12 @@ class Dictionary:
     counts : ndarray of shape (n,), int64
     n_words : int
     places : ndarray of shape (bucket,), int32, optional
-        The row of each bucket behind those of words, -1 for none; by default the number of the bucket.
+        The row of each bucket, counted after the rows of words, -1 for none; by default the number of the
+        bucket.
     pruned : bool
-        Whether an n-gram without a row does not count. Otherwise it counts, with a row of zeros.
+        Whether n-grams without a row are left out of the mean; otherwise they count as rows of zeros.
     label : bytes
-        How labels begin.
+        Prefix of labels.
 
     Raises
     ------
@@ -73,7 +74,7 @@ class Dictionary:
             raise DataError(f"the dictionary of {len(words)} entries holds a word twice: it is damaged")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process without the table, which is made of the words again."""
+        """Pickle without the table, which is rebuilt from the words."""
         return {name: value for name, value in self.__dict__.items() if name != "entries"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -91,16 +92,16 @@ class Dictionary:
         return self.options.maxn if self.options.bucket > 0 else 0
 
     def number(self, word: bytes) -> int:
-        """Return the place of a word or label in ``words``, or -1."""
+        """Return the position of a word or label in ``words``, or -1."""
         return max(-1, int(self.entries.find(word)))
 
     def buckets_of(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
-        """Return the n-grams of words.
+        """Return the n-grams of words, with their buckets.
 
         Returns
         -------
         offsets : ndarray of shape (n_words + 1,), int64
-            Which n-grams are those of a word.
+            Begin and end of the n-grams of each word.
         buckets : ndarray of shape (n_ngrams,), int64
         text : list of bytes
             The n-grams.
@@ -128,7 +129,7 @@ class Dictionary:
         return np.where(places >= 0, self.n_words + places, -1)
 
     def type_rows(self, types: TokenTypes) -> TypeRows:
-        """Return which rows and which label each type of a text has."""
+        """Return the rows and the label of each type of a text."""
         numbers = types.numbers_in(self.entries)
         labels = np.where(numbers >= self.n_words, numbers - self.n_words, NO_LABEL).astype(np.int32)
         labels[(numbers < 0) & types.begin_with(self.label)] = LEFT_OUT
@@ -158,7 +159,7 @@ class Dictionary:
     def lines(
         self, types: TokenTypes, tokens: np.ndarray, ends: np.ndarray, *, given: TypeRows | None = None
     ) -> TextLines:
-        """Return lines ready for the loops.
+        """Return lines in the form of the kernels.
 
         Parameters
         ----------
@@ -166,7 +167,7 @@ class Dictionary:
         tokens : ndarray of int32
         ends : ndarray of shape (n_lines,), int64
         given : TypeRows, optional
-            What the types are made of, if that is known.
+            Rows and labels of the types, if known.
         """
         made = self.type_rows(types) if given is None else given
         return TextLines(

@@ -1,8 +1,8 @@
 """fastText's tree of labels for hierarchical softmax.
 
-It is a Huffman tree, but where counts are equal it is not gensim's (``kernels.huffman_paths``): the two lists
-of leaves and of inner nodes, each in the order of its counts, are merged, and a leaf goes first only if its
-count is lower. The order matters, since rows of a file belong to the nodes.
+It is a Huffman tree, but breaks ties of counts differently from gensim's (``kernels.huffman_paths``): the two
+lists of leaves and of inner nodes, each in the order of its counts, are merged, and a leaf goes first only if
+its count is lower. The order matters, since rows of a file belong to the nodes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import Paths
 
 NO_COUNT = 10**15
-"""What fastText takes for the count of a node that is not there yet."""
+"""The count that fastText gives a node that does not exist yet."""
 
 
 def label_tree(counts: np.ndarray) -> np.ndarray:
@@ -22,7 +22,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     counts : ndarray of shape (n_labels,), integer
-        In falling order.
+        Counts in falling order.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     Raises
     ------
     DataError
-        No labels can have these counts: fastText would follow their tree for ever.
+        The counts are impossible: fastText would follow their tree for ever.
     """
     n = len(counts)
     if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):

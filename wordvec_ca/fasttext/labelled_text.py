@@ -21,7 +21,7 @@ def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
     Raises
     ------
     DataError
-        It cannot be read.
+        The file cannot be read.
     """
     try:
         with Path(path).open("rb") as file:
@@ -40,7 +40,7 @@ def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def line_ends(tokens: np.ndarray, end_of_line: int) -> np.ndarray:
-    """Return where each line ends: behind each ``</s>``, and at the end of the tokens."""
+    """Return the end of each line: after each ``</s>``, and at the end of the tokens."""
     ends = np.flatnonzero(tokens == end_of_line) + 1
     if len(tokens) and (not len(ends) or ends[-1] != len(tokens)):
         ends = np.append(ends, len(tokens))
@@ -56,5 +56,5 @@ def encoded(path: str | os.PathLike[str]) -> tuple[TokenTypes, np.ndarray]:
 
 
 def lines_of(types: TokenTypes, tokens: np.ndarray) -> np.ndarray:
-    """Return where the lines of an encoded text end."""
+    """Return the ends of the lines of an encoded text."""
     return line_ends(tokens, types.find(END_OF_LINE))

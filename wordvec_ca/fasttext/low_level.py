@@ -1,4 +1,6 @@
-"""fastText's compiled module, which programs reach through ``model.f``: each name is a method of ours."""
+"""fastText's compiled module, which programs reach through ``model.f``: each name is a method of this
+package.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,17 @@ METHODS = {
     **{"setMatrices": "set_matrices", "saveModel": "save_model", "testLabel": "test_label"},
     **{"test": "test", "quantize": "quantize"},
 }
-"""Methods that are those of a model under another name."""
+"""Methods of a model that have another name here."""
 
 
 def Vector(dim: int) -> np.ndarray:
-    """Return room for a vector, which ``getWordVector`` and others fill."""
+    """Return an empty vector, which ``getWordVector`` and others fill."""
     return np.zeros(dim, np.float32)
 
 
 class LowLevel:
-    """A model under these names. Lines may end with a line end, as fastText's have to.
+    """A model with the names of fastText's compiled module. Lines may end with a line end, which fastText
+    requires.
 
     Parameters
     ----------

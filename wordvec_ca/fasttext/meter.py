@@ -1,4 +1,4 @@
-"""How well labels are predicted: precision, recall and F1, over all labels or for one."""
+"""Quality of predicted labels: precision, recall and F1, over all labels or for one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Meter:
     n_examples : int
         Lines with a label and a word.
     gold : ndarray of shape (n_labels,), int64
-        How often each label was to be found.
+        Number of true occurrences of each label.
     labels : ndarray of shape (n_predictions,), int32
-        What was predicted, line after line.
+        Predicted labels, line after line.
     scores : ndarray of shape (n_predictions,), float32
         Probabilities, at most 1.
     right : ndarray of shape (n_predictions,), bool
@@ -33,11 +33,11 @@ class Meter:
     right: np.ndarray
 
     def precision(self, label: int | None = None) -> float:
-        """Return how many predictions were right, of all or of one label; NaN if there are none."""
+        """Return the share of right predictions, of all labels or of one; NaN if there are no predictions."""
         return _ratio(*self._predictions(label))
 
     def recall(self, label: int | None = None) -> float:
-        """Return how many labels were found; NaN if there are none."""
+        """Return the share of labels that were found; NaN if there are no labels."""
         return _ratio(self._predictions(label)[0], self._gold(label))
 
     def f1(self, label: int | None = None) -> float:
@@ -123,7 +123,7 @@ def measured(model: Any, lines: Any, gold_labels: list[np.ndarray], k: int, thre
 
 
 def joined(meters: list[Meter]) -> Meter:
-    """Return one meter of several."""
+    """Combine several meters."""
     return Meter(
         sum(m.n_examples for m in meters),
         np.sum([m.gold for m in meters], axis=0),

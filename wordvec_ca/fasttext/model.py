@@ -25,11 +25,11 @@ SUPERVISED = 3
 """fastText's number of classifiers among its models."""
 
 SCORES_AT_ONCE = 4_000_000
-"""Numbers that the labels of a block of lines may take."""
+"""Largest number of scores of a block of lines."""
 
 
 DERIVED = {"rows", "_output_rows", "line"}
-"""What is made when it is first needed."""
+"""Names of attributes that are computed at their first use."""
 
 
 class Found(NamedTuple):
@@ -60,7 +60,7 @@ class SpreadRows:
 
 
 class Model:
-    """What a file holds, ready for use.
+    """The content of a model file, ready for use.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Model:
         self.n_tokens, self.version = n_tokens, version
 
     def __getstate__(self) -> dict[str, Any]:
-        """Go to another process with the content of mapped files, without what the loops need."""
+        """Pickle the content of mapped files, without data for the kernels."""
         kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
         return {**kept, "inputs": in_memory(self.inputs), "outputs": in_memory(self.outputs)}
 
@@ -90,12 +90,12 @@ class Model:
 
     @property
     def supervised(self) -> bool:
-        """Whether it is a classifier."""
+        """Whether the model is a classifier."""
         return self.options.model == SUPERVISED
 
     @property
     def quantised(self) -> bool:
-        """Whether rows are codes."""
+        """Whether the rows are quantised."""
         return isinstance(self.inputs, QuantisedRows)
 
     @cached_property
@@ -121,9 +121,9 @@ class Model:
         ----------
         lines : TextLines
         k : int
-            How many at most; -1 for all.
+            Largest number of labels; -1 for all.
         threshold : float
-            Their least probability.
+            Least probability of a label.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Model:
 
     @cached_property
     def line(self) -> LineModel:
-        """Its results for one line or word at a time."""
+        """Functions for one line or word at a time."""
         d, o = self.dictionary, self.options
         return LineModel(
             d.entries,
@@ -211,7 +211,7 @@ class Model:
         write_fasttext_model(self.stored(), path)
 
     def stored(self) -> FastTextModel:
-        """Return the content of its file."""
+        """Return the content of the model's file."""
         d = self.dictionary
         types = (np.arange(len(d.words)) >= d.n_words).astype(np.int8)
         return FastTextModel(

@@ -1,4 +1,4 @@
-"""Rows become codes (Joulin et al. 2016, FastText.zip): the longest rows are kept, and each part of a row is
+"""Quantises rows (Joulin et al. 2016, FastText.zip): the longest rows are kept, and each part of a row is
 the nearest of 256 centroids.
 """
 
@@ -24,12 +24,12 @@ ROUNDS, SEED = 25, 1234
 
 
 def quantised_model(model: Model, options: dict[str, Any]) -> Model:
-    """Return a model of codes.
+    """Return a quantised model.
 
     Parameters
     ----------
     model : Model
-        A classifier of numbers.
+        A classifier that is not quantised.
     options : dict
         ``input``, ``qout``, ``cutoff``, ``retrain``, ``epoch``, ``lr``, ``thread``, ``dsub`` and ``qnorm``.
 
@@ -71,7 +71,7 @@ def _longest(model: Model, n: int) -> np.ndarray:
 
 
 def _pruned(dictionary: Dictionary, kept: np.ndarray, prune_words: bool) -> tuple[Dictionary, np.ndarray]:
-    """Return a dictionary of the rows that are kept, and which these are: of words, then of buckets."""
+    """Return a dictionary of the kept rows, and the numbers of these rows: of words, then of buckets."""
     d = dictionary
     words = np.sort(kept[kept < d.n_words]) if prune_words else np.arange(d.n_words)
     buckets = kept[kept >= d.n_words]
@@ -99,7 +99,7 @@ def _pruned(dictionary: Dictionary, kept: np.ndarray, prune_words: bool) -> tupl
 def _trained(
     dictionary: Dictionary, inputs: np.ndarray, outputs: np.ndarray, options: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that are left after further training."""
+    """Return the kept rows after further training."""
     dim = inputs.shape[1]
     text = Text(*encoded(options["input"]))
     moved, learnt = (aligned_zeros((len(rows), padded(dim))) for rows in (inputs, outputs))
@@ -118,7 +118,7 @@ def quantised(rows: np.ndarray, part: int, norms: bool) -> QuantisedRows:
     part : int
         Numbers of each part of a row.
     norms : bool
-        Whether lengths have codes of their own.
+        Whether lengths are quantised separately.
     """
     n, dim = rows.shape
     rng = np.random.default_rng(SEED)

@@ -36,7 +36,7 @@ UNSUPERVISED: dict[str, Any] = {
     "pretrainedVectors": "",
     "seed": 0,
 }
-"""Defaults of ``train_unsupervised``, in the order of its positional arguments behind ``input``."""
+"""Defaults of ``train_unsupervised``, in the order of its positional arguments after ``input``."""
 
 AUTOTUNE: dict[str, Any] = {
     "autotuneValidationFile": "",
@@ -51,7 +51,7 @@ SUPERVISED: dict[str, Any] = {
     **{"lr": 0.1, "minCount": 1, "minn": 0, "maxn": 0, "loss": "softmax"},
     **AUTOTUNE,
 }
-"""Defaults of ``train_supervised``, in the order of its positional arguments behind ``input``."""
+"""Defaults of ``train_supervised``, in the order of its positional arguments after ``input``."""
 
 SHOWN = tuple(name for name in UNSUPERVISED if name not in ("model", "seed"))
 """Options that a trained model shows as attributes."""
@@ -88,7 +88,7 @@ _WHOLE = {
 """The least and the largest value of options that are whole numbers: what the file of a model can hold."""
 
 _FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
-"""The same of other numbers."""
+"""The least and the largest value of other numbers."""
 
 
 def settings(

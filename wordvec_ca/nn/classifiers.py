@@ -257,8 +257,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Sequence[Document]) -> np.ndarray:
         """Return the probability of each class, float64 array of shape (documents, classes).
 
-        Words never seen in training are left out; a document without any known word gets what the network
-        says about an empty one.
+        Words never seen in training are left out; a document without any known word gets the prediction for
+        an empty document.
         """
         check_is_fitted(self, "module_")
         return self.probabilities(self.encode(X))

@@ -70,7 +70,9 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
 
 
 def document_table(folder: Path) -> dict[str, Any]:
-    """Return a table as those of `neighbour_tables`, of some documents and those nearest to them."""
+    """Return a table, like those of `neighbour_tables`, of some documents and the documents nearest to
+    them.
+    """
     documents, _ = document_vectors(folder)
     rows = np.unique(np.linspace(0, len(documents) - 1, SHOWN_DOCUMENTS).astype(int)).tolist()
     lines = []
