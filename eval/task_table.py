@@ -42,9 +42,9 @@ Progress = Callable[[str], None]
 class Settings:
     """What every task of a run gets: the seed of everything random, threads, where lines of progress go.
 
-    ``method`` is the readout of sentences that is the headline; None for the first of each task. ``phrases``
-    holds together the phrases of the vectors to which words of sentences are joined; None to join none.
-    ``infer`` makes the vectors of texts, of a model of documents; None for vectors of words alone.
+    ``method`` is the readout of sentences for the headline figure; None for the first readout of each task.
+    ``phrases`` holds together the phrases of the vectors to which words of sentences are joined; None to join
+    none. ``infer`` makes the vectors of texts, of a model of documents; None for vectors of words alone.
     """
 
     seed: int = 1

@@ -118,7 +118,7 @@ def noise_pool(mass: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
 
 
 def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the order of the draws in a pool, with so many of each word, int32.
+    """Return the order of the draws in a pool from the number of draws of each word, int32.
 
     The draws are numbered by words. Bursts are within ``spread``.
     """

@@ -51,7 +51,7 @@ PARTS = 128
 DISTINCT = 3_000
 
 PART_BYTES = 32 << 20
-"""Bytes of a part of a shard's counts: more than two make a batch."""
+"""Bytes of a part of a shard's counts; three such parts or more form a batch."""
 
 
 class _Ref:
@@ -274,7 +274,9 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
 
 
 def with_ray(nodes: int) -> dict[str, Any]:
-    """Make the calls of a merge of so many nodes with Ray, all on one actor; return the driver's time."""
+    """Make the calls of a merge of this number of nodes with Ray, all on one actor; return the driver's
+    time.
+    """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 

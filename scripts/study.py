@@ -63,7 +63,7 @@ def parser(
         )
     if log is not None:
         options.add_argument("--log", type=Path, default=Path(log), help="what is finished, as JSON lines")
-        options.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after this")
+        options.add_argument("--minutes", type=float, default=math.inf, help="start no training after this")
     if layers:
         options.add_argument("--seed", type=int, default=0, help="first seed")
         options.add_argument("--threads", type=int, default=1, help="threads of PyTorch")
@@ -116,7 +116,7 @@ def say(line: str) -> None:
 
 
 def lines_of(corpus: str | Path, count: int | None = None, first: int = 0) -> Iterator[str]:
-    """Yield so many lines of a text, which may be compressed, from the line ``first`` on."""
+    """Yield a number of lines of a text, which may be compressed, from the line ``first`` on."""
     from xopen import xopen
 
     with xopen(corpus, "rt", encoding="utf-8") as source:
@@ -124,7 +124,7 @@ def lines_of(corpus: str | Path, count: int | None = None, first: int = 0) -> It
 
 
 def tokens_of(corpus: str | Path, words: float = math.inf) -> Iterator[list[str]]:
-    """Yield the lower-case tokens of each line, until the lines have so many words between spaces."""
+    """Yield the lower-case tokens of each line, until the lines have the wanted number of words."""
     from wordvec_ca.text import tokenize
 
     n = 0

@@ -42,7 +42,8 @@ BLOCK = 4_000_000
 """Numbers held at a time."""
 
 FEWEST = 200
-"""Subsamples are fewer the more searches there are, as each looks at all of them, but not fewer than this."""
+"""Smallest number of subsamples. With more searches fewer are drawn, since each subsample is evaluated for
+all searches."""
 
 
 def subsampled(

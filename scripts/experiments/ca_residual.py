@@ -58,7 +58,7 @@ def layer(kind: str, channels: int) -> nn.Module:
 
 
 def gate_blocks(network: nn.Module) -> list[list[Tensor]]:
-    """Return gates with defaults, and all the rest, as two blocks."""
+    """Return two blocks of parameters: gates with defaults, and all others."""
     named = list(network.named_parameters())
     gates = [p for name, p in named if "gate" in name]
     return [[p for name, p in named if "gate" not in name and "default" not in name], gates]

@@ -178,7 +178,7 @@ class Judgement:
             self.reports = {(report.task, report.dataset): report for report in reports}
 
     def lacks(self, tasks: str) -> bool:
-        """Return whether anything is missing, of tasks that match a pattern."""
+        """Return whether results of tasks that match a pattern are missing."""
         wanted = {key for key in REPORTED if re.search(tasks, key[0])}
         return not set(CHOICE) <= set(self.choice) or not wanted <= set(self.reports)
 

@@ -28,7 +28,8 @@ RULE = (
     r":\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
     f":{QEMU}:F"
 )
-"""Programs of ELF's machine 183 are given to qemu, which is opened now (F): a chroot has none of its own."""
+"""The kernel runs programs for ELF machine 183 with qemu, which is opened now (flag F) because a chroot does
+not contain it."""
 
 INSIDE = """
 system=$1; shift

@@ -31,7 +31,8 @@ BANDS = ((100, 1_000), (1_000, 5_000), (5_000, 20_000))
 """Ranks of frequency."""
 
 WORDS, NEAREST = 8, 40
-"""Words of a list; a list about one subject is drawn among so many that are nearest to a word of the band."""
+"""Number of words of a list, and number of nearest words of a word of the band from which a list about one
+subject is drawn."""
 
 RANDOM, LEVEL = 200, 0.05
 """Pairs of random lists to compare with: of 200, ten more extreme ones are 4.98 %."""

@@ -83,7 +83,7 @@ def centred(rows: np.ndarray) -> np.ndarray:
 
 
 def scaled(rows: np.ndarray) -> np.ndarray:
-    """Return centred rows of mean length one: norms are kept."""
+    """Return centred rows, scaled to mean length one, so that relative norms are kept."""
     rows = centred(rows)
     return rows / np.linalg.norm(rows[:FITTED], axis=1).mean()
 

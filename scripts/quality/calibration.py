@@ -46,8 +46,8 @@ class Design:
     skills : tuple of float
         The skill of equal models, and those of unequal ones.
     cautious : bool
-        Whether fewer than 5 % are called different, and more than 95 % of the intervals cover: known, and
-        looked for by no test but from the side that matters.
+        Whether fewer than 5 % are called different, and more than 95 % of the intervals cover: this is known,
+        and only the side that matters is tested.
     """
 
     name: str

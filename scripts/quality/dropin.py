@@ -112,7 +112,7 @@ def write_quality(
 
 @dataclass(frozen=True)
 class Way:
-    """A way to train: whose trainer, and from a list of lists of words or from a file."""
+    """A way to train: the trainer, and whether the text is a list of lists of words or a file."""
 
     whose: str
     lists: bool = False

@@ -1,4 +1,5 @@
-"""Does ``cawv compare`` call two seeds of one recipe different, and does it see what twice the text gains?
+"""Does ``cawv compare`` call two seeds of one recipe different, and does it detect the gain from twice the
+text?
 
 Five recipes, four or five seeds of each, and all pairs of these: all tasks of ``cawv eval`` on small sets.
 Between two seeds nothing is better, so a verdict that is not a tie is false. Then a model of twice the text

@@ -1,4 +1,4 @@
-"""Extension of griffe: what the sources of docstrings and signatures leave to the program.
+"""Extension of griffe that adds what docstrings and signatures do not state.
 
 Sphinx's roles (:class:`Vocab`) become links, or code; options have their defaults and documentation from the
 table of options.

@@ -45,7 +45,7 @@ COLUMNS = ("V, WSJ", "ws353")
 
 
 def main() -> None:
-    """Train and judge what is left, then write the section."""
+    """Train and judge the models that are not finished, then write the section."""
     arguments = parser(__doc__, "ling2015", data=True)
     arguments.add_argument("--workers", type=int, default=1)
     options = parsed_study(arguments, "fixed-rate", seeds="1,2,3")

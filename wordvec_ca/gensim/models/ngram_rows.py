@@ -1,7 +1,7 @@
 """Rows of words and buckets between a model of gensim's shape and the training loop.
 
 gensim keeps a row for each word and each bucket. The loop has one row for all n-grams that occur in just the
-same words (``wordvec_ca.models.Subwords``): it begins with their mean, and what it gains, each of them gains.
+same words (``wordvec_ca.models.Subwords``): it starts as their mean, and its gain is added to each of them.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class _PhrasesTransformation:
         Raises
         ------
         DataError
-            It is another file, such as a pickle of gensim, which is not run.
+            The file is of another kind, such as a pickle of gensim, which is not run.
         """
         try:
             state = json.loads(Path(fname).read_text(encoding="utf-8"))

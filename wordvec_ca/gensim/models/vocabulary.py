@@ -407,7 +407,7 @@ class Vocabulary(Lifecycle):
         vocab_size : int, optional
             Words; by default those of the model.
         report : dict, optional
-            Taken over and added to.
+            A report to extend.
         """
         n_words, report = vocab_size or len(self.wv), dict(report or {})
         report["vocab"] = n_words * (700 if self.hs else 500)

@@ -22,7 +22,7 @@ Method = Literal["auto", "tsne", "pca"]
 FEWEST_FOR_TSNE = 50
 
 EARLY, LATE = 125, 250
-"""Iterations with attraction exaggerated, and without; twice as many keep no more neighbours."""
+"""Iterations with and without exaggerated attraction; twice as many do not preserve more neighbours."""
 
 FEWEST_KEPT = 0.03
 """Share of the nearest words that a map must keep; below it a map shows noise."""

@@ -81,8 +81,9 @@ class Explorer:
         """Write a file, whole or not at all: the page, or if its name ends in ``.parquet`` a table.
 
         The table has a row for each word: ``word``, ``count``, ``x``, ``y``, ``region``, ``neighbors``
-        (``ids``, rows from 0, and ``distances``, one minus the cosines); of a second model the same with
-        ``_other``, and ``change``, the share of neighbours that differ. embedding-atlas and others read it.
+        (``ids``, rows from 0, and ``distances``, one minus the cosines); for a second model the same columns
+        with the suffix ``_other``, and ``change``, the share of neighbours that differ. embedding-atlas and
+        others read it.
 
         Parameters
         ----------
