@@ -62,13 +62,13 @@ def evaluate(
     seed : int
         Seed of the folds and of the bootstrap.
     folds : int
-        Of the cross-validation. Equal texts go into the same fold.
+        Number of folds of the cross-validation. Equal texts are in the same fold.
     grid : tuple of float
         Values of C; of equally accurate ones the smallest is taken.
     phrases : str, optional
-        Join words to phrases of the vectors, which this character holds together.
+        Character that joins the words of a phrase; words of texts are joined to phrases of the vectors.
     infer : callable, optional
-        Of a model of documents: makes the vectors of texts.
+        For a model of documents: infers the vectors of texts.
 
     Returns
     -------

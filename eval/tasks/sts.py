@@ -99,7 +99,7 @@ def evaluate(
     phrases : str, optional
         Join words to phrases of the vectors, which this character holds together.
     infer : callable, optional
-        Of a model of documents: makes the vectors of texts, for one more readout, ``infer``, the first.
+        For a model of documents: infers the vectors of texts, for one more readout, ``infer``, the first.
 
     Returns
     -------

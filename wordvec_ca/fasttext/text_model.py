@@ -324,7 +324,7 @@ class TextModel:
         return [d.words[d.n_words + number].decode("utf-8", errors) for number in numbers]
 
     def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> tuple[Any, Any]:
-        """Return the words and the labels of a line; of a list, two lists of these.
+        """Return the words and the labels of a line; for a list of lines, a list of each.
 
         Raises
         ------

@@ -27,7 +27,7 @@ KEEP_EVERY = 60.0
 """Seconds between two states of a line where each state may remain, as in a page made by nbconvert."""
 
 LIVE_NOTEBOOKS = ("JPY_SESSION_NAME", "COLAB_", "VSCODE_")
-"""Variables of notebooks that are open: there a state of a line takes the place of the one before."""
+"""Variables of notebooks that are open: in them, each state of a line replaces the one before."""
 
 
 def describe(record: Progress, columns: int | None = None) -> str:

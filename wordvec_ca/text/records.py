@@ -171,7 +171,7 @@ class RecordTexts:
         return texts
 
     def _kept(self, texts: list[bytes], record: Mapping[str, Any], records: Records) -> list[bytes]:
-        """Keep what else is wanted of a record; NotWords if it does not have it."""
+        """Store the other fields that are needed of a record; raise NotWords if it lacks them."""
         if records.documents:
             field = records.tag_field
             if field is not None and not records.take_tags(value_of(record, field)):

@@ -36,7 +36,7 @@ class Evaluated(Neighbours):
         analogies : path
             Lines of four words (``a b c expected``), with lines ``: name`` before each section.
         restrict_vocab : int, default 300000
-            Ask only about so many first words.
+            Use only questions about this number of first words.
         case_insensitive : bool, default True
             Compare words in upper case; of words that differ in case only the first counts.
         dummy4unknown : bool, default False

@@ -1,4 +1,4 @@
-"""What happened to a model, as gensim notes it, and names that gensim has kept of its versions before 4."""
+"""The record of events of a model, as in gensim, and names from versions before gensim 4."""
 
 from __future__ import annotations
 
