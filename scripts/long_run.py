@@ -100,7 +100,7 @@ def step(name: str, command: Sequence[Any], output: Path | None = None) -> Step:
 
 
 def steps_of(model: str, text: Path, folder: Path, every: str, workers: int, index: bool) -> list[Step]:
-    """Train, kill, resume, load, search, export and perhaps index one model."""
+    """Train, kill, resume, load, search, export, explore and perhaps index one model."""
     place = folder / model
     shutil.rmtree(place, ignore_errors=True)
     train = [*CAWV, "train", str(text), "--model", model, "--epochs", "1", "--workers", str(workers)]
@@ -113,6 +113,8 @@ def steps_of(model: str, text: Path, folder: Path, every: str, workers: int, ind
     found.append(step("cawv nn", [*CAWV, "nn", place, "river"]))
     binary = folder / f"{model}.bin"
     found.append(step("cawv export, binary", [*CAWV, "export", place, "-o", binary], binary))
+    page = folder / f"{model}.html"
+    found.append(step("cawv explore", [*CAWV, "explore", place, "-o", page], page))
     if index:
         graph = folder / f"{model}.index"
         found.append(step("cawv index", [*CAWV, "index", place, "-o", graph], graph))
@@ -135,7 +137,7 @@ def main() -> None:
     options.add_argument("--models", nargs="+", default=["cbow"])
     options.add_argument("--checkpoint-every", default="50M")
     options.add_argument("--workers", type=int, default=2)
-    options.add_argument("--index", action="store_true", help="also make an index, which takes minutes")
+    options.add_argument("--index", action="store_true", help="also make an index, of the first model")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     text, tenth = given.folder / "text", given.folder / "tenth"
@@ -147,7 +149,8 @@ def main() -> None:
     tenth_words = sum(len(line.split()) for line in tenth.open(encoding="utf-8"))
     parts = []
     for model in given.models:
-        found = steps_of(model, text, given.folder, given.checkpoint_every, given.workers, given.index)
+        index = given.index and model == given.models[0]  # the time hardly depends on the model
+        found = steps_of(model, text, given.folder, given.checkpoint_every, given.workers, index)
         record = json.loads((given.folder / model / "config.json").read_text(encoding="utf-8"))
         rows = [
             (

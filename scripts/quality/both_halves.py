@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import Page, Runs, Setting, lines_of, parser, say, values
+from study import Page, Runs, Setting, lines_of, parser, values
 
 from wordvec_ca.corpus import EncodedCorpus, TextOptions, Vocab, encode_corpus
 from wordvec_ca.eval import plan, pos_induction, read_tagged
@@ -28,6 +28,7 @@ from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.runs import train
+from wordvec_ca.text import tokenize
 from wordvec_ca.vectors import KeyedVectors
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
@@ -45,6 +46,19 @@ yp130), analogies (Google's, 3CosAdd), categories (ap, purity), tagging (WSJ sam
 verb143, essli-2008, MR, TREC, STS 2014 and induction on UD EWT test.
 """
 
+FRONTIER = """
+CPU seconds of training alone, one thread, 10 M words, five epochs: text is counted and encoded before, and
+vectors are published after. gensim reads the same tokens from a file (`corpus_file`), its CBOW at its best
+learning rate of .05. V: the mean over three restarts, seed 1.
+"""
+
+BIAS = """
+A bias learnt in training: input rows have one number more, which begins at 1, beside values of at most
+1 / (2 · dimensions); the number of an output row beside it is then a bias of its word, with the learning
+rate of all others. It is left out of the vectors. The question was whether output rows as they are then
+need no mean taken away, and whether input rows gain.
+"""
+
 UNKNOWN = """
 Models with n-grams of 3 M words, whose vocabulary leaves out words that occur fewer times than the table
 says: pairs of five sets (ws353, rg65, mturk287, yp130, verb143) of which a word is left out, and is made of
@@ -59,6 +73,12 @@ MODELS: dict[str, dict[str, Any]] = {
     "cwindow": {"model": "cwindow"},
     "cbow-attn, parts": {"model": "cbow-attn", "parts": "near:2,far"},
     "cbow, n-grams": {"model": "cbow", "subwords": True},
+    "cbow, learnt bias": {"model": "cbow"},
+    "cbow-attn, learnt bias": {"model": "cbow-attn"},
+}
+GENSIM: dict[str, dict[str, Any]] = {
+    "gensim, CBOW": {"sg": 0, "alpha": 0.05},
+    "gensim, skip-gram": {"sg": 1, "alpha": 0.025},
 }
 USUAL = ("cbow", "skipgram", "cbow-attn")
 
@@ -173,8 +193,21 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
     yield cell(10, 200, "cbow-attn", 1), ["input", "both"], False
     for seed, model in itertools.product((2, 3), USUAL):
         yield cell(3, 100, model, seed), ["input", "both"], False
+    for base in ("cbow", "cbow-attn"):
+        for model in (base, f"{base}, learnt bias"):
+            yield cell(3, 100, model, 1), ["input", "output", "both", "output as it is"], False
+    for size, model in itertools.product((50, 100, 200), USUAL):
+        yield cell(10, size, model, 1), ["input", "both"], False
+        yield cell(10, size, model, 1), ["input", "both"], True
+    for seed in (1, 2, 3):
+        yield cell(10, 100, "gensim, CBOW", seed), ["input", "both"], False
+    yield cell(10, 100, "gensim, CBOW", 1), ["input", "both"], True
+    yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], False
+    yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], True
     for model in ("cbow", "skipgram"):
         yield cell(30, 100, model, 1), ["input", "both"], False
+    for seed, model in itertools.product((2, 3), USUAL):
+        yield cell(30, 100, model, seed), ["input", "both"], False
 
 
 def cell(words: int, size: int, model: str, seed: int) -> Setting:
@@ -283,31 +316,106 @@ class Study:
             )
         return self._texts[words]
 
+    def place(self, setting: Setting) -> Path:
+        """Return where the model of a cell is, or will be."""
+        words, size, model, seed = (setting[name] for name in ("words", "size", "model", "seed"))
+        return self.folder / f"{words}M.{size}.{model.replace(', ', '-').replace(' ', '-')}.{seed}"
+
+    def timed(self, setting: Setting, run: Callable[[], None]) -> None:
+        """Train a cell; the log keeps the CPU seconds of the first time."""
+        key = {**setting, "form": "", "sets": "training", "syntax": False}
+
+        def trained(_key: Setting) -> dict[str, float]:
+            run()
+            return {}
+
+        if self.runs.get(key):
+            run()
+        else:
+            self.runs.outcome(key, trained)
+
     def model(self, setting: Setting) -> EmbeddingModel:
         """Train a cell, or read it."""
-        name = (
-            f"{setting['words']}M.{setting['size']}.{setting['model'].replace(', ', '-')}.{setting['seed']}"
-        )
-        place = self.folder / name
+        place = self.place(setting)
         if not (place / "config.json").exists():
             options = {**MODELS[setting["model"]], "vector_size": setting["size"], "seed": setting["seed"]}
-            began = time.process_time()
-            train(
-                self.text(setting["words"]), TrainConfig(workers=1, **options), output=place, overwrite=True
+            text, first = self.text(setting["words"]), None
+            if "learnt bias" in setting["model"]:
+                options["vector_size"] += 1
+                first = place.with_name(f"{place.name}.first.kv")
+                self.with_a_one(text.vocab, setting).save(first)
+            self.timed(
+                setting,
+                lambda: (
+                    train(
+                        text,
+                        TrainConfig(workers=1, **options),
+                        output=place,
+                        overwrite=True,
+                        init_vectors=first,
+                    )
+                    and None
+                ),
             )
-            say(f"{name} trained in {time.process_time() - began:.0f} CPU s")
         return EmbeddingModel.load(place)
+
+    @staticmethod
+    def with_a_one(vocab: Vocab, setting: Setting) -> KeyedVectors:
+        """Return random input rows, as training begins with, and beside them a one."""
+        size = setting["size"]
+        rows = np.random.default_rng(setting["seed"]).uniform(-0.5 / size, 0.5 / size, (len(vocab), size + 1))
+        rows[:, size] = 1
+        return KeyedVectors(vocab.words, rows.astype(np.float32), vocab.counts)
+
+    def of_gensim(self, setting: Setting) -> tuple[Vocab, Halves]:
+        """Train gensim on the same tokens, or read what it has learnt."""
+        from gensim.models import Word2Vec
+
+        place = self.place(setting).with_suffix(".npz")
+        if not place.exists():
+            text = self.folder / f"{setting['words']}M.tokens.txt"
+            if not text.exists():
+                lines = lines_of(self.corpus, LINES[setting["words"]])
+                text.write_text("".join(f"{' '.join(tokenize(line))}\n" for line in lines), encoding="utf-8")
+            options = {**GENSIM[setting["model"]], "vector_size": setting["size"], "seed": setting["seed"]}
+            model = Word2Vec(workers=1, window=5, min_count=5, **options)
+            model.build_vocab(corpus_file=str(text))
+
+            def run() -> None:
+                model.train(
+                    corpus_file=str(text),
+                    total_examples=model.corpus_count,
+                    total_words=model.corpus_total_words,
+                    epochs=5,
+                )
+
+            self.timed(setting, run)
+            wv = model.wv
+            counts = [wv.get_vecattr(word, "count") for word in wv.index_to_key]
+            np.savez(place, words=wv.index_to_key, counts=counts, W=wv.vectors, O=model.syn1neg)
+        kept = np.load(place)
+        words = kept["words"].tolist()
+        vocab = Vocab(words, kept["counts"])
+        place_of = {word: row for row, word in enumerate(words)}
+        rows = [place_of[word] for word in vocab.words]  # words of equal counts are in another order
+        return vocab, Halves(kept["W"][rows], kept["O"][rows][:, None, :])
+
+    def halves(self, setting: Setting) -> tuple[Vocab, Halves, Sequence[Any] | None]:
+        """Return the words of a cell, both matrices, and the parts of vectors if there are several."""
+        if setting["model"] in GENSIM:
+            return *self.of_gensim(setting), None
+        model = self.model(setting)
+        size = setting["size"]
+        outputs = model.outputs.reshape(len(model.vocab), -1, model.inputs.shape[1])[:, :, :size]
+        rings = None if model.config.parts is None else model.config.rings()
+        return model.vocab, Halves(model.inputs[:, :size], outputs), rings
 
     def judge_cell(self, setting: Setting, forms: Sequence[str], syntax: bool, sets: str) -> None:
         """Judge the forms of a cell that are not in the log."""
         keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
         if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
             return
-        model = self.model(setting)
-        vocab, size = model.vocab, model.config.vector_size
-        outputs = model.outputs.reshape(len(vocab), -1, model.inputs.shape[1])[:, :, :size]
-        halves = Halves(model.inputs[:, :size], outputs)
-        rings = None if model.config.parts is None else model.config.rings()
+        vocab, halves, rings = self.halves(setting)
         for key in keys:
 
             def run(key: Setting) -> dict[str, float]:
@@ -435,6 +543,23 @@ def add_table(page: Page, title: str, runs: Runs, sets: str, **facts: Any) -> No
     page.table(["vectors", "runs", *names], body)
 
 
+def frontier(runs: Runs) -> tuple[list[str], list[list[Any]]]:
+    """Return head and rows of the table of costs: recipes of 10 M words, with both kinds of vectors."""
+    families = ("similarity", "analogies", "sentences", "tagging", "induction")
+    rows = []
+    for model, size in itertools.product((*USUAL, *GENSIM), (50, 100, 200)):
+        setting = cell(10, size, model, 1)
+        training = runs.get({**setting, "form": "", "sets": "training", "syntax": False})
+        for form in ("input", "both"):
+            figures: dict[str, float] = {}
+            for syntax in (False, True):
+                figures |= runs.get({**setting, "form": form, "sets": "choice", "syntax": syntax}) or {}
+            if training and figures:
+                values = [f"{figures[name]:.3f}" if name in figures else "" for name in families]
+                rows.append([model, size, form, f"{training['cpu_seconds']:.0f}", *values])
+    return ["model", "dimensions", "vectors", "CPU s", *families[:-1], "V"], rows
+
+
 def write(page: Page, runs: Runs) -> None:
     """Write the page."""
     page.text(RULE.strip().replace("\n", " "), runs.summary())
@@ -444,8 +569,12 @@ def write(page: Page, runs: Runs) -> None:
             several = {"words": words, "size": size}
             of_text = f"{words} M words, {size} dimensions"
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
-            for model in MODELS:
+            for model in (*MODELS, *GENSIM):
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
+    page.text("## What training costs, and what it gives", FRONTIER.strip().replace("\n", " "))
+    page.table(*frontier(runs))
+    page.text("## A learnt bias", BIAS.strip().replace("\n", " "))
+    page.text("Its tables are those named *learnt bias* above.")
     page.text("## What the matrices have in common")
     for model in USUAL:
         add_table(

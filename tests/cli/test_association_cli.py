@@ -46,6 +46,11 @@ def test_words_are_put_on_an_axis(command, model) -> None:
     ).out.splitlines()
     assert [json.loads(record)["word"] for record in records] == ["t1w3", "t1w3"]
     assert json.loads(records[0])["value"] > 0.3
+    several = (model, model, model, "--pairs", "pairs.txt", "--words", "t1w3,t0w3", "--plot", "curves.svg")
+    assert command("axis", *several).code == 0
+    curves = Path("curves.svg").read_text(encoding="utf-8")
+    assert curves.count("<polyline") == curves.count("<polygon") == 2
+    assert curves.count("<circle") == 6
 
 
 def test_lists_are_compared_with_random_ones(command, model) -> None:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
               show_default=True, help="Axis: mean of the pairs' differences, difference of the poles' means, "
               "or first principal component.")  # fmt: skip
 @click.option(
-    "--plot", type=OUTPUT_FILE, metavar="FILE.svg", help="Draw the words on the axis with their intervals."
+    "--plot",
+    type=OUTPUT_FILE,
+    metavar="FILE.svg",
+    help="Draw the words on the axis with their intervals; of several models a curve for each word.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @json_option("A JSON object for each word and model.")
@@ -45,7 +48,8 @@ def command(
     --resamples, over its models; "one pair less" is the least and greatest value when a pair is left out; "of
     like words" is the share of words of like frequency that are further to the side of the first poles.
 
-    Several MODELs, such as those of several periods, give each word a position in each of them.
+    Several MODELs, such as those of several periods, give each word a position in each of them; --plot draws
+    a curve through them, in the order given.
     """
     from wordvec_ca.associations import axis, read_pairs, read_words
     from wordvec_ca.files import atomic_file
