@@ -54,6 +54,7 @@ def main() -> None:
         photograph_maps(Path(folder))
     draw_speed()
     draw_speed_of_the_readme()
+    draw_costs()
 
 
 def printed_by(command: str, folder: Path) -> str:
@@ -161,6 +162,68 @@ def photograph_maps(folder: Path) -> None:
             reduced.save(picture, optimize=True)
 
 
+FAMILIES = {
+    "similarity": "similarity (Spearman)",
+    "analogies": "analogies (Google)",
+    "V": "parts of speech (V)",
+    "sentences": "sentences (Pearson)",
+}
+"""What the picture of costs shows: columns of the table in docs/measurements/both-halves.md."""
+
+KINDS = {
+    "cbow": ("CBOW", "#2a7fb8"),
+    "skipgram": ("skip-gram", "#d9622b"),
+    "cbow-attn": ("attention", "#12917f"),
+    "gensim, CBOW": ("gensim CBOW", "#8b949e"),
+    "gensim, skip-gram": ("gensim skip-gram", "#b08fc7"),
+}
+"""Name and colour of each model in the picture of costs."""
+
+
+def draw_costs() -> None:
+    """Draw figures of quality over CPU seconds of training, for light and for dark pages."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    page = (ROOT / "docs" / "measurements" / "both-halves.md").read_text(encoding="utf-8")
+    head, *rows = cells_of(page, "model | dimensions | vectors | CPU s")
+    points = [dict(zip(head, row, strict=True)) for row in rows]
+    plt.rcParams.update(
+        {"svg.hashsalt": "cawv", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
+    )
+    for theme, ink in (("light", "#1c2126"), ("dark", "#eceff2")):
+        figure, axes = plt.subplots(2, 2, figsize=(7.5, 5.2), layout="constrained", sharex=True)
+        for (family, title), panel in zip(FAMILIES.items(), axes.flat, strict=True):
+            for (kind, (label, colour)), form in itertools.product(KINDS.items(), ("input", "both")):
+                found = [
+                    (float(point["CPU s"]), float(point[family]), int(point["dimensions"]))
+                    for point in points
+                    if (point["model"], point["vectors"]) == (kind, form) and point[family]
+                ]
+                seconds, values, sizes = zip(*found, strict=True) if found else ((), (), ())
+                panel.plot(seconds, values, ":" if form == "input" else "-", color=colour, linewidth=1)
+                filled = {"facecolor": colour if form == "both" else "none", "edgecolor": colour}
+                name = label if form == "both" else None
+                panel.scatter(seconds, values, [size / 4 + 10 for size in sizes], label=name, **filled)
+            panel.set_title(title, color=ink, fontsize=9, loc="left")
+            panel.set_xscale("log")
+            panel.set_xticks([10, 30, 100, 300], ["10", "30", "100", "300"])
+            panel.tick_params(colors=ink, which="both")
+            panel.spines[["top", "right"]].set_visible(False)
+            panel.spines[["left", "bottom"]].set_color(ink)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, frameon=False, ncols=5, loc="outside upper center", labelcolor=ink)
+        figure.supxlabel(
+            "CPU seconds of training, 10 M words, five epochs; 50, 100 and 200 numbers for a word\n"
+            "hollow: input rows, as other programs publish; filled: both matrices", color=ink, fontsize=9
+        )  # fmt: skip
+        path = ASSETS / f"costs-{theme}.svg"
+        figure.savefig(path, transparent=True, metadata={"Date": None})
+        plt.close(figure)
+
+
 def draw_speed() -> None:
     """Draw the table of speeds as bars."""
     import matplotlib
@@ -192,9 +255,13 @@ def draw_speed() -> None:
 
 def speed_table() -> list[list[str]]:
     """Return the cells of the table of speeds, its head first."""
-    text = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
-    lines = re.search(r"^\| setting \|.*?(?=\n\n)", text, re.S | re.M)
-    assert lines is not None, "docs/speed.md has no table of speeds"
+    return cells_of((ROOT / "docs" / "speed.md").read_text(encoding="utf-8"), "setting |")
+
+
+def cells_of(page: str, start: str) -> list[list[str]]:
+    """Return the cells of the table whose head begins so, its head first."""
+    lines = re.search(rf"^\| {re.escape(start)}.*?(?=\n\n)", page, re.S | re.M)
+    assert lines is not None, f"the page has no table that begins with {start}"
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
     return [head, *rows]
 
