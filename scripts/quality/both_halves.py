@@ -48,8 +48,9 @@ verb143, essli-2008, MR, TREC, STS 2014 and induction on UD EWT test.
 
 FRONTIER = """
 CPU seconds of training alone, one thread, 10 M words, five epochs: text is counted and encoded before, and
-vectors are published after. gensim reads the same tokens from a file (`corpus_file`), both models at their best
-learning rate of .05 ([quality beside gensim](compare-gensim.md)). V: the mean over three restarts, seed 1.
+vectors are published after. gensim reads the same tokens from a file (`corpus_file`); both of its models have
+their best learning rate, .05 ([quality beside gensim](compare-gensim.md)). V: the mean over three restarts,
+seed 1.
 """
 
 BIAS = """
