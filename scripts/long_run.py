@@ -176,7 +176,10 @@ def main() -> None:
             lines.append(f"gensim, on {tenth_words:,} of the words: {rate(tenth_words, [theirs])}, all in.")
         columns = ("step", "wall s", "CPU s", "memory MB", "disk MB")
         parts += [f"### {model}", " ".join(lines), table(columns, rows)]
-    write_section(given.page, TITLE, f"copies-{given.copies}", "\n\n".join(parts), time.monotonic() - began)
+        # After each model: the next may take an hour.
+        write_section(
+            given.page, TITLE, f"copies-{given.copies}", "\n\n".join(parts), time.monotonic() - began
+        )
 
 
 if __name__ == "__main__":
