@@ -825,7 +825,10 @@ def test_quiet_prints_the_name_only(cawv: Run, text: Path) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (0, "model\n", "")
 
 
-def test_demonstration(cawv: Run, here: Path) -> None:
+def test_demonstration(cawv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # tests of the explorer make a whole map
+    monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.EARLY", 10)
+    monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.LATE", 20)
     outcome = cawv("demo", "--max-words", "50000", "--epochs", "1")
     assert outcome.code == 0
     assert "nearest neighbours" in outcome.out

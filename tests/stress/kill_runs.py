@@ -176,7 +176,7 @@ class Interruptions:
     def until(self, n: int, jobs: list[Job], into: Path, *, cuts: bool) -> None:
         """Interrupt all jobs in turn until each phase of each was interrupted its share of ``n`` times."""
         share, of_phases = -(-n // len(jobs)), collections.Counter[tuple[str, str]]()
-        waiting = jobs
+        waiting = jobs if n else []
         while waiting:
             for job in waiting:
                 before = self.counts.stages.copy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -52,44 +51,22 @@ def neighbour_graph(
     NeighbourGraph
         Of equally near words the one with the lower row comes first.
     """
+    from wordvec_ca.report.explorer.highest_scores import keep_highest
+
     topn = max(0, min(topn, len(directions) - 1))
     n_words = len(directions) if first is None else min(first, len(directions))
     rows = np.zeros((n_words, topn), np.int32)
     cosines = np.full((n_words, topn), -np.inf, np.float32)
     step = max(1, BLOCK_BYTES // (4 * max(1, len(directions))))
     reported = 0
-    keep = _keep_highest()
     for start in range(0, n_words if topn else 0, step):
         block = slice(start, min(start + step, n_words))
-        keep(directions[block] @ directions.T, start, rows[block], cosines[block])
+        keep_highest(directions[block] @ directions.T, start, rows[block], cosines[block])
         tenths = 10 * block.stop // n_words
         if tell is not None and tenths > reported and n_words > 20_000:
             tell(f"neighbours: {10 * tenths} %")
             reported = tenths
     return NeighbourGraph(rows, np.clip(cosines, -1, 1))
-
-
-@functools.cache
-def _keep_highest() -> Callable[[np.ndarray, int, np.ndarray, np.ndarray], None]:
-    """Return what inserts scores into the sorted lists of the highest; compiled when needed."""
-    import numba
-
-    def keep(scores: np.ndarray, first: int, rows: np.ndarray, cosines: np.ndarray) -> None:
-        n_kept = rows.shape[1]
-        for i in numba.prange(scores.shape[0]):
-            for j in range(scores.shape[1]):
-                score = scores[i, j]
-                if score > cosines[i, n_kept - 1] and j != first + i:
-                    k = n_kept - 1
-                    while k > 0 and cosines[i, k - 1] < score:
-                        cosines[i, k] = cosines[i, k - 1]
-                        rows[i, k] = rows[i, k - 1]
-                        k -= 1
-                    cosines[i, k] = score
-                    rows[i, k] = j
-
-    compiled: Callable[[np.ndarray, int, np.ndarray, np.ndarray], None] = numba.njit(parallel=True)(keep)
-    return compiled
 
 
 def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:

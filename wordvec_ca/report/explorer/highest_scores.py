@@ -1,0 +1,37 @@
+"""The highest scores of each row of a block; a module of its own since numba is slow to import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+
+
+# cached: to compile it takes four seconds, as long as a map of some thousand words
+@numba.njit(parallel=True, cache=True)
+def keep_highest(scores: Any, first: int, rows: Any, cosines: Any) -> None:
+    """Insert scores into the sorted lists of the highest.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_words), float32
+        The cosines of some words with all.
+    first : int
+        Row of the first of these words: no word is its own neighbour.
+    rows : ndarray of shape (n, topn), int32
+        Whose scores are in ``cosines``.
+    cosines : ndarray of shape (n, topn), float32
+        The highest so far, in falling order.
+    """
+    n_kept = rows.shape[1]
+    for i in numba.prange(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            score = scores[i, j]
+            if score > cosines[i, n_kept - 1] and j != first + i:
+                k = n_kept - 1
+                while k > 0 and cosines[i, k - 1] < score:
+                    cosines[i, k] = cosines[i, k - 1]
+                    rows[i, k] = rows[i, k - 1]
+                    k -= 1
+                cosines[i, k] = score
+                rows[i, k] = j
