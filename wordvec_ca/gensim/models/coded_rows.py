@@ -73,7 +73,7 @@ def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
         cls = getattr(importlib.import_module(module), name)
         if not isinstance(cls, type) or package_of(cls) != package:
             raise TypeError(f"{module}.{name} is not a class of {package}")
-        whole = object.__new__(cls)
+        whole: Any = object.__new__(cls)
         vars(whole).update({key: from_parts(part, package, tensors) for key, part in parts["parts"].items()})
     except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
         raise DataError(f"the file's rows of codes cannot be made: {error}") from error
