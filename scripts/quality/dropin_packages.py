@@ -185,10 +185,10 @@ def by_gensim() -> None:
 
 
 def by_top2vec() -> None:
-    """`Top2Vec(documents)` with the model that is its default; search, save, load."""
+    """`Top2Vec(documents, embedding_model="doc2vec")`: topics; search, save, load."""
     from top2vec import Top2Vec
 
-    model = Top2Vec(texts(500), speed="fast-learn", workers=1, min_count=5)
+    model = Top2Vec(texts(500), embedding_model="doc2vec", speed="fast-learn", workers=1, min_count=5)
     word = model.get_topics(1)[0][0][0]
     model.search_documents_by_keywords([word], num_docs=3)
     model.similar_words([word], num_words=5)
