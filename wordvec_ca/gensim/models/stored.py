@@ -253,7 +253,9 @@ def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
     keys = next(
         (state.pop(name) for name in ("index_to_key", "index2word", "index2entity") if name in state), None
     )
-    vectors = next((state.pop(name) for name in ("vectors", "syn0") if state.get(name) is not None), None)
+    vectors: Any = next(
+        (state.pop(name) for name in ("vectors", "syn0") if state.get(name) is not None), None
+    )
     if not isinstance(keys, list) or len(getattr(vectors, "shape", ())) != 2:
         raise DataError("the file holds no vectors with a key each; FastText's have to be read by FastText")
     entries, expandos = state.pop("vocab", None), state.pop("expandos", None)
