@@ -41,7 +41,8 @@ def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]
         return {"numbers": name}
     cls = type(value)
     if not package or package_of(cls) != package or not hasattr(value, "__dict__"):
-        raise DataError(f"{name} is a {cls.__name__}: only arrays are saved; use pickle")
+        what = name.removeprefix("coded.")
+        raise DataError(f"{what} is a {cls.__name__}: only arrays are saved; use pickle")
     return {
         "class": [cls.__module__, cls.__qualname__],
         "parts": {
