@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wordvec_ca.vectors.alignment import align
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
-# kernels/ and eval/ are next to wordvec_ca/ in a checkout and inside it in an installation: Python that is
+# kernels/ and eval/ are next to wordvec_ca/ in a checkout and inside it in an installation. A Python that is
 # started in a checkout finds this folder before the installed package, and would fail later, at an import.
 if importlib.util.find_spec(f"{__name__}.kernels") is None:
     raise ImportError(

@@ -1,4 +1,4 @@
-"""``cawv``, which is also ``python -m wordvec_ca``: Ctrl-C while it is being loaded shows no traceback."""
+"""``cawv``, also ``python -m wordvec_ca``: Ctrl-C during loading does not show a traceback."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exceptions that carry a message for the person who gave the input.
 
-A message names options by `Option`, which the caller spells: ``min_count`` in Python, ``--min-count`` on the
-command line.
+A message names options by `Option`. The interface spells them: ``min_count`` in Python, ``--min-count`` on
+the command line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wordvec_ca.showable import showable
 
 
 def did_you_mean(given: object, known: Iterable[object]) -> str:
-    """Return `` Did you mean this?`` for a name spelled like known ones, in any case, else nothing."""
+    """Return `` Did you mean this?`` for a name similar to known ones, in any case, else ''."""
     names = {str(name).lower(): str(name) for name in known}
     close = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
@@ -26,9 +26,9 @@ class Option(NamedTuple):
     Attributes
     ----------
     name : str
-        As in Python.
+        Its name in Python.
     value : object
-        None if only the option is meant.
+        Its value; None if the message names only the option.
     """
 
     name: str
@@ -40,26 +40,26 @@ class Option(NamedTuple):
 
 
 class Message:
-    """A message of pieces: strings, and the options that it names (`Option`)."""
+    """A message made of strings and the options that it names (`Option`)."""
 
     args: tuple[Any, ...]
 
     def __str__(self) -> str:
-        """Return the message for who uses Python."""
+        """Return the message for users of Python."""
         return self.spelled(str)
 
     def spelled(self, spell: Callable[[Option], str]) -> str:
-        """Return the message, with its options as ``spell`` writes them, and without secrets of URLs."""
+        """Return the message, with options as ``spell`` spells them, and without secrets of URLs."""
         pieces = (spell(piece) if isinstance(piece, Option) else str(piece) for piece in self.args)
         return showable("".join(pieces))
 
 
 class OptionError(Message, ValueError):
-    """An option has a value that it cannot have, or does not go with others: wrong usage, exit code 2."""
+    """An option has an invalid value, or conflicts with others: wrong usage, exit code 2."""
 
     @property
     def option(self) -> str:
-        """The name of the option, the first that the message names."""
+        """The name of the first option in the message."""
         return next(piece.name for piece in self.args if isinstance(piece, Option))
 
 

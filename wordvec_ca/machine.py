@@ -1,4 +1,4 @@
-"""What this machine has: processors and memory."""
+"""Processors and memory of this machine."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 
 def machine_memory() -> float:
-    """Return the bytes of memory that this machine has; infinity if it cannot be asked (Windows)."""
+    """Return the bytes of memory of this machine; infinity if the system does not report it (Windows)."""
     if not hasattr(os, "sysconf"):
         return math.inf
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def usable_cpus() -> int:
-    """Return the processors that this process may use (its affinity, where the system tells)."""
+    """Return the number of processors that this process may use (its affinity, if the system reports it)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that this process may still take, as far as the system tells."""
+    """Return the bytes of memory that this process may still take, as far as the system reports it."""
     free = int(min(1 << 62, machine_memory()))
     try:
         with open("/proc/meminfo") as file:
@@ -44,6 +44,6 @@ _NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
 def out_of_addresses(error: BaseException) -> bool:
     """Return whether a library could not be loaded because the address space is used up.
 
-    The loaders of libraries raise ImportError and OSError there, which only their texts tell from others.
+    Library loaders then raise ImportError or OSError; only the text distinguishes these from other errors.
     """
     return isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES)

@@ -1,4 +1,4 @@
-"""Sources of text as they may be shown, recorded and published: without what gives access to them.
+"""Names of text sources as they may be shown, recorded and published: without secrets that give access.
 
 A URL can hold a user and a password (``https://user:password@host``, ``s3://KEY:SECRET@bucket``), the id of a
 session (``t.txt;jsessionid=...``) or a signature (``?X-Amz-Signature=...``). People share models, reports and
@@ -25,16 +25,16 @@ _CONTAINERS = re.compile(r"(?:abfss?|wasbs?|az|adl)://")
 
 _WEB = ("http://", "https://", "ftp://", "ftps://", "webdav://")
 _PARAMETERS = re.compile(r"(?:;|%3[Bb])([^/]*)")
-"""Of a part of the path of such a URL (RFC 3986, section 3.3); a key of S3 may have a semicolon."""
+"""Parameters in the path of such a URL (RFC 3986, section 3.3); a key of S3 may have a semicolon itself."""
 
 _LEAST = 6
-"""Characters of a part of a query that is looked for by itself; shorter ones occur by chance."""
+"""Least length of a part of a query that is searched for by itself; shorter ones occur by chance."""
 
 T = TypeVar("T")
 
 
 def showable_name(name: str) -> str:
-    """Return a name of a file, or an argument with one; without user, password, parameters, query of URLs."""
+    """Return a file name, or an argument with one, without user, password, parameters and query of URLs."""
     return _NAME.sub(_without_secrets, name) if "://" in name else name
 
 
@@ -44,10 +44,10 @@ def showable(text: str, sources: Iterable[str] = ()) -> str:
     Parameters
     ----------
     text : str
-        Whatever is about to be shown.
+        The text to show.
     sources : iterable of str
-        Names that the message is about: their secrets are looked for also where no URL is around them, as
-        other libraries write them.
+        Names of sources in the message. Their secrets are removed also where they occur outside a URL, as in
+        messages of other libraries.
     """
     for source in sources:
         shown = showable_name(source)
@@ -59,7 +59,7 @@ def showable(text: str, sources: Iterable[str] = ()) -> str:
 
 
 def showable_record(record: T, shown: Callable[[str], str] = showable) -> T:
-    """Return a record for JSON with all its strings as `showable`, or `showable_name`, gives them."""
+    """Return a record for JSON in which ``shown`` has replaced each string."""
     if isinstance(record, str):
         return shown(record)  # type: ignore[return-value]
     if isinstance(record, Mapping):
@@ -70,12 +70,12 @@ def showable_record(record: T, shown: Callable[[str], str] = showable) -> T:
 
 
 def has_secrets(names: Iterable[str]) -> bool:
-    """Return whether a name has parts that are not to be shown."""
+    """Return whether a name has parts that must not be shown."""
     return any(showable_name(name) != name for name in names)
 
 
 def parameters_and_query(url: str) -> str:
-    """Return the parts of a URL that are not shown and may tell one text from another."""
+    """Return the hidden parts of a URL that may distinguish one text from another."""
     path, _, query = url.partition("?")
     return "".join(_PARAMETERS.findall(path)) + query if path.lower().startswith(_WEB) else query
 
@@ -89,18 +89,18 @@ def _without_secrets(url: re.Match[str]) -> str:
 
 
 def _after_user(scheme: str, rest: str) -> str:
-    """Return what follows user and password."""
+    """Return the part of a URL after user and password."""
     host = re.match(r"[^/?#]*", rest)[0]  # type: ignore[index]
     if "@" in host:
         user = host.rpartition("@")[0]
         container = ":" not in user and _CONTAINERS.match(scheme.lower())
         return rest if container else rest[len(user) + 1 :]
-    odd = _ODD_PASSWORD.match(rest)  # with a slash in it, such as AWS makes them
+    odd = _ODD_PASSWORD.match(rest)  # with a slash in it, as in keys of AWS
     return rest[odd.end() :] if odd else rest
 
 
 def _secrets(source: str) -> list[str]:
-    """Return the parts of a source that are not to be shown, also decoded; the longest first."""
+    """Return the parts of a source that must not be shown, also in decoded form; the longest first."""
     found = set()
     for url in _NAME.finditer(source):
         scheme, rest = url[1], url[2]

@@ -1,4 +1,4 @@
-"""fastText's module ``fasttext.FastText``: its functions; ``_FastText`` are the models they return."""
+"""fastText's module ``fasttext.FastText``: its functions, and ``_FastText``, the class of their models."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ loss_name, model_name = fasttext.loss_name, fasttext.model_name
 
 
 def eprint(*args: Any, **kwargs: Any) -> None:
-    """Do nothing: programs replace this name to silence a warning of fastText, which this package does not
-    give.
+    """Do nothing: programs replace this function to silence a warning of fastText, which this package does
+    not give.
     """
 
 

@@ -1,8 +1,8 @@
-"""fastText's Python module, maintained: write ``import wordvec_ca.fasttext as fasttext``, and change no other
-line.
+"""fastText's Python module, maintained: write ``import wordvec_ca.fasttext as fasttext``; no other line of a
+program changes.
 
 Input: a ``.bin`` or ``.ftz`` of fastText, or text to train on. Output: models with the names, arguments
-and results of fastText's Python module 0.9, and files that fastText reads. Arrays are those of numpy 1 or 2.
+and results of fastText's Python module 0.9, and files that fastText reads. It works with numpy 1 and 2.
 """
 
 from wordvec_ca.fasttext import FastText, util

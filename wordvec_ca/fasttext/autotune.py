@@ -1,7 +1,7 @@
 """Chooses the options of a classifier by trials within a time limit, judged on a separate file.
 
-The first trial has the defaults. Others change the best one so far, less and less as time passes: the same
-search space as fastText's ``-autotune-validation``.
+The first trial has the defaults. Each other trial changes the best options so far, less and less as time
+passes. The search space is that of fastText's ``-autotune-validation``.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ WIDTHS = {
     "wordNgrams": (1, 5),
     "bucket": (10_000, 10_000_000),
 }
-"""The range of values that are tried."""
+"""The range of values to try."""
 
 NGRAMS_OF_CHARACTERS = ((0, 0), (2, 5), (3, 6))
 SUBQUANTISERS = (2, 4, 8, 16)
 
 
 class TooLarge(DataError):
-    """A model cannot be made as small as the size limit."""
+    """A model cannot be made small enough for the size limit."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Parse fastText's name of the figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ...
+        """Parse fastText's name of a figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ...
 
         Raises
         ------
@@ -94,7 +94,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
     Raises
     ------
     ValueError
-        The metric or the size is not understood.
+        The metric or the size is invalid.
     DataError
         No trial gives a model that is small enough, or a file cannot be used.
     """
@@ -127,7 +127,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
 
 
 def _halved(options: dict[str, Any], given: set[str], error: Exception) -> dict[str, Any]:
-    """Return options with half the dimensions, or half the rate, or raise the error if they are given."""
+    """Return options with half the dimensions or half the rate; raise the error if the caller gave these."""
     name = "dim" if isinstance(error, TooLarge) else "lr"
     if name in given or options[name] < (2 if name == "dim" else 1e-3):
         raise error
@@ -143,7 +143,7 @@ def variation(
     ----------
     best : dict
     given : set of str
-        Names that keep their values.
+        Names of options that keep their values.
     share : float
         Share of the time that has passed.
     rng : Generator
@@ -169,7 +169,7 @@ def variation(
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of a size such as ``2M``; 0 for none.
+    """Return the bytes of a size such as ``2M``; 0 for the empty string.
 
     Raises
     ------
@@ -187,12 +187,12 @@ def size_of(text: str) -> int:
 
 
 def _shrunk(model: Model, tried: dict[str, Any], most_bytes: int) -> Model:
-    """Return the quantised model, with the most rows that fit the size.
+    """Return the quantised model, with as many rows as fit into the size limit.
 
     Raises
     ------
     TooLarge
-        Even 100 rows are too large.
+        Even a model of 100 rows is too large.
     """
     dim, part = tried["dim"], tried.get("dsub", 2)
     many_labels = model.dictionary.n_labels >= 256

@@ -1,7 +1,7 @@
 """The dictionary of a model: maps the tokens of a line to rows of inputs and to labels.
 
-A word has its own row and, with ``maxn``, one for each of its n-grams of characters; with ``wordNgrams``
-two words and more in a row have one too (Joulin et al. 2016). N-grams are distinguished by a hash modulo
+A word has its own row and, with ``maxn``, one for each of its character n-grams. With ``wordNgrams``,
+sequences of two words or more have rows too (Joulin et al. 2016). N-grams are distinguished by a hash modulo
 ``bucket``.
 """
 
@@ -42,8 +42,8 @@ class Dictionary:
     counts : ndarray of shape (n,), int64
     n_words : int
     places : ndarray of shape (bucket,), int32, optional
-        The row of each bucket, counted after the rows of words, -1 for none; by default the number of the
-        bucket.
+        The row of each bucket, counted from the end of the rows of words, or -1 for none. By default it is
+        the number of the bucket.
     pruned : bool
         Whether n-grams without a row are left out of the mean; otherwise they count as rows of zeros.
     label : bytes
@@ -83,12 +83,12 @@ class Dictionary:
 
     @property
     def n_labels(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return len(self.words) - self.n_words
 
     @property
     def maxn(self) -> int:
-        """Characters of the longest n-gram, 0 for none."""
+        """Number of characters of the longest n-gram; 0 for no n-grams."""
         return self.options.maxn if self.options.bucket > 0 else 0
 
     def number(self, word: bytes) -> int:
@@ -101,7 +101,7 @@ class Dictionary:
         Returns
         -------
         offsets : ndarray of shape (n_words + 1,), int64
-            Begin and end of the n-grams of each word.
+            Where the n-grams of each word begin and end in the other results.
         buckets : ndarray of shape (n_ngrams,), int64
         text : list of bytes
             The n-grams.
@@ -124,7 +124,7 @@ class Dictionary:
         return offsets, keys.astype(np.int64), text, places, lengths
 
     def rows_of_buckets(self, buckets: np.ndarray) -> np.ndarray:
-        """Return the rows of buckets, -1 for those that have none."""
+        """Return the rows of buckets; -1 for buckets without a row."""
         places = buckets if self.places is None else self.places[buckets]
         return np.where(places >= 0, self.n_words + places, -1)
 
@@ -167,7 +167,7 @@ class Dictionary:
         tokens : ndarray of int32
         ends : ndarray of shape (n_lines,), int64
         given : TypeRows, optional
-            Rows and labels of the types, if known.
+            Rows and labels of the types, if they are already known.
         """
         made = self.type_rows(types) if given is None else given
         return TextLines(

@@ -1,8 +1,8 @@
 """fastText's tree of labels for hierarchical softmax.
 
-It is a Huffman tree, but breaks ties of counts differently from gensim's (``kernels.huffman_paths``): the two
-lists of leaves and of inner nodes, each in the order of its counts, are merged, and a leaf goes first only if
-its count is lower. The order matters, since rows of a file belong to the nodes.
+It is a Huffman tree, but breaks ties of counts differently from gensim's (``kernels.huffman_paths``). Two
+lists are merged, the leaves and the inner nodes, each in the order of counts; a leaf goes first only if its
+count is lower. The order matters, since the rows of a file belong to the nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     counts : ndarray of shape (n_labels,), integer
-        Counts in falling order.
+        Counts in descending order.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def label_tree(counts: np.ndarray) -> np.ndarray:
     Raises
     ------
     DataError
-        The counts are impossible: fastText would follow their tree for ever.
+        The counts are impossible: fastText would never finish following their tree.
     """
     n = len(counts)
     if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):

@@ -1,4 +1,4 @@
-"""Text files with labels: read once, a block at a time, and kept as numbers of their types."""
+"""Text files with labels: read once, a block at a time, and kept as the numbers of their token types."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def line_ends(tokens: np.ndarray, end_of_line: int) -> np.ndarray:
 
 
 def encoded(path: str | os.PathLike[str]) -> tuple[TokenTypes, np.ndarray]:
-    """Return the types of a file, and those of its tokens, int32."""
+    """Return the types of a file, and the type of each of its tokens, int32."""
     types = TokenTypes()
     blocks = [types.read(block) for block in text_blocks(path)]
     tokens = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)

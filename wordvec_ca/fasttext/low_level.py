@@ -1,5 +1,5 @@
-"""fastText's compiled module, which programs reach through ``model.f``: each name is a method of this
-package.
+"""fastText's compiled module, which programs use through ``model.f``; each of its functions calls a method
+of this package.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class LowLevel:
 
     def loadModel(self, path: str) -> None:
         """Read a file into this model."""
-        self._of.__init__(path)  # as fastText, which makes the model first
+        self._of.__init__(path)  # as in fastText, which makes the model first
 
     def getArgs(self) -> SimpleNamespace:
-        """Return the options of the file; those of training too, if it was trained here."""
+        """Return the options in the file; if the model was trained here, those of training too."""
         shown = {name: getattr(self._of, name) for name in SHOWN if hasattr(self._of, name)}
         options = self._of.core.options
         names = {"loss": loss_name(options.loss), "model": model_name(options.model)}
@@ -79,15 +79,15 @@ class LowLevel:
         return found
 
     def getWordVector(self, vector: np.ndarray, word: str) -> None:
-        """Fill a vector with that of a word."""
+        """Fill an array with the vector of a word."""
         vector[:] = self._of.get_word_vector(word)
 
     def getSentenceVector(self, vector: np.ndarray, text: str) -> None:
-        """Fill a vector with that of a line."""
+        """Fill an array with the vector of a line."""
         vector[:] = self._of.get_sentence_vector(_line(text))
 
     def getInputVector(self, vector: np.ndarray, ind: int) -> None:
-        """Fill a vector with a row of inputs."""
+        """Fill an array with a row of inputs."""
         vector[:] = self._of.get_input_vector(ind)
 
     def getSubwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], list[int]]:

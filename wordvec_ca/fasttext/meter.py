@@ -53,15 +53,15 @@ class Meter:
         return int(self.gold.sum() if label is None else self.gold[label])
 
     def scores_and_truth(self, label: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores, rising, and 1 where a prediction was right, else 0: of all or of one label."""
+        """Return scores in ascending order, and 1 for right predictions, else 0: of all labels or of one."""
         chosen = np.full(len(self.labels), True) if label is None else self.labels == label
         scores, truth = self.scores[chosen].astype(np.float64), self.right[chosen].astype(np.float64)
         order = np.lexsort((truth, scores))
         return scores[order], truth[order]
 
     def curve(self, label: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return precision and recall at each threshold, the highest first; the last pair, 1 and 0, is for no
-        predictions.
+        """Return precision and recall at each threshold, the highest first; the last pair, 1 and 0, is
+        the one without predictions.
 
         As in fastText, thresholds beyond the one that finds all labels are left out.
         """
@@ -70,7 +70,7 @@ class Meter:
             return np.zeros(0), np.zeros(0)
         scores, found = scores[::-1], np.cumsum(truth[::-1])
         predicted = np.arange(1, len(found) + 1)
-        last = np.append(scores[1:] != scores[:-1], True)  # of those with equal scores
+        last = np.append(scores[1:] != scores[:-1], True)  # the last of equal scores
         found, predicted = found[last], predicted[last]
         gold = self._gold(label)
         n = int(np.searchsorted(found, gold)) + 1
@@ -78,12 +78,12 @@ class Meter:
         return np.append(precision[:n], 1.0), np.append(recall[:n], 0.0)
 
     def precision_at_recall(self, wanted: float, label: int | None = None) -> float:
-        """Return the best precision with at least this recall; 0 if there is none."""
+        """Return the best precision with at least this recall; 0 if no threshold reaches it."""
         precision, recall = self.curve(label)
         return float(precision[recall >= wanted].max(initial=0.0))
 
     def recall_at_precision(self, wanted: float, label: int | None = None) -> float:
-        """Return the best recall with at least this precision; 0 if there is none."""
+        """Return the best recall with at least this precision; 0 if no threshold reaches it."""
         precision, recall = self.curve(label)
         return float(recall[precision >= wanted].max(initial=0.0))
 

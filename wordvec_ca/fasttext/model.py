@@ -22,10 +22,10 @@ from wordvec_ca.vectors import (
 )
 
 SUPERVISED = 3
-"""fastText's number of classifiers among its models."""
+"""fastText's number for the model type of classifiers."""
 
 SCORES_AT_ONCE = 4_000_000
-"""Largest number of scores of a block of lines."""
+"""Largest number of scores for a block of lines."""
 
 
 DERIVED = {"rows", "_output_rows", "line"}
@@ -33,7 +33,7 @@ DERIVED = {"rows", "_output_rows", "line"}
 
 
 class Found(NamedTuple):
-    """The labels of lines: the first ``n_found`` of each row, the best first; -1 for a line without rows."""
+    """The labels of lines: the first ``n_found`` of each row, best first; -1 for lines without rows."""
 
     labels: np.ndarray
     probabilities: np.ndarray
@@ -67,7 +67,7 @@ class Model:
     dictionary : Dictionary
     inputs, outputs : ndarray of shape (n_rows, dim), float32, or QuantisedRows
     n_tokens : int
-        Tokens of the text it was trained on.
+        Number of tokens of the training text.
     version : int
         Version of the file.
     """
@@ -100,7 +100,7 @@ class Model:
 
     @cached_property
     def rows(self) -> RowMatrix:
-        """The inputs for the loops."""
+        """The inputs in the form of the compiled loops."""
         return _for_loops(self.inputs)
 
     @cached_property
@@ -184,7 +184,7 @@ class Model:
         if found.version == 11 and options.model == SUPERVISED:
             options = options._replace(
                 maxn=0
-            )  # these were trained without n-grams, even if the header has a length for them
+            )  # trained without n-grams, even if the header has a length for them
         n_labels = len(found.words) - found.n_words
         if options.loss not in LOSSES.values() or (options.model == SUPERVISED and not n_labels):
             raise DataError(

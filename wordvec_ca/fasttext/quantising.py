@@ -1,5 +1,5 @@
-"""Quantises rows (Joulin et al. 2016, FastText.zip): the longest rows are kept, and each part of a row is
-the nearest of 256 centroids.
+"""Quantises rows (Joulin et al. 2016, FastText.zip): keeps the longest rows, and replaces each part of a row
+by the nearest of 256 centroids.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wordvec_ca.vectors import MOST_PLACES, QuantisedRows
 
 CENTROIDS = 256
 MOST_POINTS = 1 << 16
-"""Rows from which centroids are found."""
+"""Number of rows from which centroids are computed."""
 
 ROUNDS, SEED = 25, 1234
 
@@ -36,7 +36,8 @@ def quantised_model(model: Model, options: dict[str, Any]) -> Model:
     Raises
     ------
     ValueError
-        The model is not a classifier, is quantised, or has too many buckets; an option is out of its range.
+        The model is not a classifier, is already quantised, or has too many buckets; or an option is outside
+        its range.
     """
     if not model.supervised:
         raise ValueError("For now we only support quantization of supervised models")
@@ -62,7 +63,7 @@ def quantised_model(model: Model, options: dict[str, Any]) -> Model:
 
 
 def _longest(model: Model, n: int) -> np.ndarray:
-    """Return the numbers of the n longest rows, the end of the line first."""
+    """Return the numbers of the n longest rows, with the end of a line first."""
     lengths = np.linalg.norm(model.inputs, axis=1)
     number = model.dictionary.number(END_OF_LINE)
     if number >= 0:
@@ -77,7 +78,7 @@ def _pruned(dictionary: Dictionary, kept: np.ndarray, prune_words: bool) -> tupl
     buckets = kept[kept >= d.n_words]
     places = np.full(max(0, d.options.bucket), -1, np.int32)
     numbers = buckets - d.n_words
-    if d.places is not None:  # rows of memory: which bucket has each?
+    if d.places is not None:  # `places` maps buckets to rows: invert it
         bucket_of = np.full(len(places) + 1, -1, np.int64)
         in_use = np.flatnonzero(d.places >= 0)
         bucket_of[d.places[in_use]] = in_use
@@ -116,7 +117,7 @@ def quantised(rows: np.ndarray, part: int, norms: bool) -> QuantisedRows:
     ----------
     rows : ndarray of shape (n, dim), float32
     part : int
-        Numbers of each part of a row.
+        How many numbers each part of a row has.
     norms : bool
         Whether lengths are quantised separately.
     """
@@ -148,8 +149,8 @@ def _clusters(points: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndar
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", ConvergenceWarning
-        )  # of points that are equal there are less than 256
-        n = min(CENTROIDS, len(some))  # of fewer rows each is a centroid; the others are never used
+        )  # scikit-learn warns of fewer than 256 centroids if points are equal
+        n = min(CENTROIDS, len(some))  # with fewer rows, each is a centroid; others are never used
         means = KMeans(n, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(points[some])
     centroids = np.zeros((CENTROIDS, points.shape[1]), np.float32)
     centroids[:n] = means.cluster_centers_

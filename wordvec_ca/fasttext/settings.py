@@ -54,7 +54,7 @@ SUPERVISED: dict[str, Any] = {
 """Defaults of ``train_supervised``, in the order of its positional arguments after ``input``."""
 
 SHOWN = tuple(name for name in UNSUPERVISED if name not in ("model", "seed"))
-"""Options that a trained model shows as attributes."""
+"""Options that a trained model has as attributes."""
 
 SYNONYMS = {
     "min_count": "minCount",
@@ -65,7 +65,7 @@ SYNONYMS = {
 }
 
 LARGEST = 2**31 - 1
-"""Whole numbers of a model's file have 32 bits."""
+"""Largest integer in a model's file, which has 32 bits for each."""
 
 _WHOLE = {
     "dim": (1, MOST_DIMENSIONS),
@@ -85,7 +85,7 @@ _WHOLE = {
     "autotunePredictions": (-1, LARGEST),
     "autotuneDuration": (0, LARGEST),
 }
-"""The least and the largest value of options that are whole numbers: what the file of a model can hold."""
+"""The least and the largest value of integer options: what the file of a model can hold."""
 
 _FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
 """The least and the largest value of other numbers."""
@@ -99,7 +99,7 @@ def settings(
     Raises
     ------
     TypeError
-        A name is unknown, given twice, or ``input`` is missing.
+        A name is unknown or given twice, or ``input`` is missing.
     ValueError
         A value is not allowed.
     """
@@ -124,7 +124,7 @@ def settings(
 
 
 def stored_options(every: dict[str, Any], model: int) -> FastTextOptions:
-    """Return the options that the file of a model holds; ``model`` is fastText's number."""
+    """Return the options for a model's file; ``model`` is fastText's number of the model type."""
     names = (name for name in FastTextOptions._fields if name in every and name not in ("model", "loss"))
     return FastTextOptions(model=model, loss=LOSSES[every["loss"]], **{name: every[name] for name in names})
 
@@ -158,9 +158,9 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     Raises
     ------
     TypeError
-        It is not a whole number.
+        The value is not a whole number.
     ValueError
-        It is out of its range.
+        The value is outside its range.
     """
     try:
         number = operator.index(value)

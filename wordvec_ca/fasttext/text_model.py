@@ -37,7 +37,7 @@ class TextMeter:
         return number
 
     def score_vs_true(self, label: str | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of a label, rising, and 1 where it was right, else 0."""
+        """Return the scores of a label in ascending order, and 1 where it was right, else 0."""
         return self.m.scores_and_truth(self._number(label))
 
     def precision_recall_curve(self, label: str | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +54,7 @@ class TextMeter:
 
 
 class TextModel:
-    """A model: read from a file, or trained. The methods are those of fastText's Python module 0.9.
+    """A model, read from a file or trained. The methods are those of fastText's Python module 0.9.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class TextModel:
 
     @property
     def core(self) -> Model:
-        """The dictionary and the rows."""
+        """The model's dictionary and rows."""
         if self._model is None:
             raise RuntimeError("there is no model here yet: read one with load_model, or train one")
         return self._model
@@ -81,12 +81,12 @@ class TextModel:
         return LowLevel(self)
 
     def set_args(self, args: Any = None) -> None:
-        """Show options as attributes.
+        """Set options as attributes.
 
         Parameters
         ----------
         args : dict or object with attributes, optional
-            Options by name; of an object those that ``train_supervised`` has.
+            Options by name; from an object, those that ``train_supervised`` has.
         """
         if args is not None and not isinstance(args, dict):
             args = {name: getattr(args, name) for name in SHOWN if hasattr(args, name)}
@@ -100,7 +100,7 @@ class TextModel:
         return self.core.quantised
 
     def get_dimension(self) -> int:
-        """Return the numbers of a vector."""
+        """Return the number of dimensions of a vector."""
         return self.core.options.dim
 
     def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
@@ -110,7 +110,7 @@ class TextModel:
         return (words, d.counts[: d.n_words].copy()) if include_freq else words
 
     def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
-        """Return the labels, and their counts if asked for; of a model without labels, the words."""
+        """Return the labels, and their counts if asked for; for a model without labels, return the words."""
         d = self.core.dictionary
         if not self.core.supervised:
             return self.get_words(include_freq, on_unicode_error)
@@ -136,11 +136,11 @@ class TextModel:
         return 0 <= number < self.core.dictionary.n_words
 
     def get_word_id(self, word: str) -> int:
-        """Return the number of a word, -1 if there is none."""
+        """Return the number of a word, or -1 if it is unknown."""
         return self.core.dictionary.number(word.encode())
 
     def get_label_id(self, label: str) -> int:
-        """Return the number of a label, -1 if there is none."""
+        """Return the number of a label, or -1 if it is unknown."""
         d = self.core.dictionary
         return max(-1, d.number(label.encode()) - d.n_words)
 
@@ -156,7 +156,8 @@ class TextModel:
     def get_sentence_vector(self, text: str) -> np.ndarray:
         """Return the vector of a line, shape (dim,), float32.
 
-        Of a classifier, its hidden vector; else the mean of the vectors of its words at length 1.
+        A classifier returns its hidden vector; other models return the mean of the vectors of the words,
+        scaled to length 1.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class TextModel:
     def get_nearest_neighbors(
         self, word: str, k: int = 10, on_unicode_error: str = "strict"
     ) -> list[tuple[float, str]]:
-        """Return the k words of the highest cosine with a word, and these."""
+        """Return the k words with the highest cosines with a word, and these cosines."""
         return self._nearest(self.get_word_vector(word), k, {word}, on_unicode_error)
 
     def get_analogies(
@@ -180,7 +181,7 @@ class TextModel:
         Parameters
         ----------
         wordA, wordB, wordC : str
-            Their vectors have length 1 here.
+            The words A, B and C; their vectors are scaled to length 1 here.
         k : int, default 10
         on_unicode_error : str
             What to do with words that are not UTF-8.
@@ -216,7 +217,7 @@ class TextModel:
         return d.n_words + (int(types.hashes()[0]) & 0xFFFFFFFF) % max(1, d.options.bucket)
 
     def get_subwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], np.ndarray]:
-        """Return a word, if it is known, and its n-grams; and the rows of inputs that these have."""
+        """Return a word, if it is known, and its n-grams; and their rows of inputs."""
         d, encoded_word = self.core.dictionary, word.encode()
         number = d.number(encoded_word)
         own = [number] if 0 <= number < d.n_words else []
@@ -271,7 +272,7 @@ class TextModel:
         Raises
         ------
         ValueError
-            They do not fit.
+            A matrix has another number of rows than the model's, or the two have different widths.
         """
         self._refuse_codes()
         d = self.core.dictionary
@@ -288,14 +289,14 @@ class TextModel:
     def predict(
         self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict"
     ) -> tuple[Any, Any]:
-        """Return the k most probable labels of a line and their probabilities; of a list, two lists of them.
+        """Return the k most probable labels of a line and their probabilities; for a list, two lists of them.
 
         Parameters
         ----------
         text : str or list of str
             One line, or several.
         k : int, default 1
-            -1 for all labels.
+            Number of labels; -1 for all.
         threshold : float, default 0
             Labels below this probability are left out.
         on_unicode_error : {'strict', 'ignore', 'replace', ...}
@@ -363,7 +364,7 @@ class TextModel:
         return joined(meters)
 
     def test(self, path: Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
-        """Return the lines of a file that have labels, and precision and recall of the first k labels."""
+        """Return the number of labelled lines in a file, and precision and recall of the first k labels."""
         meter = self.measured(path, k, threshold)
         return meter.n_examples, meter.precision(), meter.recall()
 
@@ -404,13 +405,13 @@ class TextModel:
         input : path, optional
             The text to train further on.
         qout : bool
-            Outputs become codes too.
+            Whether outputs become codes too.
         cutoff : int
-            Rows to keep, the longest; 0 for all.
+            Number of rows to keep, the longest ones; 0 for all.
         retrain : bool
-            Whether the rows that are left are trained further, if there is a cutoff.
+            Whether the remaining rows are trained further, if there is a cutoff.
         epoch, lr, thread, verbose : optional
-            Of that training; by default those with which the model was trained.
+            Options of that training; by default those with which the model was trained.
         dsub : int
             Numbers of a row that share one code.
         qnorm : bool
@@ -419,7 +420,7 @@ class TextModel:
         Raises
         ------
         ValueError
-            The model is not a classifier, or is quantised, or a text is missing.
+            The model is not a classifier, or is already quantised, or a text is missing.
         """
         if retrain and not input:
             raise ValueError("Need input file path if retraining")

@@ -1,7 +1,8 @@
-"""How a classifier is trained: its dictionary, its rows, and threads that take runs of lines in turn.
+"""Training of a classifier: its dictionary, its rows, and threads that take runs of lines in turn.
 
-As in fastText, a line is one example: the mean of its rows predicts its label, or one of its labels that is
-drawn (all of them with ``ova``), and the rate falls linearly to 0. One thread always gives the same result.
+As in fastText, a line is one example: the mean of its rows predicts its label. If there are several, it
+predicts a random one of them, or all with ``ova``. The rate falls linearly to 0. One thread always gives the
+same result.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ from wordvec_ca.training import TrainingDiverged
 from wordvec_ca.vectors import read_vectors
 
 OWN_OUTPUTS = 1 << 16
-"""Numbers in a matrix of outputs, at most, for each thread to have a copy: every line changes all labels."""
+"""Largest matrix of outputs of which each thread has a copy, in numbers: every line changes all labels."""
 
 EXCHANGED_EVERY = 16
-"""Lines after which a thread merges what its copy has learnt."""
+"""Number of lines after which a thread merges the changes of its copy."""
 
 FEWEST_TOKENS, RUNS = 3_000, 100
-"""Of a run of lines, and runs of an epoch: enough for threads to end together."""
+"""Tokens of a run of lines, and runs of an epoch: enough for threads to finish at about the same time."""
 
 
 SHOWN_EVERY = 0.2
-"""Seconds between two looks at how far the threads are."""
+"""Seconds between two checks of the threads' progress."""
 
 
 class Text(NamedTuple):
-    """A file, read."""
+    """The content of a text file."""
 
     types: TokenTypes
     tokens: np.ndarray
@@ -62,9 +63,9 @@ def train_classifier(options: dict[str, Any], text: Text | None = None) -> Model
     Parameters
     ----------
     options : dict
-        fastText's, all of them: see ``settings``.
+        All options of fastText: see ``settings``.
     text : Text, optional
-        The file, if it was read before.
+        The text, if the file was read before.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def fit(
     dictionary : Dictionary
     text : Text
     made : TypeRows
-        Rows and labels of the types of the text.
+        Rows and labels of the text's token types.
     inputs, outputs : ndarray, float32
         Aligned, and padded to a width that is a multiple of 16.
     options : dict
@@ -135,7 +136,7 @@ def fit(
     shared = options["thread"] > 1 and outputs.size <= OWN_OUTPUTS
     begins = np.append(0, ends)
 
-    learnt: list[tuple[int, float, int]] = []  # of each job: tokens, sum of losses, examples
+    learnt: list[tuple[int, float, int]] = []  # for each job: tokens, sum of losses, examples
 
     def work() -> None:
         own = aligned_zeros((2, *outputs.shape)) if shared else None
@@ -167,7 +168,7 @@ def fit(
                 state = _progress(sum(n for n, _, _ in learnt), latest, in_all, options)
                 show_progress(displays, seconds=time.monotonic() - began, **state)
         finally:
-            jobs = itertools.repeat(n_runs * options["epoch"])  # threads end after the run they are in
+            jobs = itertools.repeat(n_runs * options["epoch"])  # threads stop after their present run
         for thread in working:
             thread.result()
 
@@ -175,7 +176,7 @@ def fit(
 def _progress(
     n_tokens: int, jobs: list[tuple[int, float, int]], in_all: int, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return how far training is, with the loss of the jobs that were done last."""
+    """Return the progress of training, with the loss of the last jobs."""
     share = n_tokens / in_all
     loss = sum(loss_sum for _, loss_sum, _ in jobs) / max(1, sum(n for _, _, n in jobs)) if jobs else math.nan
     return {
@@ -191,14 +192,14 @@ def _progress(
 
 
 def _runs(ends: np.ndarray, n_tokens: int) -> list[int]:
-    """Return where runs of lines begin, and where the last ends."""
+    """Return where each run of lines begins, and where the last one ends."""
     step = max(FEWEST_TOKENS, n_tokens // RUNS)
     firsts = np.searchsorted(ends, np.arange(0, n_tokens, step), side="right")
     return [*np.unique(firsts).tolist(), len(ends)]
 
 
 def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dictionary:
-    """Return the dictionary of a text, the most frequent first; words of other vectors are added."""
+    """Return the dictionary of a text, the most frequent words first, and words of pretrained vectors."""
     words, counts = text.types.words(), text.types.counts()
     prefix = options["label"].encode()
     is_label = text.types.begin_with(prefix)
@@ -228,7 +229,7 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
 
 
 def _with_places(dictionary: Dictionary, text: Text) -> tuple[Dictionary, TypeRows]:
-    """Give rows to the buckets that occur, in the order of the text: those of a line are stored together."""
+    """Give rows to the buckets that occur, in the order of the text, so that those of a line are adjacent."""
     made, d = dictionary.type_rows(text.types), dictionary
     if d.options.bucket < 1:
         return d, made
@@ -250,7 +251,7 @@ def _draw(rows: np.ndarray, seed: int) -> None:
 
 
 def _pretrained(options: dict[str, Any]) -> tuple[list[bytes], np.ndarray] | None:
-    """Return the words and vectors of a file, or None if there is none."""
+    """Return the words and vectors of the pretrained file, or None if the options name none."""
     if not options["pretrainedVectors"]:
         return None
     table = read_vectors(options["pretrainedVectors"])

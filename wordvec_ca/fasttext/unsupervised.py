@@ -1,4 +1,4 @@
-"""Word vectors as fastText trains them: its options and a text of numbers go in, its model comes out."""
+"""Word vectors as fastText trains them: from its options and a text as numbers of words to its model."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def train_fasttext_model(
     ----------
     options : FastTextOptions
     words : list of bytes
-        The most frequent first.
+        Words, the most frequent first.
     counts : ndarray of shape (n_words,), int64
     tokens : ndarray of shape (n,), int32
-        The text as numbers of its words, with ``LINE_END`` behind each line.
+        The text as numbers of its words, with ``LINE_END`` after each line.
     n_tokens : int
-        Tokens of the text, those of other words included.
+        Number of tokens of the text, including words that are not in ``words``.
     alpha : float
         Learning rate at the start.
     workers : int
     seed : int
     progress : bool, default False
-        Whether a terminal shows how far training is.
+        Whether to show progress on a terminal.
 
     Returns
     -------
     FastTextModel
-        Of the n-grams only those of the words have rows; ``places`` says which.
+        The model; only n-grams of the words have rows, and ``places`` holds the row of each bucket.
     """
     config = replace(
         config_of_fasttext(options),

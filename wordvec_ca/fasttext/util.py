@@ -1,4 +1,4 @@
-"""fastText's module ``fasttext.util``: models with fewer dimensions, and where its own vectors are."""
+"""fastText's module ``fasttext.util``: reduces dimensions, and finds published vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
     Parameters
     ----------
     ft_model : TextModel
-        Not quantised.
+        The model, which is not quantised.
     target_dim : int
         Dimensions to keep.
 
@@ -34,7 +34,7 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
     Raises
     ------
     ValueError
-        There are fewer dimensions, or rows are codes.
+        The model has fewer dimensions, or is quantised.
     """
     dim = ft_model.get_dimension()
     if not 1 <= target_dim <= dim:
@@ -47,19 +47,19 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
 
 
 def download_model(lang_id: str, if_exists: str = "strict", dimension: int | None = None) -> str:
-    """Return the name of the vectors of a language if they are in this folder; else say how to get them.
+    """Return the file name of a language's vectors in this folder; if it is missing, tell how to get it.
 
     Parameters
     ----------
     lang_id : str
-        Such as ``en``.
+        The code of the language, such as ``en``.
     if_exists, dimension : object
         Not used: nothing is downloaded.
 
     Raises
     ------
     FileNotFoundError
-        They are not here.
+        The file is not in this folder.
     """
     name = f"cc.{lang_id}.300.bin"
     if not os.path.isfile(name):
@@ -75,7 +75,7 @@ def test(
     labels: Iterable[Sequence[str]],
     k: int = 1,  # noqa: PT028 - fastText's name and default
 ) -> tuple[float, float]:
-    """Return precision and recall of k predicted labels a line, held against those of the lines."""
+    """Return precision and recall of k predicted labels a line, compared with the true labels."""
     right = n = n_labels = 0
     for found, gold in zip(predictions, labels, strict=False):
         right += sum(label in gold for label in found)
@@ -87,7 +87,7 @@ test.__test__ = False  # type: ignore[attr-defined]  # not a test for pytest
 
 
 def find_nearest_neighbor(query: Any, vectors: Any, ban_set: set[int], cossims: Any = None) -> int:
-    """Return the row with the highest dot product with a vector that is not in a set.
+    """Return the row that has the highest dot product with a vector and is not in a set.
 
     Parameters
     ----------

@@ -24,14 +24,14 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
     Parameters
     ----------
     options : dict
-        fastText's: see ``settings``.
+        fastText's options: see ``settings``.
 
     Raises
     ------
     ValueError
-        The model or the loss is not one that can be trained.
+        The model or the loss cannot be trained.
     DataError
-        The text cannot be read, or has no word of ``minCount``.
+        The text cannot be read, or no word occurs ``minCount`` times.
     """
     spec = next((s for s in SPECS if s.name == options["model"] and s.fasttext_number is not None), None)
     if spec is None:
@@ -65,7 +65,7 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
 
 
 def _renumbered(types: Any, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the tokens as words of the vocabulary, with an end behind each line."""
+    """Return the tokens as numbers of words of the vocabulary, with ``LINE_END`` after each line."""
     numbers = np.full(len(types), ABSENT, np.int32)
     numbers[kept] = np.arange(len(kept), dtype=np.int32)
     found = numbers[tokens]

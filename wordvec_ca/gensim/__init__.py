@@ -1,4 +1,4 @@
-"""A drop-in for gensim's word vectors: the same paths, names and arguments, several times sooner.
+"""A drop-in for gensim's word vectors: the same paths, names and arguments, several times as fast.
 
 Input: a program with ``from gensim.models import Word2Vec``. Write ``from wordvec_ca.gensim.models
 import Word2Vec`` or ``import wordvec_ca.gensim as gensim`` instead, and nothing else changes; gensim need not
@@ -14,11 +14,11 @@ from wordvec_ca.gensim.rest import Rest, gensims
 __all__ = ["models"]
 
 __version__ = "4.4.0"
-"""The version of gensim whose names and arguments these are: programs look at it."""
+"""The version of gensim whose names and arguments this package has: programs look at it."""
 
 sys.meta_path.insert(0, Rest())
 
 
 def __getattr__(name: str) -> object:
-    """Return what is gensim's own."""
+    """Return an attribute or module of gensim that this package does not replace."""
     return gensims(name)

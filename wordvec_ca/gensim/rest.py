@@ -1,7 +1,7 @@
-"""What is gensim's own: its other modules under this package's name, if gensim is installed.
+"""gensim's other modules under this package's name, if gensim is installed.
 
-``wordvec_ca.gensim.utils`` is ``gensim.utils``, the same module, so that one replaced name is enough for a
-whole program. Only what this package defines itself, such as ``wordvec_ca.gensim.models.word2vec``, is ours.
+``wordvec_ca.gensim.utils`` is the module ``gensim.utils`` itself, so that one replaced name is enough for a
+whole program. Only modules that this package defines, such as ``wordvec_ca.gensim.models.word2vec``, differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 OURS = "wordvec_ca.gensim."
 HERE = ("models", "rest")
-"""The module of that name in this package, if there is one."""
+"""Modules that this package defines itself."""
 
 
 def gensims(name: str) -> Any:
@@ -25,12 +25,12 @@ def gensims(name: str) -> Any:
     Parameters
     ----------
     name : str
-        Behind ``gensim.``, such as ``utils`` or ``models.LdaModel``.
+        The name after ``gensim.``, such as ``utils`` or ``models.LdaModel``.
 
     Raises
     ------
     AttributeError
-        gensim is not installed, or has no such thing.
+        gensim is not installed, or does not have this name.
     """
     try:
         return importlib.import_module(f"gensim.{name}")
@@ -54,7 +54,7 @@ class Rest(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return where a module of gensim is, or None."""
+        """Return the spec of a module of gensim, or None."""
         if not fullname.startswith(OURS):
             return None
         name = fullname.removeprefix(OURS)
@@ -75,6 +75,6 @@ class Rest(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module back its own description, which the import has replaced: it has run before."""
+        """Restore the module's own spec, which the import has replaced; the module has already run."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state

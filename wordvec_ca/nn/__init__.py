@@ -1,7 +1,7 @@
 """Context-aware layers for PyTorch (Zeng 2019) and the Contextualizer (Maupomé & Meurs 2021).
 
-Optional: ``pip install 'wordvec-ca[torch]'``. Besides this package, the evaluation by an LSTM
-tagger imports torch.
+Optional: ``pip install 'wordvec-ca[torch]'``. Only this package and the evaluation by
+an LSTM tagger import torch.
 """
 
 try:

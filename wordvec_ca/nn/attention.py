@@ -12,7 +12,7 @@ SCORES = ("linear", "bahdanau", "luong")
 
 
 class CAAttention(nn.Module):
-    r"""Attention that is not normalised over the memory and may attend to nothing.
+    r"""Attention that is not normalised over the memory and can attend to nothing.
 
     .. math:: s(c) = v(c) \sum_i \chi_i + \sum_i (1 - \chi_i)\, s_i, \qquad v(c) = \sigma_h(W_h c + b_h)
 
@@ -32,15 +32,15 @@ class CAAttention(nn.Module):
     reduction : {"sum", "mean"}, default "sum"
         The paper's sum grows with the number of slots; ``mean`` divides by the number of slots not masked.
     attention_dim : int, optional
-        Size of the hidden layer of the ``bahdanau`` score; default the size of what the gate sees of a slot.
+        Size of the hidden layer of the ``bahdanau`` score; by default ``gate_dim`` or ``memory_dim``.
     activation : callable, default torch.tanh
         ``sigma_h``.
     gate_dim : int, optional
         The gate sees, instead of ``s_i``, another embedding of the slot of this size, given as
-        ``gate_memory`` (the end of section 3.3), so that what is attended to is learned apart from what is
-        read.
+        ``gate_memory`` (the end of section 3.3). Which slots get attention is then learned apart from the
+        values that are read.
     gate_bias_init : float, optional
-        First value of ``b_g``, for the ``linear`` score; drawn like the other parameters by default.
+        Initial value of ``b_g``, for the ``linear`` score; by default drawn like the other parameters.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -89,10 +89,10 @@ class CAAttention(nn.Module):
             self.memory_map = nn.Linear(seen, width, bias=False, device=device, dtype=dtype)
         if score == "bahdanau":
             self.score_map = nn.Linear(width, 1, bias=False, device=device, dtype=dtype)
-        self._set_gate_bias()  # the maps have drawn themselves
+        self._set_gate_bias()  # the maps draw their parameters when they are made
 
     def reset_parameters(self) -> None:
-        """Draw all maps as :class:`torch.nn.Linear` does, but for ``gate_bias_init``."""
+        """Draw all maps as :class:`torch.nn.Linear` does, except ``gate_bias_init``."""
         for module in self.children():
             module.reset_parameters()  # type: ignore[operator]
         self._set_gate_bias()
@@ -104,7 +104,7 @@ class CAAttention(nn.Module):
     def chi(self, query: Tensor, memory: Tensor) -> Tensor:
         """Return the gates, shape ``(N, L, S)``, for ``(N, L, query_dim)`` and ``(N, S, memory_dim)``.
 
-        With ``gate_dim``, the second is ``gate_memory``.
+        With ``gate_dim``, the second argument is ``gate_memory``.
         """
         queries = self.query_map(query)
         if self.memory_map is None:
@@ -130,12 +130,12 @@ class CAAttention(nn.Module):
         query : Tensor, shape (N, L, query_dim) or (N, query_dim)
             One or many queries for each memory. Without a batch, all shapes are without ``N``.
         memory : Tensor, shape (N, S, memory_dim)
-            What is attended to.
+            The slots to attend to.
         key_padding_mask : bool Tensor, shape (N, S), optional
-            True where a slot is padding, as in :class:`torch.nn.MultiheadAttention`. What such a slot
-            holds, even NaN, has no effect.
+            True where a slot is padding, as in :class:`torch.nn.MultiheadAttention`. The values there, even
+            NaN, have no effect.
         gate_memory : Tensor, shape (N, S, gate_dim), optional
-            What the gate sees of each slot; needed with ``gate_dim``.
+            The gate's embedding of each slot; needed with ``gate_dim``.
 
         Returns
         -------

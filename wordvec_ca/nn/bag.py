@@ -29,17 +29,17 @@ class CAEmbeddingBag(nn.Module):
     num_embeddings, embedding_dim : int
         Number of features and size of ``w'`` and of the result.
     sigma_dim : int or None, default 5
-        Size of ``w_sigma``. None: the gate reuses ``w'`` instead, the first of the paper's two choices.
+        Size of ``w_sigma``. With None the gate reuses ``w'`` instead, the first of the paper's two choices.
     mode : {"mean", "sum"}, default "mean"
         The paper prints a sum; its author's public code takes the mean.
     gate_bias : bool, default False
-        Whether the gate has the bias ``b`` (the author's public code has it, eq. 19 has not).
+        Whether the gate has the bias ``b`` (the author's public code has it, eq. 19 does not).
     sparse : bool, default False
-        Sparse gradients of the two embedding tables, for large ones.
+        Whether the gradients of the two embedding tables are sparse, for large tables.
     include_last_offset, padding_idx
         As for :class:`torch.nn.EmbeddingBag`.
     context_scale : Tensor, shape (num_embeddings,), optional
-        Factor of ``chi(w) v_0``, kept as it is: ``1 + ln P~(w) / ln Z`` of eq. 11 and 13, where ``P~`` is
+        Fixed factor of ``chi(w) v_0``: ``1 + ln P~(w) / ln Z`` of eq. 11 and 13, where ``P~`` is
         the frequency of a feature where it is context free. 1 by default, as in eq. 12 and 14, which take
         ``ln P~(w) / ln Z`` for 0.
     device, dtype
@@ -60,9 +60,9 @@ class CAEmbeddingBag(nn.Module):
 
     Notes
     -----
-    With a linear head the whole is a linear function of the counts of the features: one scalar
-    ``head . (chi v_0 + (1 - chi) w')`` each. What it gains over a bag of words is optimisation only.
-    An empty bag (no features, or padding only) gives zeros. NaN reaches the result of its own bag only.
+    With a linear head the network is a linear function of the feature counts, with one scalar
+    ``head . (chi v_0 + (1 - chi) w')`` for each feature. It differs from a bag of words only in optimisation.
+    An empty bag (no features, or padding only) gives zeros. NaN affects only the result of its own bag.
 
     Examples
     --------
@@ -149,14 +149,14 @@ class CAEmbeddingBag(nn.Module):
         vectors : path, model, KeyedVectors, array or Tensor, shape (num_embeddings, embedding_dim)
             A trained model, its directory or any file of vectors that
             :meth:`wordvec_ca.KeyedVectors.load` reads, vectors of gensim, or a bare table;
-            copied. Feature ``i`` is row ``i``, ``key_to_index[word]`` of a word.
+            copied. Feature ``i`` is row ``i``; for a word, ``i`` is ``key_to_index[word]``.
         freeze : bool, default False
-            Do not train ``w'``.
+            Whether ``w'`` is not trained.
         **options
             Further arguments of the constructor.
         """
         table = KeyedVectors.load(vectors) if isinstance(vectors, str | os.PathLike) else vectors
-        while hasattr(table, "vectors"):  # a model holds keyed vectors, and those the table
+        while hasattr(table, "vectors"):  # a model holds keyed vectors, which hold the table
             table = table.vectors
         tensor = table.detach() if isinstance(table, Tensor) else torch.tensor(np.asarray(table))
         if tensor.dim() != 2:
@@ -173,12 +173,12 @@ class CAEmbeddingBag(nn.Module):
         return bag
 
     def blocks(self) -> tuple[list[Tensor], list[Tensor]]:
-        """Return the blocks that train in turn, ``[w']`` and ``[w_sigma, theta, b]``; v_0 is in neither."""
+        """Return the blocks to train in turn, ``[w']`` and ``[w_sigma, theta, b]``; v_0 is in neither."""
         gate = (self.sigma_weight, self.theta, self.bias)
         return [self.weight], [tensor for tensor in gate if tensor is not None]
 
     def chi(self, input: Tensor) -> Tensor:
-        """Return the gate of every feature, in the shape of ``input``: 1 where the feature says nothing."""
+        """Return the gate of every feature, in the shape of ``input``: 1 where the feature is ignored."""
         table = self.weight if self.sigma_weight is None else self.sigma_weight
         sigma = F.embedding(input, table, padding_idx=self.padding_idx, sparse=self.sparse)
         if self.padding_idx is not None:

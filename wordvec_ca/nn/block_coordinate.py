@@ -12,15 +12,15 @@ from torch import Tensor
 class BlockCoordinate(torch.optim.Optimizer):
     """Let an optimiser update only one block of parameters at a time, in turn.
 
-    For ``em_steps`` steps the first block moves and the others are frozen, then the second, and so on
-    round; parameters in no block always move. A frozen tensor stays bitwise as it is, and so does what the
-    optimiser remembers about it (momentum, sums of squares, weight decay do not act). This is the scheme
-    with which the CA-BSFE keeps a model from memorising small data (Zeng 2019, section 4.2.1; the
-    footnote's ``step / em_steps`` is an integer division).
+    For ``em_steps`` steps the first block is updated and the others are frozen, then the second, and so
+    on in a cycle; parameters outside all blocks are always updated. A frozen tensor does not change by a
+    bit, nor does the optimiser's state for it (momentum, sums of squares, weight decay do not act). This
+    is the scheme with which the CA-BSFE keeps a model from memorising small data (Zeng 2019, section 4.2.1;
+    the footnote's ``step / em_steps`` is an integer division).
 
-    It is an optimiser itself: learning-rate schedulers and :class:`torch.amp.GradScaler` take it, and
+    It is an optimiser itself: learning-rate schedulers and :class:`torch.amp.GradScaler` accept it, and
     ``param_groups``, ``state`` and ``defaults`` are those of the optimiser inside. A step that the scaler
-    leaves out, because gradients overflowed, does not count.
+    skips, because gradients overflowed, does not count.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class BlockCoordinate(torch.optim.Optimizer):
     blocks : sequence of iterables of Tensor
         The blocks, such as :meth:`wordvec_ca.nn.CAEmbeddingBag.blocks`.
     em_steps : int, default 100
-        Steps before the next block's turn; 0 trains everything jointly.
+        Steps for each block before the next; 0 trains everything jointly.
 
     Examples
     --------
@@ -78,16 +78,16 @@ class BlockCoordinate(torch.optim.Optimizer):
         return self.optimizer.defaults
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group to the optimiser inside; its parameters are in no block."""
+        """Add a group to the optimiser inside; its parameters are outside all blocks."""
         self.optimizer.add_param_group(param_group)
 
     @property
     def active(self) -> int | None:
-        """Index of the block that the next step moves, or None when all move."""
+        """Index of the block that the next step updates, or None if it updates all."""
         return None if self.em_steps == 0 else self.steps // self.em_steps % len(self.blocks)
 
     def frozen(self) -> list[Tensor]:
-        """Return the parameters that the next step leaves alone."""
+        """Return the parameters that the next step does not change."""
         active = self.active
         if active is None:
             return []

@@ -29,7 +29,7 @@ PADDING = 0
 """Feature number of padding; words count from 1."""
 
 POOL = 50
-"""Batches whose documents are sorted by length together, so that little of a batch is padding."""
+"""Number of batches whose documents are sorted by length together, so that batches have little padding."""
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -48,7 +48,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     verbose: bool
 
     def build(self, table: Tensor | None, classes: int) -> nn.Module:
-        """Return the untrained network for the words of ``vocabulary_``; ``table`` are their vectors."""
+        """Return the untrained network for the words of ``vocabulary_``; ``table`` holds their vectors."""
         raise NotImplementedError
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
@@ -88,7 +88,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ]
 
     def table(self) -> Tensor | None:
-        """Return a row of ``vectors`` for each word number, NaN where there is none; None without vectors."""
+        """Return a row of ``vectors`` for each word number, NaN for missing words; None without vectors."""
         if self.vectors is None:
             return None
         width = self.vectors.vectors.shape[1]
@@ -109,7 +109,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         y : array_like
             Their classes.
         dev : pair (X, y), optional
-            Documents that choose the epoch, instead of ``dev_fraction`` of X.
+            Development documents, which choose the epoch, instead of ``dev_fraction`` of X.
 
         Returns
         -------
@@ -120,8 +120,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         wordvec_ca.errors.DataError
-            If documents and labels do not match, a label is missing, there is one class only or no word
-            is frequent enough.
+            Documents and labels do not match, a label is missing, there is only one class, or no word is
+            frequent enough.
         """
         documents = self.tokens(X)
         labels = np.asarray(y)
@@ -185,7 +185,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
                 optimizer.zero_grad()
                 loss.backward()
                 with warnings.catch_warnings():
-                    # Adagrad's own tensors are meant; PyTorch warns about them once since 2.13.
+                    # The warning concerns Adagrad's own tensors; PyTorch gives it once since 2.13.
                     warnings.filterwarnings("ignore", "Sparse invariant checks")
                     optimizer.step()
                 total += loss.item() * len(chosen)
@@ -213,7 +213,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.module_.eval()
 
     def progress(self, epochs: int, steps: int) -> Iterator[Callable[[], None]]:
-        """Yield for each epoch what counts one step; shown as a bar on standard error if ``verbose``."""
+        """Yield for each epoch a function that counts one step; a bar on stderr shows them if ``verbose``."""
         from rich.console import Console
         from rich.progress import Progress
 
@@ -257,8 +257,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Sequence[Document]) -> np.ndarray:
         """Return the probability of each class, float64 array of shape (documents, classes).
 
-        Words never seen in training are left out; a document without any known word gets the prediction for
-        an empty document.
+        Unknown words are left out; a document without any known word gets the prediction for an empty
+        document.
         """
         check_is_fitted(self, "module_")
         return self.probabilities(self.encode(X))
@@ -271,21 +271,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 class CABagClassifier(TextClassifier):
     """Classify text by the context-aware embedding of its bag of words (CA-BSFE) and a softmax layer.
 
-    The defaults are those of Zeng 2019, section 4.2.1. The function class is that of a linear model on word
-    counts (see :class:`CAEmbeddingBag`), so an L2 logistic regression on them is the baseline to beat.
+    The defaults are those of Zeng 2019, section 4.2.1. The classifier is a linear function of word counts
+    (see :class:`CAEmbeddingBag`), so an L2 logistic regression on them is the baseline to beat.
 
     Parameters
     ----------
     embedding_dim, sigma_dim : int, default 5
-        Sizes of ``w'`` (that of ``vectors`` if given) and of the gate's embedding.
+        Sizes of ``w'`` (the size of ``vectors`` if given) and of the gate's embedding.
     context_aware : bool, default True
         False: plain average or sum of embeddings (:class:`torch.nn.EmbeddingBag`), the paper's baseline.
     mode : {"mean", "sum"}, default "mean"
         See :class:`CAEmbeddingBag`.
     em_steps : int, default 100
-        Steps for which embeddings and gates train in turn; 0 trains them jointly.
+        Steps before embeddings and gates take turns in training; 0 trains them jointly.
     vectors : KeyedVectors, optional
-        First values of ``w'``; words that it lacks start at random.
+        Initial values of ``w'``; words that it lacks start at random.
     tokenizer : {"words", "whitespace"} or callable, default "words"
         How strings become words: as in :func:`wordvec_ca.text.tokenize` (lower case), or a function.
     min_count : int, default 1
@@ -295,10 +295,10 @@ class CABagClassifier(TextClassifier):
     patience : int, optional
         Stop after this many epochs without a better development accuracy; None runs all.
     dev_fraction : float, default 0.1
-        Part of the training documents that chooses the epoch (unless ``fit`` is given ``dev``); 0 takes the
-        last epoch.
+        Share of the training documents that chooses the epoch (unless ``fit`` gets ``dev``); 0 takes the last
+        epoch.
     random_state : int, default 0
-        Seed of everything random; torch's global generator is left as it was.
+        Seed of everything random; torch's global generator does not change.
     device : str, default "cpu"
         Where the network is trained and used.
     verbose : bool, default False
@@ -364,7 +364,7 @@ class CABagClassifier(TextClassifier):
         return nn.Sequential(bag, nn.Linear(width, classes))
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        """Return Adagrad, in turn on the two blocks if there are ``em_steps``."""
+        """Return Adagrad; with ``em_steps`` it updates the two blocks in turn."""
         adagrad = torch.optim.Adagrad(network.parameters(), lr=self.lr)
         bag = network[0]  # type: ignore[index]
         return BlockCoordinate(adagrad, bag.blocks(), self.em_steps) if self.context_aware else adagrad
@@ -391,8 +391,9 @@ class ContextualizerClassifier(TextClassifier):
     """Classify text with a :class:`Contextualizer` and a softmax layer.
 
     The defaults are those of Maupomé & Meurs 2021, section 3: random word vectors that are not trained, so
-    that 157,042 parameters remain for two classes. (Its learning rate is not stated; Adam's usual one here.
-    Its "fewer than 3 occurrences removed" gives the vocabulary sizes it reports only as 4 or more kept.)
+    that 157,042 parameters remain for two classes. (The paper does not state its learning rate; here it is
+    Adam's usual one. Its "fewer than 3 occurrences removed" gives its vocabulary sizes only if words with 4
+    or more are kept.)
 
     Each parameter is a keyword of its own, not a field of a group of options, because scikit-learn's
     ``set_params``, ``clone`` and ``GridSearchCV`` reach only these.
@@ -400,7 +401,7 @@ class ContextualizerClassifier(TextClassifier):
     Parameters
     ----------
     word_dim, position_dim : int, default 500 and 20
-        Sizes of the word vectors (that of ``vectors`` if given) and of the sinusoidal position.
+        Sizes of the word vectors (the size of ``vectors`` if given) and of the sinusoidal position.
     rank, num_steps, recurrent, default_context
         See :class:`Contextualizer`.
     train_vectors : bool, default False

@@ -29,7 +29,7 @@ def second_order_attention(
     keys : Tensor, shape (N, n, u)
         ``U x``, which recurrent models compute once for all steps.
     contexts : Tensor, shape (N, t, m)
-        ``c``, one or many for each document.
+        ``c``, one or more for each document.
     query, output : Tensor, shapes (u, m) and (m, u)
         ``V`` and ``W``.
     padding : bool Tensor, shape (N, n), or None
@@ -43,8 +43,8 @@ def second_order_attention(
     queries = nn.functional.linear(contexts, query)
     scores = nn.functional.linear(keys.unsqueeze(1) * queries.unsqueeze(2), output)
     if padding is not None:
-        # The lowest finite number rather than -inf: a document of nothing but padding then gets equal
-        # weights of tokens that are zero, instead of NaN.
+        # The lowest finite number rather than -inf: a document of padding alone then gets equal weights for
+        # tokens that are zero, instead of NaN.
         scores = scores.masked_fill(padding[:, None, :, None], torch.finfo(scores.dtype).min)
     return (torch.softmax(scores, dim=2) * tokens.unsqueeze(1)).sum(2)
 
@@ -52,8 +52,9 @@ def second_order_attention(
 class SinusoidalPosition(nn.Module):
     r"""Append to each token a vector of sines and cosines of its position.
 
-    ``p_{2i} = sin(pos / 10000^{2i/d})``, ``p_{2i+1}`` the cosine (Vaswani et al. 2017, section 3.5);
-    concatenated, not added, as the parameter counts of Maupomé & Meurs 2021 require. No parameters.
+    ``p_{2i} = sin(pos / 10000^{2i/d})``, and ``p_{2i+1}`` is the cosine (Vaswani et al. 2017, section 3.5).
+    It is concatenated, not added, as the parameter counts of Maupomé & Meurs 2021 require. The module has no
+    parameters.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class SinusoidalPosition(nn.Module):
 
 
 class SecondOrderSteps(nn.Module):
-    """The matrices U, V and W of ``num_steps`` steps: the parameters both Contextualizers share.
+    """The matrices U, V and W of ``num_steps`` steps: parameters that both Contextualizers have.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class SecondOrderSteps(nn.Module):
     num_steps : int, default 5
         Number K of contextualization steps.
     recurrent : bool, default True
-        All steps use the same matrices; otherwise each has its own.
+        Whether all steps use the same matrices; otherwise each has its own.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -151,7 +152,7 @@ def without_padding(tokens: Tensor, padding: Tensor | None) -> Tensor:
 
 
 class Contextualizer(SecondOrderSteps):
-    """Encode a document as one vector, its context, read again and again from its tokens.
+    """Encode a document as one vector, its context, which is read from its tokens repeatedly.
 
     From a default context, each of K steps weighs the tokens with :func:`second_order_attention` and sums
     them into a new context (Maupomé & Meurs 2021, algorithm 1). Time and memory grow linearly with the
@@ -162,17 +163,17 @@ class Contextualizer(SecondOrderSteps):
     embed_dim, rank, num_steps, recurrent
         m, u, K and whether steps share their matrices, as in :class:`SecondOrderSteps`.
     default_context : {"random", "ones", "learned"}, default "random"
-        The first context: drawn from U(-1, 1) for each document in training, and one fixed draw (the
-        buffer ``context``, saved with the model) in evaluation, so that predictions repeat; ones; or a
-        parameter.
+        The first context. ``random``: drawn from U(-1, 1) for each document in training, and one fixed draw
+        (the buffer ``context``, saved with the model) in evaluation, so that predictions are reproducible.
+        ``ones``: all ones. ``learned``: a parameter.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
     Notes
     -----
-    ``3 u m`` parameters (times K if not recurrent), plus m if the context is learned. A document of one
-    token is that token, with any weights; each component of the output is between the smallest and
-    the largest of the tokens'; without positions, order has no effect.
+    The module has ``3 u m`` parameters (times K if not recurrent), plus m if the context is learned. The
+    encoding of a single token is that token, whatever the weights. Each component of the output is between
+    the smallest and the largest of the tokens'. Without positions, order has no effect.
 
     Examples
     --------
@@ -226,13 +227,13 @@ class Contextualizer(SecondOrderSteps):
         key_padding_mask : bool Tensor, shape (N, n), optional
             True at padding. The values there, even NaN, have no effect.
         context : Tensor, shape (N, embed_dim) or (embed_dim,), optional
-            First context, instead of the default.
+            First context instead of the default.
 
         Returns
         -------
         Tensor, shape (N, embed_dim)
-            The last context: zeros for a document without tokens, NaN in a component where one of the
-            document's own tokens makes the result NaN.
+            The last context: zeros for a document without tokens, and NaN in each component that a token of
+            the document makes NaN.
         """
         if tokens.dim() == 2:
             mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -263,28 +264,28 @@ class Contextualizer(SecondOrderSteps):
 class TokenwiseContextualizer(SecondOrderSteps):
     """Contextualize every token with all tokens of its document.
 
-    Each token in turn is the context with which :func:`second_order_attention` reads the tokens, and
-    becomes what was read (Maupomé & Meurs 2021, algorithm 2). ``O(K n^2 u m)``.
+    Each token is in turn the context with which :func:`second_order_attention` reads the tokens; the
+    result replaces it (Maupomé & Meurs 2021, algorithm 2). Time is ``O(K n^2 u m)``.
 
     Parameters
     ----------
     embed_dim, rank, num_steps, recurrent
         m, u, K and whether steps share their matrices, as in :class:`SecondOrderSteps`.
     inplace : bool, default False
-        False: all tokens of a step change together, read from the step before. True: one after another,
-        each reading those already changed, as the pseudo-code says literally; slower.
+        False: all tokens of a step change together, and read those of the previous step. True: they change
+        one after another, and read those already changed, as the pseudo-code literally says; this is slower.
     chunk_size : int, optional
-        How many tokens read at a time when ``inplace`` is False; bounds the memory, ``N chunk n m``.
+        Tokens that read at a time when ``inplace`` is False; it bounds the memory to ``N chunk n m`` numbers.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
     Notes
     -----
-    Every pair of tokens has m scores, each a product over u, where self-attention has one score for each
-    head: at ``embed_dim`` 512 and ``rank`` 100 a step takes 1.4, 3 and 9 times as long as self-attention with
-    8 heads for documents of 16, 32 and 64 tokens, one thread, and more for longer ones. On a processor a
-    ``chunk_size`` with which ``N chunk n m`` numbers fit into the cache helps: 2 documents of 64 tokens take
-    .57 of the time with 4.
+    Every pair of tokens has m scores, each a product over u; self-attention has one score for each head.
+    At ``embed_dim`` 512 and ``rank`` 100, on one thread, a step takes 1.4, 3 and 9 times as long as
+    self-attention with 8 heads for documents of 16, 32 and 64 tokens, and more for longer ones. On a CPU
+    choose a ``chunk_size`` with which ``N chunk n m`` numbers fit into the cache: with 4, 2 documents of
+    64 tokens take .57 of the time.
 
     Examples
     --------

@@ -120,7 +120,7 @@ class CAConv2d(ContextAwareConvolution):
     activation : callable, optional
         Element-wise function of ``v``; None is the paper's linear case (eq. 40).
     gate_bias_init : float, optional
-        First value of the bias of ``chi``; drawn like the other parameters by default.
+        Initial value of the bias of ``chi``; by default drawn like the other parameters.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -139,9 +139,9 @@ class CAConv2d(ContextAwareConvolution):
 
     Notes
     -----
-    ``in_channels`` times the size of the kernel, ``+ 1 + out_channels`` parameters more than the
-    convolution it replaces. With the gate saturated at 1 it is the convolution exactly, at 0 the constant
-    map ``w_0``.
+    The layer has ``in_channels * kernel size + 1 + out_channels`` parameters more than the convolution it
+    replaces. With the gate saturated at 1 it equals the convolution, with the gate at 0 the constant map
+    ``w_0``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class CALinear(nn.Module):
     activation : callable, optional
         Element-wise function after the linear map; None leaves it linear. The paper uses ``torch.tanh``.
     gate_bias_init : float, optional
-        First value of ``b``; drawn like the other parameters by default. 3 opens the gate to about .95.
+        Initial value of ``b``; by default drawn like the other parameters. 3 opens the gate to about .95.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -44,12 +44,12 @@ class CALinear(nn.Module):
 
     Notes
     -----
-    ``in * out + out`` (bias) ``+ in + 1`` (gate) ``+ out`` (default) parameters.
+    The layer has ``in * out + out`` (bias) ``+ in + 1`` (gate) ``+ out`` (default) parameters.
     NaN in one input vector gives NaN in its own output only.
 
-    In a deep stack each layer multiplies what differs between inputs by its gate, which starts near 1/2. At
-    the start 16 layers of 64 units shrink it to 3e-9 of its size; with ``gate_bias_init=3`` to 7e-5, with 5
-    to 1.3e-4. Sixteen :class:`torch.nn.Linear` shrink it to 1.5e-4.
+    In a deep stack each layer multiplies the difference between two inputs by its gate, which starts near
+    1/2. Before training, 16 layers of 64 units shrink the difference to 3e-9 of its size; with
+    ``gate_bias_init=3`` to 7e-5, with 5 to 1.3e-4. Sixteen :class:`torch.nn.Linear` shrink it to 1.5e-4.
 
     Examples
     --------

@@ -16,8 +16,8 @@ class CAResidual(nn.Module):
         w_l = \chi_l(c, w_{l-1}, \dots, w_{l-n_\sigma})\, v_l(c, w_{l-1}, \dots, w_{l-n_v})
               + (1 - \chi_l)\, w_{l0}
 
-    (Zeng 2019, eq. 42 and section 4.7.1). How the arguments of ``v`` and ``chi`` are joined is not stated
-    in the paper; here:
+    (Zeng 2019, eq. 42 and section 4.7.1). The paper does not state how the arguments of ``v`` and ``chi`` are
+    joined. Here there are two ways:
 
     * ``combine="concat"``: a linear map (or convolution) of their concatenation, then ``activation``;
     * ``combine="add"``: their sum, through a linear map and ``activation`` in every layer but the last,
@@ -42,7 +42,7 @@ class CAResidual(nn.Module):
         Convolve images ``(N, C, H, W)`` with this kernel (stride 1, same size) instead of mapping vectors
         ``(*, in_features)``. The gate is then a map of one channel.
     gate_bias_init : float, optional
-        First value of the bias of every gate; drawn like the other parameters by default.
+        Initial value of the bias of every gate; by default drawn like the other parameters.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -139,7 +139,7 @@ class CAResidual(nn.Module):
         ----------
         input : Tensor, shape (*, in_features), or (N, C, H, W) or (C, H, W) with ``kernel_size``
         need_gates : bool, default False
-            Return the gates and what each layer gives too, for losses on them or to look at.
+            Return the gates and each layer's output too, for losses on them or for inspection.
 
         Returns
         -------

@@ -33,7 +33,7 @@ class CARNNCell(nn.Module):
         \tilde y = h(V^o_c c + W^o_c x + U^o_c y + b^o_c) \\
         y_t &= o v^o + (1 - o) \tilde y
 
-    where ``c`` and ``y`` on the right are those of the step before.
+    where ``c`` and ``y`` on the right are those of the previous step.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CARNNCell(nn.Module):
         Leave the previous ``c`` out of ``o``, ``v^o`` and ``y~``, the simpler assumption ``P(y_t | c_t,
         y_{t-1}, x_t)`` at the end of section 3.4.2.
     gate_bias_init : float, optional
-        First value of ``b_f`` and ``b_o``; drawn like the other parameters by default. Needs ``bias``.
+        Initial value of ``b_f`` and ``b_o``; by default drawn like the other parameters. Needs ``bias``.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
@@ -66,7 +66,7 @@ class CARNNCell(nn.Module):
 
     Notes
     -----
-    ``7 n^2 + 4 n k + 10 n + 2 k + 2`` parameters (an LSTM of torch has ``4 n^2 + 4 n k + 8 n``).
+    The cell has ``7 n^2 + 4 n k + 10 n + 2 k + 2`` parameters (torch's LSTM has ``4 n^2 + 4 n k + 8 n``).
     """
 
     def __init__(
@@ -113,9 +113,9 @@ class CARNNCell(nn.Module):
     def reset_parameters(self) -> None:
         """Draw from U(-1/sqrt(n), 1/sqrt(n)), as torch's recurrent layers do; the peephole starts at 1.
 
-        As a matrix it starts as the identity, which is the same. The peephole is the only path along which
-        a component of the cell state remembers itself. Near 0 the network forgets, and learns the length of
-        a sequence rather than its words (the paper does not say how it starts).
+        A matrix starts as the identity, which has the same effect. The peephole is the only path along which
+        a component of the cell state remembers itself. With a peephole near 0 the network forgets, and
+        learns the length of a sequence rather than its words. (The paper does not state an initial value.)
         """
         bound = self.hidden_size**-0.5
         for parameter in self.parameters():
@@ -129,7 +129,7 @@ class CARNNCell(nn.Module):
                 self.bias[-2:] = self.gate_bias_init
 
     def project(self, input: Tensor) -> Tensor:
-        """Return what ``x`` gives to every gate, shape ``(*, 4n+2)``; may be done for all steps at once."""
+        """Return the contribution of ``x`` to every gate, shape ``(*, 4n+2)``, for one step or all."""
         return F.linear(input, self.weight_ih, self.bias)
 
     def step(self, projected: Tensor, output: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -138,7 +138,7 @@ class CARNNCell(nn.Module):
         Returns the new ``y`` and ``c`` and the gates ``(f, o)``, shape ``(N, 2)``.
         """
         n = self.hidden_size
-        # Split, not sliced: the gradient of a slice is a tensor of zeros as large as what it is a slice of.
+        # Split, not sliced: the gradient of a slice is a tensor of zeros as large as the whole tensor.
         v, free, joint = torch.addmm(projected, output, self.weight_hh.t()).split((n, n, 2 * n + 2), -1)
         before = F.linear(cell, self.weight_ch)
         if not self.simple_output:
@@ -182,7 +182,7 @@ class CARNNCell(nn.Module):
         Returns
         -------
         (y, c) : pair of Tensors, shape (N, hidden_size) or (hidden_size,)
-            The new states. Under autocast they have its dtype, whatever that of ``hx``.
+            The new states. Under autocast they have its dtype, whatever the dtype of ``hx``.
         gates : Tensor, shape (N, 2) or (2,)
             With ``need_gates``: ``f`` and ``o``, in [0, 1].
         """
@@ -211,28 +211,28 @@ class CARNN(nn.Module):
     input_size, hidden_size : int
         Sizes of the input and of each direction's output and cell state.
     num_layers : int, default 1
-        Layers, each fed with the output of the one below.
+        Number of layers; each reads the output of the one below.
     bias : bool, default True
         Whether there are biases.
     batch_first : bool, default False
-        Batches are ``(N, L, size)`` rather than ``(L, N, size)``. The default is that of torch's layers.
+        Whether batches are ``(N, L, size)`` rather than ``(L, N, size)``. The default is torch's.
     dropout : float, default 0
-        Probability of dropping an output between two layers.
+        Probability with which an output between two layers is dropped.
     bidirectional : bool, default False
-        Also read from the end; outputs are concatenated.
+        Whether to read from the end as well; outputs are concatenated.
     nonlinearity, peephole, simple_output, gate_bias_init
         As in :class:`CARNNCell`.
     proj_size : int, default 0
-        For :class:`torch.nn.LSTM`'s sake; nothing but 0 is accepted. Eq. 34 adds what comes of ``y`` to what
-        comes of ``c`` at the same size; put a :class:`torch.nn.Linear` behind the network instead.
+        Only 0 is accepted; the argument exists because :class:`torch.nn.LSTM` has it. Eq. 34 adds terms of
+        ``y`` and of ``c``, which need the same size; use a :class:`torch.nn.Linear` after the network.
     device, dtype
         As for every module of :mod:`torch.nn`.
 
     Notes
     -----
-    Each step is two dozen operations of PyTorch, where :class:`torch.nn.LSTM` has one compiled loop, and it
-    has 1.75 times the weights: on one core, batches of 16 to 64, it takes 1.9 to 2.7 times as long to train
-    and 2.4 times to read; for a batch of one, 8 to 9 times.
+    Each step is two dozen operations of PyTorch, where :class:`torch.nn.LSTM` has one compiled loop, and the
+    network has 1.75 times the weights. On one core with batches of 16 to 64, training takes 1.9 to 2.7 times
+    as long and reading 2.4 times; with a batch of one, 8 to 9 times.
 
     Examples
     --------
@@ -313,7 +313,7 @@ class CARNN(nn.Module):
         need_gates: bool,
     ) -> tuple[Tensor, States, Tensor | None]:
         """Run one cell over ``(L, N, size)``; steps where ``valid`` (L, N, 1) is False keep the state."""
-        # Unbound once: an index in the loop would have a gradient as large as the sequence at every step.
+        # Unbound once: an index in the loop would have, at every step, a gradient as large as the sequence.
         steps = list(enumerate(cell.project(input).unbind(0)))
         output, state = (state.to(steps[0][1].dtype) for state in hx)
         outputs: list[Tensor] = []
@@ -353,7 +353,7 @@ class CARNN(nn.Module):
             Sequences of one length, or a :class:`~torch.nn.utils.rnn.PackedSequence` of many lengths
             (pack padded batches: values after a sequence's end are then never read).
         hx : pair of Tensors, shape (num_layers * directions, N, hidden_size), optional
-            First ``(y, c)``; zeros by default. Without the middle dimension when ``input`` has no batch.
+            First ``(y, c)``; zeros by default. It has no middle dimension if ``input`` has no batch.
         need_gates : bool, default False
             Return the gates too.
 
@@ -363,10 +363,11 @@ class CARNN(nn.Module):
             ``y`` of the last layer at all steps, shaped like the input with ``directions * hidden_size``.
         (y_n, c_n) : pair of Tensors, shape (num_layers * directions, N, hidden_size)
             States after the last step of each sequence. Under autocast they and the output have its dtype,
-            whatever that of ``hx``.
+            whatever the dtype of ``hx``.
         gates : Tensor or PackedSequence
             With ``need_gates``: ``f`` and ``o`` of all layers and directions at all steps, shaped like the
-            input with ``2 * num_layers * directions``; ``f`` and ``o`` of the first, then of the next.
+            input with ``2 * num_layers * directions``: ``f`` and ``o`` of the first, then of the next, and so
+            on.
         """
         if isinstance(input, PackedSequence):
             padded, lengths = pad_packed_sequence(input)

@@ -1,6 +1,6 @@
 """Pages about a model, each complete in one file.
 
-Input: a model directory, or vectors. Output: HTML with the run, the vocabulary and what attention looks
+Input: a model directory, or vectors. Output: HTML that shows the run, the vocabulary and what attention looks
 at; and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 

@@ -17,7 +17,7 @@ from wordvec_ca.report.svg import Series, heat_map
 from wordvec_ca.vectors import KeyedVectors, Part, logits_by_part
 
 BANDS = (50, 1_000, 10_000)
-"""Ranks at which the words of the heat map are divided; most of the first are function words."""
+"""Frequency ranks that separate the rows of the heat map; most words above the first are function words."""
 
 MOST_PLACES = 25
 """Places on each side that the heat map shows."""
@@ -113,7 +113,7 @@ def attention(folder: Path, vectors: KeyedVectors, config: TrainConfig) -> dict[
 
 
 def _part(folder: Path, vectors: KeyedVectors, found: Attention, config: TrainConfig) -> dict[str, Any]:
-    """Return what is shown of one part."""
+    """Return the content of the section for one part."""
     if len(found.weights) != len(vectors):
         raise DataError(f"{str(folder)!r}: {len(vectors)} words, but attention for {len(found.weights)}")
     part, of_words = found.part, config.attention != "position"
@@ -139,7 +139,7 @@ def _by_place(found: Attention) -> Figure:
     best = found.part.offsets[int(found.by_place.argmax())]
     what = f"Attention by place, all words together; most goes to {best:+d}. {UNIT}"
     shares = found.by_place[near].tolist()
-    offsets.insert(n_places // 2, 0)  # the target, which gets none
+    offsets.insert(n_places // 2, 0)  # the target, which gets no attention
     shares.insert(n_places // 2, math.nan)
     drawn = [Series("attention", offsets, shares, dots=n_places <= 4)]
     made = chart_figure("Attention by place", what, drawn, "place", "attention", zero=True)
@@ -170,7 +170,7 @@ def _heat(vectors: KeyedVectors, found: Attention, has_places: bool) -> dict[str
 
 
 def _favourites(vectors: KeyedVectors, found: Attention) -> dict[str, Any]:
-    """Return the words that get most and least attention, of the frequent ones."""
+    """Return the frequent words that get most and least attention."""
     known = min(len(vectors), 5_000)
     mean = found.by_word[:known].mean(axis=1)
     order = np.argsort(mean, kind="stable")

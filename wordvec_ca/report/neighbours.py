@@ -13,11 +13,11 @@ from wordvec_ca.models import document_vectors
 from wordvec_ca.vectors import KeyedVectors, Neighbour, Neighbours, shown_interval
 
 NEAREST = 6
-"""Neighbours of each word, or document."""
+"""Number of neighbours of each word or document."""
 
 SHOWN_DOCUMENTS = 8
 LONGEST_TAG = 60
-"""Characters of a tag that are shown."""
+"""Longest part of a tag that is shown, in characters."""
 
 
 def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
@@ -26,8 +26,8 @@ def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
     Parameters
     ----------
     words : sequence of str
-        Most frequent first. Words of three letters or more are preferred; those of the very front, which say
-        little, are left out.
+        Most frequent first. Words of three letters or more are preferred; the most frequent ones, whose
+        neighbours mean little, are left out.
     """
     long = [row for row, word in enumerate(words) if len(word) > 2 and word.isalpha()]
     usable = long if len(long) >= 30 else list(range(len(words)))
@@ -51,8 +51,9 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)); beside the cosine
-        are its interval in one run and how many resampled models have the neighbour, if there are any.
+        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)). If there are
+        resampled models, the cosine comes with its interval in one run and the number of them that have
+        the neighbour.
     """
     tables = []
     for name, rows in chosen_words(vectors.index_to_key).items():
@@ -87,6 +88,6 @@ def document_table(folder: Path) -> dict[str, Any]:
 
 
 def _shown(one: Neighbour, models: int) -> str:
-    """Return the cosine of a neighbour and, where known, how sure it is."""
+    """Return a neighbour's cosine as text and, where known, how sure it is."""
     sure = f" {shown_interval(one.low, one.high)} {one.agreement}/{models}" if models else ""
     return f"{one.score:.2f}{sure}"

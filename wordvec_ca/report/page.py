@@ -1,8 +1,8 @@
 """The report of a run: one HTML page that explains a model directory and loads nothing from elsewhere.
 
 Each section is a function that returns its content as plain data; ``page.html`` turns that into HTML, and
-``style.css`` sets colours and layout. Words and names can be hostile: Jinja escapes every string that is not
-``Markup``, and control characters are made visible first.
+``style.css`` sets colours and layout. Words and names can contain markup: Jinja escapes every string that is
+not ``Markup``, and control characters are made visible first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wordvec_ca.vectors import COVERAGE, KeyedVectors
 
 
 def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] | None = None) -> str:
-    """Return an HTML page about a model directory: how it was trained, its vocabulary and what it learnt.
+    """Return an HTML page about a model directory: its training, its vocabulary and what it learnt.
 
     The page is complete: it has no script and loads nothing.
 
@@ -38,7 +38,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
     directory : path
         Model directory.
     place : path, optional
-        File that the page will be in, so that it can lead to the map of words in the model directory.
+        File that the page will be written to, so that it can link to the map in the model directory.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
     Raises
     ------
     DataError
-        It is not a complete model directory.
+        ``directory`` is not a complete model directory.
     """
     folder = Path(directory)
     record, config = read_record(folder), read_config(folder)
@@ -83,7 +83,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
 
 
 def _explorer(folder: Path, place: str | os.PathLike[str] | None) -> str | None:
-    """Return the address, as seen from the page, of the map that `cawv explore` has made, if there is one."""
+    """Return the address, relative to the page, of the map that `cawv explore` has made, or None."""
     made = folder / ModelFile.WORDS_PAGE
     if place is None or not made.is_file():
         return None
@@ -91,5 +91,5 @@ def _explorer(folder: Path, place: str | os.PathLike[str] | None) -> str | None:
 
 
 def _visible(value: Any) -> Any:
-    """Make text that is not markup visible, before it is escaped."""
+    """Make control characters visible in text that is not markup, before it is escaped."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""Words on an axis between two poles, as a picture: of one model a line for each word, of several a curve."""
+"""Picture of words on an axis between two poles: a line for each word of one model, a curve for several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW, LEFT, ACROSS = 22, 160, 460
 """Height of a line, and width of the names and of the axis, in pixels."""
 
 PANEL_WIDTH, PANEL_HEIGHT, PANELS = 170, 96, 3
-"""Size of the curve of a word in pixels, and how many stand side by side."""
+"""Size of a word's curve in pixels, and number of curves side by side."""
 
 COLOUR = "#4477aa"
 
@@ -23,7 +23,7 @@ STYLE = (
 
 
 class Placed(Protocol):
-    """What is drawn of a word: see `associations.Projection`."""
+    """Values to draw for a word: see `associations.Projection`."""
 
     word: str
     value: float
@@ -37,16 +37,16 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
     Parameters
     ----------
     models : sequence of Projections
-        Of one model: a line for each word, in the order of the axis. Of several, such as one for each period:
+        For one model: a line for each word, in the order of the axis. For several, such as one per period:
         a curve for each word through the models in the given order, with its intervals as a band. The
-        poles of the first are written at the ends of the axis.
+        poles of the first model label the ends of the axis.
     names : sequence of str
         Names of the models.
 
     Returns
     -------
     str
-        An SVG document; without scripts, and nothing is loaded from elsewhere.
+        An SVG document, without scripts; it loads nothing from elsewhere.
     """
     title = getattr(models[0], "poles", "axis") if models else "axis"
     poles = getattr(models[0], "ends", ("", "")) if models else ("", "")
@@ -95,7 +95,7 @@ def _lines(
 def _curves(
     models: Sequence[Sequence[Placed]], names: Sequence[str], poles: tuple[str, str], end: float
 ) -> tuple[int, float, list[str]]:
-    """Return width, height and elements of the picture of several models; all words have one scale."""
+    """Return width, height and elements of the picture of several models; all words share one scale."""
     head, margin, below = 66, 12, 22
     words = list(dict.fromkeys(one.word for model in models for one in model))
     places = [{one.word: one for one in model} for model in models]

@@ -50,9 +50,9 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
 
 
 def verdict(record: dict[str, Any]) -> str:
-    """Return one sentence on how the run ended, empty if its losses are not known.
+    """Return one sentence on how the run ended, or '' if its losses are not known.
 
-    Only a held-out loss tells whether a run was too long: it was lower before.
+    Only a held-out loss shows that a run was too long: then an earlier loss was lower.
     """
     held_out = finite_numbers(record.get("valid_loss_by_epoch"))
     losses = finite_numbers(record.get("loss_by_epoch"))
@@ -74,7 +74,7 @@ def verdict(record: dict[str, Any]) -> str:
 
 
 def training_figures(history: History) -> list[Figure]:
-    """Return charts of loss, learning rate, speed and concentration of attention, as far as known."""
+    """Return charts of loss, learning rate, speed and concentration of attention, those that are known."""
     points = history.points
     if not points:
         return []

@@ -1,6 +1,6 @@
-"""A page in one file with scripts of ours: nothing is loaded, and no other script or style can act.
+"""A page in one file with our scripts: it loads nothing, and no other script or style can run.
 
-Words can be hostile: they are in a page as JSON, never as markup, and its policy allows only what is ours.
+Words can contain markup: a page holds them as JSON, never as markup, and its policy allows only our scripts.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from markupsafe import Markup
 
 
 def scripted_page(template: str, *, scripts: Sequence[str], styles: Sequence[str], **values: Any) -> str:
-    """Return a page.
+    """Return a page as HTML.
 
     Parameters
     ----------
     template : str
-        Its frame, below ``wordvec_ca``; it has ``policy``, ``style`` and ``script``.
+        Path of its template below ``wordvec_ca``, with variables ``policy``, ``style`` and ``script``.
     scripts, styles : sequence of str
-        Files there, in their order.
+        Paths of files below ``wordvec_ca``, in the order in which they are included.
     **values
-        What else the template has.
+        Other variables of the template.
     """
     loader = PackageLoader("wordvec_ca", "")
     templates = Environment(

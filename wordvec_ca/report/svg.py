@@ -1,4 +1,4 @@
-"""Charts as SVG to be put into a page: lines, points and heat maps that take their colours from its style.
+"""Charts as SVG for a page: lines, points and heat maps, which take their colours from its style sheet.
 
 The style sheet of the page gives meaning to the classes ``axis``, ``grid``, ``mark0``, ``mark1``, ``dot0``,
 ``dot1``, ``more``, ``less`` and ``empty``; so one chart fits light, dark and printed pages. Every chart has a
@@ -26,7 +26,7 @@ class Series:
     name : str
         For the legend; shown if there are several series.
     x, y : sequence of float
-        Where they are; nan leaves a gap.
+        Coordinates of the points; nan leaves a gap.
     dots : bool
         Draw them one by one instead of a line.
     """
@@ -39,14 +39,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to places, linearly or by their logarithm.
+    """Maps values to positions, linearly or by their logarithm.
 
     Attributes
     ----------
     low, high : float
         Values at the ends.
     start, end : float
-        Places of the ends.
+        Positions of the ends.
     log : bool
     whole : bool
         Whether only whole numbers are labelled.
@@ -60,7 +60,7 @@ class Scale:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         low, high = (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
         at = math.log10(value) if self.log else value
         return self.start + (at - low) / (high - low) * (self.end - self.start)
@@ -81,13 +81,13 @@ class Scale:
 
 
 def nice_step(least: float) -> float:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is not a less."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= least * (1 - 1e-9))
 
 
 def short(value: float) -> str:
-    """Return a number in few characters: 1500 is 1.5k."""
+    """Return a number as short text: 1500 becomes 1.5k."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= limit:
             return f"{value / limit:.4g}{unit}"
@@ -139,7 +139,7 @@ def chart(
     Returns
     -------
     str
-        An ``svg`` element; empty if there is no point to show.
+        An ``svg`` element; '' if there is no point to show.
     """
     shown = [_finite(one, x_log, y_log) for one in series]
     xs = [x for points in shown for piece in points for x, _ in piece]
@@ -210,7 +210,7 @@ def heat_map(
     columns: Sequence[str],
     values: Sequence[Sequence[float]],
 ) -> str:
-    """Return a heat map of ratios: 1 is colourless, more and less have a hue each, by their logarithm.
+    """Return a heat map of ratios: 1 is colourless, higher and lower ratios have a hue each, on a log scale.
 
     Parameters
     ----------

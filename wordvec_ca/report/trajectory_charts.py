@@ -1,4 +1,4 @@
-"""How far words moved from text to text, as a picture: a small chart for each word."""
+"""Picture of how far words moved from text to text: a small chart for each word."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from wordvec_ca.report.svg import HEIGHT, WIDTH, Series, chart
 from wordvec_ca.showable import showable_name
 
 ACROSS = 3
-"""Charts side by side."""
+"""Number of charts side by side."""
 
 STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke:#4477aa;stroke-width:2}
 .mark1{stroke:#999;stroke-dasharray:4 3}.dot0{fill:#4477aa}.dot1{fill:#999}.grid{stroke:#ddd}
 .axis{stroke:#444}.middle{text-anchor:middle}.end{text-anchor:end}.word{font:bold 15px sans-serif}"""
-"""What the classes of `chart` look like where there is no page around it."""
+"""Style of the classes of `chart` for a picture outside a page."""
 
 
 def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], texts: Sequence[str]) -> str:
@@ -24,15 +24,15 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
     Parameters
     ----------
     words : sequence of (str, sequence of float, sequence of float)
-        Each word, its distance from the first text in each later one, and what 95 % of permuted texts stay
-        below; nothing if that is not known.
+        Each word; its distance from the first text in each later one; and the distances below which 95 % of
+        permuted texts stay, empty if they are not known.
     texts : sequence of str
         Names of the texts, for the description.
 
     Returns
     -------
     str
-        An SVG document; without scripts, and nothing is loaded from elsewhere.
+        An SVG document, without scripts; it loads nothing from elsewhere.
     """
     first, *later = map(showable_name, texts)
     rows = max(1, math.ceil(len(words) / ACROSS))

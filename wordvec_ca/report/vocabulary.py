@@ -14,7 +14,7 @@ from wordvec_ca.report.svg import Series
 from wordvec_ca.vectors import KeyedVectors
 
 MOST_FREQUENT = 45
-"""Words listed."""
+"""Number of words listed."""
 
 
 def vocabulary(vectors: KeyedVectors, record: dict[str, Any], config: TrainConfig) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from wordvec_ca.files import terminal_text
 
 
 def visible(text: str) -> str:
-    """Return text in which control characters and the like are escapes; only line ends stay."""
+    """Return text with control characters and the like as escapes; only line ends stay."""
     return "\n".join(map(terminal_text, text.split("\n")))
 
 
@@ -30,6 +30,6 @@ def shown(value: Any) -> str:
 
 
 def finite_numbers(value: Any) -> list[float]:
-    """Return the numbers in a list of a record; none if it is not a list."""
+    """Return the numbers in a list of a record, or an empty list if it is not a list."""
     entries = value if isinstance(value, list) else []
     return [entry for entry in entries if isinstance(entry, int | float) and math.isfinite(entry)]

@@ -1,1 +1,1 @@
-"""What options, models, formats and tasks there are, each listed once; and how quantities are written."""
+"""Tables of the options, models, formats and tasks, each listed once; and how quantities are written."""

@@ -1,9 +1,9 @@
 """The formats of vectors, in one table.
 
-From this table follow reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
-choices and help of ``cawv export`` and the suffixes. A new format is an entry here and a module in
-``vectors/formats`` with a function that reads and one that writes. If it has no ``magic``, a line in
-``vectors/formats/registry.py`` recognises it. CONTRIBUTING.md shows one.
+This table determines reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
+choices and help of ``cawv export``, and the suffixes. To add a format, write an entry here and a module in
+``vectors/formats`` with a function that reads and one that writes. A format without ``magic`` also needs a
+line in ``vectors/formats/registry.py`` that recognises it. CONTRIBUTING.md has an example.
 """
 
 from __future__ import annotations
@@ -15,43 +15,44 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class VectorFormat:
-    """One format.
+    """A format of vectors.
 
     Attributes
     ----------
     name : str
         As in ``cawv export --format``.
     content : str
-        What it is, for the help.
+        Description for the help.
     suffixes : tuple of str
-        Names of files that ask for it.
+        Suffixes of file names that select it.
     folder : bool
         Whether it is a folder.
     magic : bytes
-        How its files begin; empty if that does not tell: then ``detect_format``, or of a folder
-        ``_folder_format``, in ``vectors/formats/registry.py`` recognises it.
+        The first bytes of its files; empty if they do not identify it. Then ``detect_format``, or for a
+        folder ``_folder_format``, in ``vectors/formats/registry.py`` recognises it.
     read, write : str or None
-        ``MODULE.FUNCTION`` in ``vectors/formats``; None if it is not read, or not written. The first takes a
-        path and returns a ``VectorTable``, the second takes a ``VectorTable`` and a path.
+        ``MODULE.FUNCTION`` in ``vectors/formats``; None if the format cannot be read, or written. ``read``
+        takes a path and returns a ``VectorTable``; ``write`` takes a ``VectorTable`` and a path.
     read_given, write_given : mapping
         Arguments that these functions always get.
     read_takes, write_takes : tuple of str
-        Which of the caller's arguments they take, too: ``errors``; ``overwrite``, ``dtype``, ``evaluation``.
+        Arguments of the caller that these functions take too: ``errors``; ``overwrite``, ``dtype``,
+        ``evaluation``.
     first_line : int or None
-        Line of the first word, to name the line of a word that repeats.
+        Line of the first word, so that errors can name the line of a repeated word.
     compressible : bool
         Whether the file may be compressed.
     mapped : bool
-        Whether the vectors are memory-mapped, so that NaN is looked for only when they are used.
+        Whether the vectors are memory-mapped; then they are checked for NaN only when they are used.
     dtypes : tuple of str
-        Of the stored vectors.
+        Types that the stored vectors can have.
     card : bool
-        Whether it has a model card.
+        Whether a model card is written with it.
     averages : bool
-        Whether its readers do nothing but average: then vectors of an attention model are weighted.
+        Whether programs that read it only average the vectors; then those of an attention model are weighted.
     words : {"any", "UTF-8", "line", "escaped line"}
-        Which words it can hold: any; those that UTF-8 can encode; those without white space; those that UTF-8
-        can encode, as it escapes white space.
+        Which words it can hold: any; those that UTF-8 can encode; those without white space; or those that
+        UTF-8 can encode, if the format escapes white space.
     no_words : tuple of str
         Strings that no word may hold; the empty string means the empty word.
     """
@@ -242,7 +243,7 @@ FORMATS = (
         words="any",
     ),
 )
-"""All formats but the model directory, which training writes."""
+"""All formats except the model directory, which training writes."""
 
 READABLE = ("model", *(one.name for one in FORMATS if one.read))
 WRITABLE = tuple(one.name for one in FORMATS if one.write)
@@ -260,13 +261,13 @@ def format_named(name: str) -> VectorFormat:
     Raises
     ------
     KeyError
-        There is no such format.
+        The format is unknown.
     """
     return {one.name: one for one in FORMATS}[name]
 
 
 def table_of_formats() -> str:
-    """Return the formats that can be written, a line each, for help."""
+    """Return the formats that can be written, one on each line, for the help."""
     rows = [("format", "suffix", "content")]
     rows += [(one.name, " ".join(one.suffixes), one.content) for one in FORMATS if one.write]
     return "\n".join(f"{name:<22}{suffixes:<16}{content}".rstrip() for name, suffixes, content in rows)

@@ -1,4 +1,4 @@
-"""The names of the files of a model directory; ``wordvec_ca.vectors`` says what is in them."""
+"""The names of the files of a model directory; ``wordvec_ca.vectors`` describes their content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ModelFile(StrEnum):
-    """A file of a model directory, by its name there."""
+    """The name of a file in a model directory."""
 
     CONFIG = "config.json"
     VOCAB = "vocab.tsv"

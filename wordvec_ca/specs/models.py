@@ -1,10 +1,10 @@
-"""What a model is, in one table.
+"""The models, in one table.
 
-From this table follow the options of the command line with their defaults and help, validation, the
-table in the documentation, the shapes of parameters and the record that the training loop reads. A new
-model is an entry here and, in ``kernels/sgns_context.h`` and its reference implementation
+This table determines the options of the command line with their defaults and help, validation, the
+table in the documentation, the shapes of parameters and the record that the training loop reads. To add a
+model, write an entry here and, in ``kernels/sgns_context.h`` and its reference implementation
 ``kernels/sgns_reference.py``, how its hidden vector is composed of input rows and how the gradient goes
-back to them. CONTRIBUTING.md shows one.
+back to them. CONTRIBUTING.md has an example.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ n context words in the window, and needs a higher rate."""
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
-    """One model.
+    """A model.
 
     Attributes
     ----------
@@ -43,16 +43,16 @@ class ModelSpec:
     alpha : float
         Learning rate at the start, by default; with the exact step of a model that averages, ``EXACT_ALPHA``.
     shared_by : int or None
-        Predictions, from places far apart in the text, that share a draw of negatives, by default; None if
-        each has its own (docs/decisions/010-shared-negatives.md).
+        Default number of predictions, from positions far apart in the text, that share a draw of negatives;
+        None if each draws its own (docs/decisions/010-shared-negatives.md).
     documents : bool
-        Whether each line is a document with a row of its own, D, one more of the rows that x is made of.
+        Whether each line is a document with its own row D, which is one of the rows that x is made of.
     fasttext_number : int or None
-        How fastText's files name it; None if fastText does not have it.
+        Its number in fastText's files; None if fastText does not have it.
     hidden, output_shape, gradient, source : str
-        For the documentation: x, the shape of O, what reaches a row of W, and where the model comes from.
+        For the documentation: x, the shape of O, the gradient of a row of W, and the origin of the model.
     advice : str
-        For the documentation: when to take it.
+        For the documentation: when to choose it.
     """
 
     name: str
@@ -77,7 +77,7 @@ class ModelSpec:
 
     @property
     def letter(self) -> int:
-        """The code of the first letter of ``composition``, by which the training loop knows it."""
+        """The code of the first letter of ``composition``, by which the training loop identifies it."""
         return ord(self.composition[0])
 
     @property
@@ -92,7 +92,7 @@ class ModelSpec:
 
     @property
     def has_tree(self) -> bool:
-        """Whether it has hierarchical softmax: not with output rows for each place, each with a tree."""
+        """Whether it has hierarchical softmax; output rows for each place would need a tree for each."""
         return self.outputs != "by place"
 
     @property
@@ -102,34 +102,34 @@ class ModelSpec:
 
     @property
     def knows_places(self) -> bool:
-        """Whether it has parameters for each place of the window, which then is not shrunk by default."""
+        """Whether it has parameters for each place of the window; then windows do not shrink by default."""
         return self.outputs != "one" or self.attends
 
     def bands(self, window: int) -> int:
-        """Return the output rows of a word."""
+        """Return the number of output rows of a word."""
         return 2 * window if self.outputs == "by place" else 1
 
     @property
     def pairs_documents(self) -> bool:
-        """Whether it predicts words from the document alone: then there is the choice of ``dbow_words``."""
+        """Whether it predicts words from the document alone, so that ``dbow_words`` can be chosen."""
         return self.documents and self.pairwise
 
     @property
     def joins_documents(self) -> bool:
-        """Whether x has places for a number of tags: then there is the choice of ``dm_tag_count``."""
+        """Whether x has places for several tags, so that ``dm_tag_count`` can be chosen."""
         return self.documents and self.outputs == "wide"
 
     @property
     def has_parts(self) -> bool:
-        """Whether each part of x can be made of its own places."""
+        """Whether each part of x can be made of different places of the window."""
         return self.averages and not self.documents
 
     def widths(self, window: int, tags: int = 1) -> int:
-        """Return how many times as long as an input row an output row is, with so many tags of a document."""
+        """Return the length of an output row in lengths of an input row, for documents with ``tags`` tags."""
         return 2 * window + tags * self.documents if self.outputs == "wide" else 1
 
     def default_alpha(self, cbow_update: str) -> float:
-        """Return the learning rate at the start for a kind of step."""
+        """Return the default learning rate at the start for a kind of step."""
         return EXACT_ALPHA if self.averages and cbow_update == "exact" else self.alpha
 
 
@@ -253,11 +253,11 @@ ModelName = Literal[
 """Type of the names of models."""
 
 MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
-"""Other names under which people know the models."""
+"""Other names that people use for the models."""
 
 AttentionKind = Literal["full", "position", "word"]
 ATTENTION_KINDS = get_args(AttentionKind)
-"""Attention logits by word and place, by place alone, by word alone."""
+"""What attention logits depend on: word and place, place alone, or word alone."""
 
 
 VectorForm = Literal["input", "output", "both", "beside", "sum"]
@@ -268,16 +268,16 @@ VECTOR_FORMS: dict[str, str] = {
     "beside": "input and output rows side by side, twice vector_size",
     "sum": "the sum of input and output rows at unit length",
 }
-"""What the vectors of a model are made of, see `wordvec_ca.vectors.published`: name -> for people."""
+"""Forms of a model's vectors, see `wordvec_ca.vectors.published`: name -> description for people."""
 
 
 def spec_of(model: str) -> ModelSpec:
-    """Return the entry of a model, by its name or another that people know.
+    """Return the entry of a model, by its name or an alias.
 
     Raises
     ------
     ValueError
-        There is no such model.
+        The model is unknown.
     """
     name = MODEL_ALIASES.get(model, model)
     for spec in SPECS:
@@ -289,7 +289,7 @@ def spec_of(model: str) -> ModelSpec:
 
 
 def table_of_models() -> str:
-    """Return the models as a table in Markdown: how x is made, what learns, and when to take which."""
+    """Return the models as a table in Markdown: how x is made, what is learnt, and when to choose each."""
     rows = [("`--model`", "x", "O", "x takes its gradient g to W by", "source", "take it for"), ("---",) * 6]
     rows += [
         (f"`{one.name}`", one.hidden, one.output_shape, one.gradient, one.source, one.advice) for one in SPECS
@@ -303,7 +303,7 @@ def models_with(trait: str) -> tuple[str, ...]:
 
 
 def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
-    """Return for people what each model has by default: the most common value first.
+    """Return the default of each model as text for people, the most common value first.
 
     Parameters
     ----------
@@ -325,5 +325,5 @@ def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
 
 
 def logit_columns(attention: str, places: int, parts: int = 1) -> int:
-    """Return the columns of K, the attention logits of a word: one a place, none, or one a part."""
+    """Return the number of columns of K, the attention logits of a word: one a place, none, or one a part."""
     return {"full": places, "position": 0, "word": parts}[attention]

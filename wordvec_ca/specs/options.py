@@ -1,9 +1,9 @@
 """The options of training, in one table.
 
-From these fields follow the options of ``cawv train`` with their help, the limits and the documentation of
+These fields determine the options of ``cawv train`` with their help, the limits and the documentation of
 ``TrainConfig`` and ``TextOptions``, the settings of a run, and what may change when a run is resumed, trained
-further or put on a cluster. A new option is a field here; CONTRIBUTING.md shows one. In help, ``{name}``
-is the option of that name, spelled as the reader types it.
+further or put on a cluster. To add an option, add a field here; CONTRIBUTING.md has an example. In help,
+``{name}`` is the option of that name, spelled as the reader types it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from wordvec_ca.specs.models import (
 )
 
 MOST_SHARED = 64
-"""More predictions than this that share a draw are taken for a typing error."""
+"""Largest number of predictions that share a draw; more is taken for a typing error."""
 
 MAX_WORKERS_PER_CPU = 32
-"""More threads than this per processor are taken for a typing error."""
+"""Largest number of threads per processor; more is taken for a typing error."""
 
 MET_EACH_SIDE = 5
-"""Other items on each side that an item of a basket meets, with ``window`` all."""
+"""The number of items on each side of an item for ``window`` = all."""
 
 FOR_ITEMS: ModelName = "skipgram"
 """The model for items: it predicts each item from every other one, which suits short sequences."""
@@ -64,18 +64,18 @@ INHERITED: Any = object()
 
 @dataclass(frozen=True, kw_only=True)
 class OptionSpec:
-    """One option.
+    """An option of training.
 
     Attributes
     ----------
     group : str
-        Its heading in the help of ``cawv train``.
+        Heading under which the help of ``cawv train`` lists it.
     default : object
         None if the default depends on other settings; ``usual`` describes it.
     help : str
         What it does.
     more : str
-        Additional text in the documentation of Python.
+        Additional text in the Python documentation.
     usual : str
         Description of the default None.
     name, kind : str
@@ -87,9 +87,9 @@ class OptionSpec:
     limits : tuple of two numbers, optional
         The least and the largest value.
     choices : tuple of str
-        The values, if they are words.
+        The allowed values, if they are words.
     why : str
-        Why the limits are as they are.
+        The reason for the limits.
     metavar : str, optional
         What the help shows in place of a value.
     trait : str, optional
@@ -97,12 +97,12 @@ class OptionSpec:
     goes_with : str, optional
         Another option without which this one has no effect.
     kept : bool
-        Whether the settings of a run contain it: it defines the run, and not what is done with the result.
+        Whether the settings of a run contain it, because it defines the run and not the use of the result.
     resume : {"same", "change", "change alone", "no"}
-        Whether it may change when a run is resumed: no; yes; yes, but not on a cluster; or it cannot be
-        given.
+        Use when a run is resumed: it must be the same; it may change; it may change, but not on a cluster; or
+        it cannot be given.
     on_cluster : bool
-        Whether a run on a cluster has it.
+        Whether runs on a cluster have it.
     continued : object
         Its value when a model is trained further, unless it is given; by default the old value.
     renewed_by : tuple of str
@@ -141,13 +141,13 @@ class OptionSpec:
 
     @property
     def switch(self) -> tuple[str, str]:
-        """How it is typed, and how it is switched off."""
+        """The flags that set it and that switch it off."""
         on, off = switch_of(self.name)
         return on, self.off or off
 
     @property
     def names_file(self) -> bool:
-        """Whether its value is the name of a file or folder, which settings hold as an absolute one."""
+        """Whether its value is the name of a file or folder, which settings hold as an absolute path."""
         return self.metavar in ("FILE", "DIR", "MODEL")
 
     @property
@@ -156,12 +156,12 @@ class OptionSpec:
         return MODELS if self.trait is None else models_with(self.trait)
 
     def checked(self, value: Any) -> Any:
-        """Return a value, with NumPy's numbers as those of Python, for JSON has no place for them.
+        """Return a value within the limits; NumPy's numbers become Python's, since JSON cannot hold them.
 
         Raises
         ------
         OptionError
-            It is outside the limits.
+            The value is outside the limits.
         """
         if (value is None and self.default is None) or (self.limits and value in self.choices):
             return value
@@ -182,7 +182,7 @@ class OptionSpec:
         return int(value) if isinstance(value, Integral) else float(value)
 
     def documented(self) -> str:
-        """Return the entry of the option in a docstring, in the form of numpydoc."""
+        """Return the numpydoc entry of the option for a docstring."""
         words = "{" + ", ".join(map(repr, self.choices)) + "}"
         kind = words if self.choices and not self.limits else self.kind
         if self.limits:
@@ -201,11 +201,11 @@ class OptionSpec:
 
 
 OF_EXPORT = {"duplicates": "--keep-first", "errors": "--errors {}", "unwritable": "--skip-unwritable"}
-"""Options of reading and writing vectors that only one command has, and how they are typed there."""
+"""Options of reading and writing vectors that only one command has, with their flags there."""
 
 
 def spelled_as_flag(option: Option) -> str:
-    """Return an option as it is typed: --alpha, --alpha 0.2, --hs, --no-hs."""
+    """Return an option as users type it: --alpha, --alpha 0.2, --hs, --no-hs."""
     name, value = option
     if name in OF_EXPORT:
         return "cawv export " + OF_EXPORT[name].format(value)
@@ -216,7 +216,7 @@ def spelled_as_flag(option: Option) -> str:
 
 
 def switch_of(name: str) -> tuple[str, str]:
-    """Return how an option is typed, and how it is switched off."""
+    """Return the flags that set an option and that switch it off."""
     return "--" + name.replace("_", "-"), "--no-" + name.replace("_", "-")
 
 
@@ -479,7 +479,7 @@ class RunOptions(Options):
 
 
 def _facts_of(owner: type) -> Iterator[OptionSpec]:
-    """Yield the options of a class, with what the types of its fields say."""
+    """Yield the options of a class, with the facts that follow from the types of its fields."""
     types = get_type_hints(owner)
     for one in fields(owner):  # type: ignore[arg-type]
         spec, kind = one.metadata["spec"], str(one.type).removesuffix(" | None")
@@ -507,7 +507,7 @@ OPTIONS: dict[str, OptionSpec] = {
 
 
 def meant_option(name: str) -> str | None:
-    """Return the parameter of training whose name, or other name of its flag, is most like this one."""
+    """Return the parameter of training whose name, or flag, is most similar to ``name``."""
     names = {
         flag.lstrip("-").replace("-", "_"): spec.name for spec in OPTIONS.values() for flag in spec.flags
     }
@@ -517,7 +517,7 @@ def meant_option(name: str) -> str | None:
 
 
 def with_parameters(owner: Any) -> str:
-    """Return the docstring of a class of options with a section on its parameters, before what it raises."""
+    """Return the docstring of a class of options with a section on its parameters, before ``Raises``."""
     entries = [OPTIONS[name].documented() for name in owner.__dataclass_fields__ if name in OPTIONS]
     before, raises, after = inspect.cleandoc(owner.__doc__).partition("Raises\n")
     return f"{before}Parameters\n----------\n" + "\n".join(entries) + f"\n\n{raises}{after}"

@@ -1,7 +1,7 @@
 """The tasks of evaluation, in one table, for messages and the options of the command line.
 
-How a task finds its data and judges by them is in ``eval/task_table.py``. This module imports nothing that
-takes time, so that ``cawv eval --help`` is quick.
+``eval/task_table.py`` defines how a task finds its data and evaluates vectors. This module has no slow
+imports, so that ``cawv eval --help`` is quick.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSpec:
-    """A task in words.
+    """A task, as messages and options describe it.
 
     Attributes
     ----------
     name, summary : str
     files : str
-        What files the user may give.
+        Description of the files that the user may give.
     needs : str
-        The files in words, relative to the data folder.
+        Description of the files in the data folder, with paths relative to it.
     source : str
-        Where to get the public set.
+        Where to get the public data set.
     flag : str
-        The option that takes the files, if it is not the name.
+        The option that takes the files, if its name differs from the task's.
     """
 
     name: str

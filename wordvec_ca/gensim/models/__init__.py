@@ -1,4 +1,4 @@
-"""The paths of ``gensim.models``: from each, the same names."""
+"""The modules of ``gensim.models`` under the same paths, each with the same names."""
 
 from wordvec_ca.gensim.models import callbacks, doc2vec, fasttext, keyedvectors, phrases, word2vec
 from wordvec_ca.gensim.models.doc2vec import Doc2Vec

@@ -1,4 +1,4 @@
-"""Callbacks: what a caller wants done at the beginning and end of training and of its epochs."""
+"""Callbacks: functions of the caller that run at the beginning and end of training and of each epoch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 class CallbackAny2Vec:
     """A callback; subclasses override the methods that they need.
 
-    The vectors of the model may be read in each; at the end of an epoch no thread is training.
+    Every method may read the model's vectors; at the end of an epoch no thread is training.
     """
 
     def on_epoch_begin(self, model: Any) -> None:

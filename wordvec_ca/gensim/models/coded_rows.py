@@ -1,8 +1,8 @@
-"""Rows that are not an array: objects of the package that they came from, to arrays and JSON and back.
+"""Rows that are not an array: converts objects of other packages to arrays and JSON, and back.
 
-Classes of other packages extend ours, as compress-fasttext's do, and keep codes in place of vectors. Such an
-object is stored as its attributes, and made again without any function being called. Only classes of the
-package are made whose own class was asked to load the file, so that a file cannot name others.
+Classes of other packages, such as compress-fasttext's, extend ours and keep codes in place of vectors. Such
+an object is stored as its attributes, and restored without a call of any function. A file can name only
+classes of one package: the package of the class whose ``load`` reads it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def package_of(cls: type) -> str:
 
 
 def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]) -> Any:
-    """Put the arrays of an object into tensors whose names begin with its own; return the rest as JSON.
+    """Add an object's arrays to ``tensors``, with names that begin with ``name``; return the rest as JSON.
 
     Raises
     ------
     DataError
-        It has a part that is neither an array, a number, a string nor an object of the package.
+        A part is neither an array, a number, a string nor an object of the package.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -52,12 +52,12 @@ def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]
 
 
 def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
-    """Return what `to_parts` has taken apart, and take its arrays out of the tensors.
+    """Return the object that `to_parts` took apart, and remove its arrays from the tensors.
 
     Raises
     ------
     DataError
-        It is damaged, or names a class of another package.
+        The file is damaged, or names a class of another package.
     """
     if not isinstance(parts, dict):
         return parts

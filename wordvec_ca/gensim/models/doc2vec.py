@@ -45,7 +45,7 @@ class TaggedDocument(namedtuple("TaggedDocument", "words tags")):
 
 @dataclass
 class Doctag:
-    """A tag that is a str: in how many documents it is, its row, and the words of these documents."""
+    """A str tag: the number of its documents, its row, and the number of words in these documents."""
 
     doc_count: int
     index: int
@@ -105,15 +105,15 @@ class TaggedBrownCorpus:
 class Doc2Vec(Word2Vec):
     """Vectors of documents, or of tags of documents, and of words (Le and Mikolov 2014).
 
-    Parameters, attributes and methods are gensim 4's. Those that are not here are those of ``Word2Vec``.
+    Parameters, attributes and methods are gensim 4's. Those not listed here are documented in ``Word2Vec``.
     Unlike gensim's, ``infer_vector`` returns the same vector for the same text, and takes lists of texts.
 
     Parameters
     ----------
     documents : iterable of TaggedDocument, optional
-        It is read once to count words and once to train; every epoch has the same documents.
+        The documents; they are read once to count words and once to train, so every epoch has the same ones.
     corpus_file : path, optional
-        Instead of it: a file of documents, one a line; the tag is the number of the line.
+        Instead of ``documents``: a file with a document on each line; the tag is the number of the line.
     vector_size : int, default 100
         Dimensions of a vector.
     dm_mean : {1, 0}, optional
@@ -123,11 +123,11 @@ class Doc2Vec(Word2Vec):
     dbow_words : {0, 1}
         With ``dm=0``: train the vectors of words too, as skip-gram does.
     dm_concat : {0, 1}
-        With ``dm=1``: rows side by side in place of their mean.
+        With ``dm=1``: concatenate the rows instead of taking their mean.
     dm_tag_count : int, default 1
-        Tags of a document whose vectors are concatenated with those of the words, with ``dm_concat``.
+        With ``dm_concat``: number of tags of a document whose vectors are concatenated with those of words.
     dv : KeyedVectors, optional
-        Vectors of documents to begin with.
+        Initial vectors of documents.
     dv_mapfile : path, optional
         Kept, not used.
     comment, trim_rule, callbacks, window
@@ -211,7 +211,7 @@ class Doc2Vec(Word2Vec):
 
     @property
     def docvecs(self) -> KeyedVectors:
-        """What ``dv`` is; the name of gensim 3."""
+        """The same as ``dv``: the name of gensim 3."""
         return self.dv
 
     @docvecs.setter
@@ -255,7 +255,7 @@ class Doc2Vec(Word2Vec):
         return scanned.raw_tokens, scanned.n_documents
 
     def _take_tags(self, scanned: ScannedDocuments) -> None:
-        """Give rows to tags that have none: an int is its own row, and behind them are those that are str."""
+        """Give rows to tags that have none: an int tag is its own row, and str tags follow after these."""
         numbers = [tag for tags in scanned.tags for tag in tags if isinstance(tag, int | np.integer)]
         if numbers and min(numbers) < 0:
             raise ValueError(f"the tag {min(numbers)} is below 0: a tag that is an int is a row")
@@ -313,7 +313,7 @@ class Doc2Vec(Word2Vec):
         corpus_iterable : iterable of TaggedDocument, optional
             May be a generator.
         corpus_file, update, progress_per, keep_raw_vocab, trim_rule
-            As in ``Word2Vec``. With ``update``, words and documents are added; existing ones stay.
+            As in ``Word2Vec``. With ``update``, words and documents are added; existing ones do not change.
         **kwargs : object
             For ``prepare_vocab``.
         """
@@ -329,15 +329,15 @@ class Doc2Vec(Word2Vec):
         """Draw the vectors of words and documents again; the other parameters are 0."""
         super().init_weights()
         self.dv.vectors = self.dv.vectors[:0]
-        self.dv.resize_vectors(seed=self.seed + 7919)  # as gensim: not the numbers of the words
+        self.dv.resize_vectors(seed=self.seed + 7919)  # as in gensim: other numbers than those of the words
 
     def update_weights(self) -> None:
-        """Give rows to words and documents that have none yet; the others stay as they are."""
+        """Give rows to words and documents that have none yet; the others do not change."""
         super().update_weights()
         self.dv.resize_vectors(seed=self.seed + 7919)
 
     def reset_from(self, other_model: Any) -> None:
-        """Take the words and tags of another model, which share memory with it, and draw vectors again."""
+        """Take the words and tags of another model, sharing its memory, and draw new vectors."""
         self.dv = KeyedVectors(self.vector_size)
         self.dv.index_to_key = other_model.dv.index_to_key
         self.dv.key_to_index = other_model.dv.key_to_index
@@ -392,7 +392,7 @@ class Doc2Vec(Word2Vec):
     def _get_offsets_and_start_doctags_for_corpusfile(
         cls, corpus_file: Any, workers: int
     ) -> tuple[list[int], list[int]]:
-        """Return where each of some equal parts of a file begins, and the number of the line there."""
+        """Return where each of several equal parts of a file begins, and the number of the line there."""
         starts = [int(os.path.getsize(corpus_file) // workers * part) for part in range(workers)]
         offsets: list[int] = []
         numbers: list[int] = []
@@ -416,8 +416,8 @@ class Doc2Vec(Word2Vec):
     ) -> np.ndarray:
         """Return the vector of a document that the model was not trained on, or of each of a list.
 
-        The same words always have the same vector. A document without a known word has zeros,
-        and a warning says so.
+        The same words always have the same vector. A document without a known word gets zeros and a
+        warning.
 
         Parameters
         ----------
@@ -487,11 +487,11 @@ class Doc2Vec(Word2Vec):
         ----------
         fname : path
         doctag_vec, word_vec : bool
-            Whether documents, and words, are written.
+            Whether documents and words are written, respectively.
         prefix : str, default "*dt_"
-            Stands before each tag.
+            Text before each tag.
         fvocab : path, optional
-            Also write lines of word and count there.
+            File to which lines of word and count are written too.
         binary : bool, default False
         """
         if word_vec:
@@ -526,11 +526,11 @@ class Doc2Vec(Word2Vec):
         Raises
         ------
         AttributeError
-            It is not a Doc2Vec model.
+            The file does not hold a Doc2Vec model.
         FileNotFoundError
             There is no such file.
         DataError
-            It is damaged, or a pickle that names anything but a model (no pickle is run).
+            The file is damaged, or a pickle that names anything but a model (no pickle is run).
         """
         kind, state = stored.load(fname, mmap)
         if "dv" not in state and "docvecs" not in state:
@@ -548,7 +548,7 @@ class Doc2Vec(Word2Vec):
 
 
 def _checked(documents: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Yield words and tags of documents; warn if the first has a str: its words are characters."""
+    """Yield words and tags of documents; warn if the first has a str for words: each character is one."""
     iterator = iter(documents)
     for document in islice(iterator, 1):
         if isinstance(document.words, str):
@@ -563,7 +563,7 @@ def _checked(documents: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
 
 
 def _state_of(corpus_iterable: Any, corpus_file: Any) -> Any:
-    """Return what identifies the documents; None if only reading them shows whether they changed."""
+    """Return a value that identifies the documents; None if only reading them shows whether they changed."""
     if corpus_file is not None:
         state = os.stat(corpus_file)
         return os.fspath(corpus_file), state.st_size, state.st_mtime_ns

@@ -29,16 +29,16 @@ class Evaluated(Neighbours):
         dummy4unknown: bool = False,
         similarity_function: str = "most_similar",
     ) -> tuple[float, list[dict[str, Any]]]:
-        """Return the share of analogy questions that are answered rightly, and the answers by section.
+        """Return the share of analogy questions with the right answer, and the answers by section.
 
         Parameters
         ----------
         analogies : path
             Lines of four words (``a b c expected``), with lines ``: name`` before each section.
         restrict_vocab : int, default 300000
-            Use only questions about this number of first words.
+            Use only questions about words among this number of first words.
         case_insensitive : bool, default True
-            Compare words in upper case; of words that differ in case only the first counts.
+            Compare words in upper case; among words that differ only in case, the first is used.
         dummy4unknown : bool, default False
             Count questions with an unknown word as wrong; else they are left out.
         similarity_function : str
@@ -47,7 +47,7 @@ class Evaluated(Neighbours):
         Raises
         ------
         ValueError
-            There is a question before the first section.
+            A question precedes the first section.
         """
         rows = self._rows_of(restrict_vocab, case_insensitive)
         directions = Directions(self.index_to_key, self.vectors[:restrict_vocab]).normed()
@@ -88,7 +88,7 @@ class Evaluated(Neighbours):
         return _share_correct(total), [*sections, total]
 
     def _rows_of(self, restrict_vocab: int | None, case_insensitive: bool) -> dict[str, int]:
-        """Return the rows of the first words by their spelling; of equal ones the first."""
+        """Return the rows of the first words by their spelling; among equal spellings the first row."""
         rows: dict[str, int] = {}
         for row, key in enumerate(self.index_to_key[:restrict_vocab]):
             rows.setdefault(str(key).upper() if case_insensitive else key, row)
@@ -114,7 +114,7 @@ class Evaluated(Neighbours):
         encoding : str
             Encoding of the file.
         restrict_vocab : int, default 300000
-            Use only so many first words.
+            Use only this number of first words.
         case_insensitive : bool, default True
             As in ``evaluate_word_analogies``.
         dummy4unknown : bool, default False
@@ -124,12 +124,12 @@ class Evaluated(Neighbours):
         -------
         pearson, spearman : (statistic, pvalue)
         oov_ratio : float
-            Per cent of pairs with an unknown word.
+            Percentage of pairs with an unknown word.
 
         Raises
         ------
         ValueError
-            There is no pair of known words.
+            No pair has two known words.
         """
         rows = self._rows_of(restrict_vocab, case_insensitive)
         gold, ours, unknown = [], [], 0

@@ -46,7 +46,7 @@ HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
 class FastText(Word2Vec):
     """Vectors of words made of their n-grams (Bojanowski et al. 2017).
 
-    Parameters, attributes and methods are gensim 4's. Those that are not here are those of ``Word2Vec``.
+    Parameters, attributes and methods are gensim 4's. Those not listed here are documented in ``Word2Vec``.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class FastText(Word2Vec):
     sample, seed, workers, min_alpha, negative, ns_exponent, cbow_mean, hashfxn, epochs, null_word
         See ``Word2Vec``.
     min_n, max_n : int, default 3 and 6
-        Characters of an n-gram, with the marks ``<`` and ``>`` of a word's ends. With ``max_n`` below
-        ``min_n`` there are no n-grams.
+        Least and largest number of characters of an n-gram, with the marks ``<`` and ``>`` of a word's ends.
+        With ``max_n`` below ``min_n`` there are no n-grams.
     sorted_vocab : {0, 1}
     bucket : int, default 2000000
         Rows of n-grams: an n-gram has the row of its hash modulo this number. 0 for no n-grams.
@@ -161,14 +161,14 @@ class FastText(Word2Vec):
     def estimate_memory(
         self, vocab_size: int | None = None, report: dict[str, int] | None = None
     ) -> dict[str, int]:
-        """Return, and log, about how many bytes a model takes in gensim; here it is not a more.
+        """Return, and log, about how many bytes a model takes in gensim; here it takes no more.
 
         Parameters
         ----------
         vocab_size : int, optional
             Words; by default those of the model.
         report : dict, optional
-            Taken over and added to.
+            A report to extend.
         """
         report = super().estimate_memory(vocab_size, report)
         report["syn0_vocab"] = report.pop("vectors")
@@ -187,14 +187,14 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
     path : path
         May be compressed.
     encoding : str, default "utf-8"
-        Encoding of its words. Bytes that are not of this encoding are written as in a Python literal.
+        Encoding of its words. Bytes that are invalid in it become escapes, as in a Python literal.
 
     Raises
     ------
     NotImplementedError
         The model is a classifier.
     DataError
-        It is quantised, damaged or no model of fastText.
+        The file is quantised, damaged or not a model of fastText.
     """
     found = read_fasttext_model(path)
     _refuse_classifier(found)
@@ -249,7 +249,7 @@ def save_facebook_model(
     encoding : str, default "utf-8"
         Encoding of the words.
     lr_update_rate, word_ngrams : int
-        Written to the file: options of fastText that nothing here uses.
+        Options of fastText to write to the file; nothing here uses them.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def _refuse_classifier(found: FastTextModel) -> None:
 
 
 def _take_words(wv: FastTextKeyedVectors, found: FastTextModel, encoding: str) -> None:
-    """Set keys, counts and rows from those of a ``.bin``."""
+    """Set keys, counts and rows from a ``.bin``."""
     words = [word.decode(encoding, "backslashreplace") for word in found.words]
     wv.index_to_key, wv.key_to_index = words, {word: row for row, word in enumerate(words)}
     wv.next_index, wv.expandos = len(words), {"count": np.array(found.counts, np.int64)}

@@ -22,8 +22,8 @@ class FastTextKeyedVectors(KeyedVectors):
     """Keys, their vectors, and vectors for any other string, made of its n-grams.
 
     The vector of a key is the mean of its row of ``vectors_vocab`` and the rows of ``vectors_ngrams`` that
-    its n-grams fall into (Bojanowski et al. 2017); another string has the mean of the latter. As in fastText,
-    and unlike in gensim, ``</s>`` has no n-grams.
+    its n-grams have (Bojanowski et al. 2017); any other string has the mean of its n-grams' rows. As in
+    fastText, and unlike in gensim, ``</s>`` has no n-grams.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class FastTextKeyedVectors(KeyedVectors):
     Attributes
     ----------
     vectors : ndarray of shape (n_keys, vector_size)
-        Made of the two others; after a change of these, ``adjust_vectors`` makes it again.
+        Computed from the two others; after a change of these, ``adjust_vectors`` computes it again.
     vectors_vocab : ndarray of shape (n_keys, vector_size)
-    vectors_ngrams : ndarray of shape (bucket, vector_size), or what gives a row for its number
+    vectors_ngrams : ndarray of shape (bucket, vector_size), or object that returns a row by its number
     vectors_vocab_lockf, vectors_ngrams_lockf : ndarray of shape (1,) or (n_keys,), (bucket,)
-        How much of its gain a row keeps, at the end of each epoch.
+        Share of its gain that a row keeps at the end of each epoch.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class FastTextKeyedVectors(KeyedVectors):
             return None
         if isinstance(self.vectors_ngrams, np.ndarray):
             vector = self._ngrams.vector(key)
-        else:  # of compress-fasttext and the like: rows that are had one by one
+        else:  # of compress-fasttext and the like, which return one row at a time
             rows = [self.vectors_ngrams[i] for i in self._ngrams.index.rows_of([key])[1].tolist()]
             vector = np.mean(rows, axis=0, dtype=np.float32) if rows else None
         if vector is None:
@@ -94,7 +94,7 @@ class FastTextKeyedVectors(KeyedVectors):
         )
 
     def get_sentence_vector(self, sentence: Sequence[Any]) -> np.ndarray:
-        """Return the mean of the vectors of words at length 1; see ``get_mean_vector``."""
+        """Return the mean of the vectors of words, scaled to length 1; see ``get_mean_vector``."""
         return self.get_mean_vector(sentence)
 
     def vectors_for_all(
@@ -106,9 +106,9 @@ class FastTextKeyedVectors(KeyedVectors):
         ----------
         keys : iterable of keys
         allow_inference : bool, default True
-            Make vectors of n-grams.
+            Make vectors of other strings from their n-grams.
         copy_vecattrs : bool, default False
-            Copy the attributes of the keys; those of other strings are 0.
+            Copy the attributes of the keys; other strings get 0.
         """
         known: Any = self if allow_inference else self.key_to_index
         chosen = [key for key in dict.fromkeys(keys) if key in known]
@@ -126,14 +126,14 @@ class FastTextKeyedVectors(KeyedVectors):
     # ---- rows ---------------------------------------------------------------------------------------------
 
     def resize_vectors(self, seed: int = 0) -> None:
-        """Give rows to keys that have none yet, and to buckets, with random numbers: the same as gensim's.
+        """Give rows with random numbers, the same as gensim's, to buckets and to keys that have none yet.
 
         Parameters
         ----------
         seed : int
             Seed of the random numbers.
         """
-        if not len(self.vectors):  # all begins again
+        if not len(self.vectors):  # no row is kept
             self.vectors_vocab, self.vectors_ngrams = self.vectors_vocab[:0], self.vectors_ngrams[:0]
         for name, n_rows, own_seed in (
             ("vectors_vocab", len(self.index_to_key), seed),
@@ -146,7 +146,7 @@ class FastTextKeyedVectors(KeyedVectors):
         self.adjust_vectors()
 
     def adjust_vectors(self) -> None:
-        """Make ``vectors`` again from the rows of words and n-grams."""
+        """Compute ``vectors`` again from the rows of words and n-grams."""
         if self.bucket:
             self.vectors = self._ngrams.vectors_of(self.spelled(), self.vectors_vocab)
         else:
@@ -154,11 +154,11 @@ class FastTextKeyedVectors(KeyedVectors):
         self.forget_norms()
 
     def spelled(self) -> list[str]:
-        """Return the keys as n-grams are taken of them: those that are not strings, as they are printed."""
+        """Return the strings from which n-grams are taken: the keys, with others than str as ``str(key)``."""
         return list(map(str, self.index_to_key))
 
     def recalc_char_ngram_buckets(self) -> None:
-        """Do nothing: n-grams are found when they are needed."""
+        """Do nothing: n-grams are computed when they are needed."""
 
     @property
     def buckets_word(self) -> list[np.ndarray]:
@@ -184,7 +184,7 @@ class FastTextKeyedVectors(KeyedVectors):
 
     @classmethod
     def stored_it(cls, state: dict[str, Any]) -> bool:
-        """Return whether attributes have n-grams to make vectors of."""
+        """Return whether stored attributes include rows of n-grams."""
         return bool(state.get("compatible_hash")) and state.get("vectors_ngrams") is not None
 
     @classmethod
@@ -196,7 +196,7 @@ class FastTextKeyedVectors(KeyedVectors):
         Raises
         ------
         TypeError
-            There are no rows of n-grams.
+            Rows of n-grams are missing.
         DataError
             The rows do not fit together.
         """
@@ -209,7 +209,7 @@ class FastTextKeyedVectors(KeyedVectors):
                 "cannot be used; read the vectors of words with KeyedVectors.load"
             )
         if state["vectors_vocab"] is None and state.get("vectors") is not None:
-            return state  # pruned by compress-fasttext: vectors of words are had, and not made
+            return state  # pruned by compress-fasttext, which stores the vectors of words
         own, ngrams = state["vectors_vocab"], state.get("vectors_ngrams")
         size, bucket = int(own.shape[1]), int(state.get("bucket", 0))
         ngrams = np.zeros((0, size), np.float32) if ngrams is None else ngrams
@@ -237,13 +237,13 @@ class FastTextKeyedVectors(KeyedVectors):
 
 
 USUAL_BUCKETS = 2_000_000
-"""The default of a model."""
+"""Default number of buckets of a model."""
 
 BUCKETS_OF_A_ROW = 1_000
-"""More buckets than this for each row in use, and than usual, have no model."""
+"""Largest number of buckets for each row in use, in models with more than ``USUAL_BUCKETS``."""
 
 MOST_RANDOM_BYTES = 1 << 28
-"""Of rows that are not in use; more of them are zeros, which take no memory until they are changed."""
+"""Above this size, rows not in use are zeros, which take no memory until they change, and not random."""
 
 
 def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:
@@ -252,14 +252,14 @@ def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:
     Parameters
     ----------
     bucket, size : int
-        Rows, and numbers of each.
+        Number of rows, and numbers in each.
     n_rows : int
-        How many the file has.
+        Number of rows in the file.
 
     Raises
     ------
     DataError
-        The file cannot be of a model with so many buckets.
+        A file with this number of rows cannot have ``bucket`` buckets.
     """
     if not 0 <= bucket <= max(USUAL_BUCKETS, BUCKETS_OF_A_ROW * n_rows):
         raise DataError(

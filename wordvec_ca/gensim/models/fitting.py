@@ -1,4 +1,4 @@
-"""One call of ``train``: sentences, a ``TrainConfig`` and parameters go to the trainer of wordvec_ca."""
+"""One call of ``train``: passes sentences, a ``TrainConfig`` and parameters to the trainer of wordvec_ca."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from wordvec_ca.training import Trainer
 logger = logging.getLogger("gensim.models.word2vec")
 
 WIDEST_WINDOW = 10_000
-"""Words of the longest sentence: a wider window reaches no further."""
+"""Words of the longest sentence: a wider window has no effect."""
 
 FIRST_SENTENCES = 100
-"""Sentences from whose lengths those of the others are estimated, if they are unknown."""
+"""Number of sentences from which the mean length is estimated, if the number of words is unknown."""
 
 
 @dataclass
@@ -43,9 +43,9 @@ class Corpus:
     ----------
     tokens : ndarray of shape (n,), int32, or LiveTokens
     raw_tokens : int
-        Words of an epoch, with unknown ones; of all epochs so far if the tokens are live.
+        Words of an epoch, unknown ones included; words of all epochs so far if the tokens are live.
     tags : DocumentTags or None
-        Which documents the sentences are.
+        The document of each sentence.
     """
 
     tokens: np.ndarray | LiveTokens
@@ -64,8 +64,8 @@ def corpus_of(
 ) -> Corpus:
     """Return the sentences as rows of the model.
 
-    Files and lists are looked up once. Anything else, and lists too if ``live``, since callbacks may change
-    them, is iterated again in each epoch.
+    Words of files and lists are looked up once. Anything else is iterated again in each epoch; with
+    ``live`` lists are too, since callbacks may change them.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def corpus_of(
 def words_expected(
     model: Any, sentences: Iterable[Any], total_examples: int | None, total_words: int | None
 ) -> tuple[int, int]:
-    """Return how many known words, and how many sentences, an epoch has, as far as they are known."""
+    """Return the numbers of known words and of sentences in an epoch, as far as they are known."""
     raw, n = model.corpus_total_words or 0, model.corpus_count or 0
     known = int(np.sum(model.wv.expandos["count"])) / raw if raw else 1.0
     if not (raw and n):
@@ -108,14 +108,14 @@ def words_expected(
 
 
 def config_of(model: Any) -> ResolvedConfig:
-    """Return the options of wordvec_ca that do what those of a model do in gensim."""
+    """Return the options of wordvec_ca that correspond to a model's gensim options."""
     counts = np.asarray(model.wv.expandos["count"], np.int64)
     seed = int(model.seed) & (2**63 - 1)
-    if model.train_count:  # else each call would draw the same windows and negatives
+    if model.train_count:  # otherwise each call would draw the same windows and negatives
         seed = int(np.random.SeedSequence([seed, model.train_count]).generate_state(1)[0])
     workers = usable_cpus() if model.workers < 1 else min(model.workers, usable_cpus())
     dbow_words = bool(model.sg and getattr(model, "dbow_words", 0))
-    needs_window = not (hasattr(model, "dv") and model.sg) or dbow_words  # if not, karateclub gives 0
+    needs_window = not (hasattr(model, "dv") and model.sg) or dbow_words  # if not needed, karateclub gives 0
     config = TrainConfig(
         model=_name_of(model),
         vector_size=model.vector_size,
@@ -145,7 +145,7 @@ def config_of(model: Any) -> ResolvedConfig:
 
 
 def _has_own_negatives(model: Any) -> bool:
-    """Return whether each prediction of a model has negatives of its own, though it could share them."""
+    """Return whether each prediction draws its own negatives, although the model could share them."""
     return bool(model.negative and not model.sg and not hasattr(model, "dv"))
 
 
@@ -155,14 +155,14 @@ def _is_concatenated(model: Any) -> bool:
 
 
 def _name_of(model: Any) -> Any:
-    """Return what wordvec_ca calls the model."""
+    """Return wordvec_ca's name of the model."""
     if not hasattr(model, "dv"):
         return "skipgram" if model.sg else "cbow"
     return "pv-dbow" if model.sg else "pv-dm-concat" if _is_concatenated(model) else "pv-dm"
 
 
 def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
-    """Return the parameters of a model as the training loop needs them, and share their memory."""
+    """Return the parameters of a model as the training loop needs them; they share memory."""
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
     engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
@@ -189,18 +189,18 @@ def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
 
 
 def _parts(model: Any, rows: np.ndarray) -> np.ndarray:
-    """Return padded rows, of one or several vectors each, without the padding: (n, vectors, vector_size)."""
+    """Remove the padding of rows with one or several vectors each: shape (n, vectors, vector_size)."""
     n_parts = model.layer1_size // model.vector_size
     return rows.reshape(len(rows), n_parts, -1)[:, :, : model.vector_size]
 
 
 def _rolled(model: Any, rows: np.ndarray, places: int) -> np.ndarray:
-    """Return rows as vectors side by side, moved by some places: gensim has those of tags first, we last."""
+    """Rotate the concatenated vectors of rows by ``places``: gensim has those of tags first, we last."""
     return np.roll(rows.reshape(len(rows), -1, model.vector_size), places, axis=1)
 
 
 def _aligned(rows: np.ndarray, room: np.ndarray, former: np.ndarray | None) -> np.ndarray:
-    """Return rows in aligned memory: where they were before, or copied into ``room``."""
+    """Return rows in aligned memory: in their former memory, or copied into ``room``."""
     if former is not None and former.shape == room.shape and rows.ctypes.data == former.ctypes.data:
         return former
     room[:, : rows.shape[1]] = rows
@@ -208,14 +208,14 @@ def _aligned(rows: np.ndarray, room: np.ndarray, former: np.ndarray | None) -> n
 
 
 class Report:
-    """Tells a model, and its callbacks, how training goes."""
+    """Reports the progress of training to a model and its callbacks."""
 
     def __init__(self, model: Any, engine: Any, trainer: Trainer, callbacks: Sequence[Any]) -> None:
         self.model, self.engine, self.trainer, self.callbacks = model, engine, trainer, callbacks
         self.ngrams = None if engine.subwords is None else NgramRows(model.wv, engine)
 
     def __call__(self, progress: Progress) -> None:
-        """Take one record of the trainer."""
+        """Receive one record of the trainer."""
         model = self.model
         if not progress.epoch_ended:
             logger.info(
@@ -237,7 +237,7 @@ class Report:
             self.trainer.schedule.change_rates(max(model.alpha, model.min_alpha), model.min_alpha)
 
     def update(self) -> None:
-        """Bring what can be seen of the model up to date."""
+        """Update the public attributes of the model."""
         model = self.model
         model.min_alpha_yet_reached = self.trainer.schedule.alpha(self.trainer.reached)
         if model.compute_loss:
@@ -287,7 +287,7 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
 
 
 def row_rates(model: Any) -> np.ndarray | None:
-    """Return how far training moves each vector, or None if it moves all as usual."""
+    """Return the factor of each vector's gains, or None if all are 1."""
     factors = np.asarray(model.wv.vectors_lockf, np.float32)
     if (factors == 1).all():
         return None

@@ -46,7 +46,7 @@ class KeyedVectors(Evaluated):
 
     @property
     def vectors_lockf(self) -> np.ndarray:
-        """How far training moves each vector, 1 by default: shape (1,) or (n_keys,), float32."""
+        """Factor of each vector's gains in training, 1 by default: shape (1,) or (n_keys,), float32."""
         return self.__dict__.setdefault("vectors_lockf", np.ones(1, np.float32))
 
     @vectors_lockf.setter
@@ -60,13 +60,13 @@ class KeyedVectors(Evaluated):
     def vectors_for_all(
         self, keys: Iterable[Any], allow_inference: bool = True, copy_vecattrs: bool = False
     ) -> KeyedVectors:
-        """Return the vectors of some keys; those that are not there are left out.
+        """Return the vectors of some keys; unknown keys are left out.
 
         Parameters
         ----------
         keys : iterable of keys
         allow_inference : bool, default True
-            Take rows for keys that are int.
+            Take int keys for rows.
         copy_vecattrs : bool, default False
             Copy the attributes of the keys too.
         """
@@ -128,12 +128,12 @@ class KeyedVectors(Evaluated):
 
     @classmethod
     def kind_of(cls, state: dict[str, Any]) -> type[KeyedVectors]:
-        """Return the class that stored these attributes: a subclass, if they say so, else this one."""
+        """Return the class that stored these attributes: a subclass, if they identify one, or this class."""
         return next((kind for kind in cls.__subclasses__() if kind.stored_it(state)), cls)
 
     @classmethod
     def stored_it(cls, state: dict[str, Any]) -> bool:
-        """Return whether attributes are those of this subclass alone."""
+        """Return whether attributes identify this subclass."""
         return False
 
     def save_for_gensim(self, fname: Path) -> None:
@@ -166,22 +166,22 @@ class KeyedVectors(Evaluated):
         fname : path
             Compressed if it ends in .gz, .bz2, .xz or .zst.
         fvocab : path, optional
-            Also write lines of word and count there.
+            File to which lines of word and count are written too.
         binary : bool, default False
         total_vec : int, optional
             The number of words in the header; by default the number of keys.
         write_header : bool, default True
         prefix : str
-            Stands before each key.
+            Text before each key.
         append : bool, default False
-            Add to the file.
+            Whether to append to the file.
         sort_attr : str, default "count"
-            Keys with the highest such attribute come first.
+            Attribute by which keys are sorted, the highest first.
 
         Raises
         ------
         ValueError
-            ``fvocab`` is given and there is no such attribute.
+            ``fvocab`` is given, but the keys do not have the attribute ``sort_attr``.
         """
         write_word2vec_format(self, fname, fvocab, binary, total_vec, write_header, prefix, append, sort_attr)
 
@@ -204,21 +204,21 @@ class KeyedVectors(Evaluated):
         fname : path
             May be compressed.
         fvocab : path, optional
-            Lines of word and count; without, counts fall from the number of words to 1.
+            File with lines of word and count; without it, counts fall from the number of words to 1.
         binary : bool, default False
         encoding, unicode_errors : str
             How words are decoded.
         limit : int, optional
-            Read so many first words.
+            Read only this number of first words.
         datatype : numpy dtype, default float32
-            Of the vectors.
+            Type of the vectors.
         no_header : bool, default False
-            The text file has none, as GloVe's have not.
+            Whether the text file lacks a header, as GloVe's files do.
 
         Raises
         ------
         EOFError
-            There are fewer words than the header announces.
+            The file has fewer words than its header announces.
         UnicodeDecodeError
             A word cannot be decoded.
         """
@@ -234,14 +234,14 @@ class KeyedVectors(Evaluated):
         encoding: str = "utf8",
         unicode_errors: str = "strict",
     ) -> None:
-        """Take the vectors of a file for the words that are known already; no word is added.
+        """Take the vectors of known words from a file; words are not added.
 
         Parameters
         ----------
         fname : path
         lockf : float, default 0
-            How far training moves these vectors from there: 0 not at all, 1 as others. ``vectors_lockf`` has
-            one number for each key then.
+            Factor of these vectors' gains in later training: 0 keeps them fixed, 1 trains them as others.
+            Afterwards ``vectors_lockf`` has one number for each key.
         binary : bool, default False
         encoding, unicode_errors : str
             How words are decoded.
@@ -249,7 +249,7 @@ class KeyedVectors(Evaluated):
         Raises
         ------
         ValueError
-            The vectors have another size.
+            The vectors in the file have another size.
         """
         intersect_word2vec_format(self, fname, lockf, binary, encoding, unicode_errors)
 

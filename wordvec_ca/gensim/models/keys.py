@@ -19,7 +19,9 @@ KEY_TYPES = (str, int, np.integer)
 
 
 class KeyTable(Lifecycle, LightVectors):
-    """Keys with a row of ``vectors`` each, that can grow; looked up and searched as all our vectors are.
+    """Table of keys, each with a row of ``vectors``.
+
+    It can grow. Look-up and search are those of all our vectors.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ class KeyTable(Lifecycle, LightVectors):
     Attributes
     ----------
     vectors : ndarray of shape (n_keys, vector_size)
-        May be changed in place: training continues from there; call ``fill_norms(force=True)`` then.
+        May be changed in place, and training continues from there; then call ``fill_norms(force=True)``.
     index_to_key : list
     key_to_index : dict
     expandos : dict of str to ndarray of shape (n_keys,)
@@ -57,7 +59,7 @@ class KeyTable(Lifecycle, LightVectors):
 
     @classmethod
     def completed(cls, state: dict[str, Any]) -> dict[str, Any]:
-        """Return the attributes of stored vectors with those that a file leaves out."""
+        """Return the attributes of stored vectors, completed by those that a file leaves out."""
         return state
 
     def __str__(self) -> str:
@@ -67,7 +69,7 @@ class KeyTable(Lifecycle, LightVectors):
 
     @property
     def vector_size(self) -> int:
-        """Dimensions of a vector; while there are no vectors, it may be set."""
+        """Dimensions of a vector; may be set while there are no vectors."""
         return int(self.vectors.shape[1])
 
     @vector_size.setter
@@ -91,7 +93,7 @@ class KeyTable(Lifecycle, LightVectors):
         return self._row(key) >= 0
 
     def word_vec(self, key: Any, norm: bool = False) -> np.ndarray:
-        """Do as ``get_vector``; the name of gensim 3."""
+        """Return what ``get_vector`` returns; the name of gensim 3."""
         warnings.warn("word_vec is deprecated: use get_vector", DeprecationWarning, stacklevel=2)
         return self.get_vector(key, norm)
 
@@ -100,19 +102,19 @@ class KeyTable(Lifecycle, LightVectors):
     def allocate_vecattrs(
         self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None
     ) -> None:
-        """Make room for attributes of all keys; by default for the existing ones, one value for each key.
+        """Make room for attributes, one value for each key; by default for the existing attributes.
 
         Parameters
         ----------
         attrs : iterable of str, optional
-            Their names.
+            Names of the attributes.
         types : iterable of type, optional
-            A type for each.
+            Type of each attribute.
 
         Raises
         ------
         TypeError
-            An attribute has another type already.
+            An attribute already has another type.
         """
         if attrs is None:
             pairs: list[tuple[str, Any]] = [(name, values.dtype) for name, values in self.expandos.items()]
@@ -142,7 +144,7 @@ class KeyTable(Lifecycle, LightVectors):
         key : key
         attr : str
         val : object
-            Of the type that the attribute has, if it is not new.
+            The value; for an existing attribute, of the attribute's type.
         """
         self.allocate_vecattrs([attr], [type(val)])
         self.expandos[attr][self.get_index(key)] = val
@@ -153,14 +155,14 @@ class KeyTable(Lifecycle, LightVectors):
         Raises
         ------
         KeyError
-            There is no such key or no such attribute.
+            The key or the attribute is unknown.
         """
         return self.expandos[attr][self.get_index(key)]
 
     # ---- growth -------------------------------------------------------------------------------------------
 
     def add_vector(self, key: Any, vector: Any) -> int:
-        """Add a key and its vector, in the next row that was made room for, or at the end; return the row.
+        """Add a key and its vector in the next empty row, or at the end; return the row.
 
         Parameters
         ----------
@@ -201,7 +203,7 @@ class KeyTable(Lifecycle, LightVectors):
         extras : dict of str to ndarray of shape (n_keys,), optional
             Attributes of the keys.
         replace : bool, default False
-            Replace the vectors of known keys; else they stay as they are.
+            Whether to replace the vectors of known keys; otherwise they do not change.
         """
         if isinstance(keys, KEY_TYPES):
             keys, weights = [keys], np.asarray(weights).reshape(1, -1)
@@ -229,7 +231,7 @@ class KeyTable(Lifecycle, LightVectors):
     def resize_vectors(self, seed: int = 0) -> None:
         """Give rows to keys that have none yet, with random vectors.
 
-        They are uniform within plus or minus 1 / vector_size, the same numbers as gensim's.
+        The vectors are uniform within plus or minus 1 / vector_size, the same numbers as gensim's.
 
         Parameters
         ----------
@@ -268,7 +270,7 @@ class KeyTable(Lifecycle, LightVectors):
 
     @property
     def norms(self) -> np.ndarray:
-        """Length of each vector, shape (n_keys,); set to None, they are computed again."""
+        """Length of each vector, shape (n_keys,); set it to None to have the lengths computed again."""
         return self._directions.norms
 
     @norms.setter
@@ -278,7 +280,7 @@ class KeyTable(Lifecycle, LightVectors):
             self._directions.norms = np.asarray(norms)
 
     def forget_norms(self) -> None:
-        """Compute lengths again when they are needed: vectors have changed in place."""
+        """Forget the lengths, since vectors have changed in place; they are computed when they are needed."""
         self.__dict__.pop("_kept", None)
 
     def fill_norms(self, force: bool = False) -> None:
@@ -287,14 +289,14 @@ class KeyTable(Lifecycle, LightVectors):
         Parameters
         ----------
         force : bool, default False
-            Compute them again: after ``vectors`` was changed in place.
+            Whether to compute them again, after ``vectors`` was changed in place.
         """
         if force:
             self.forget_norms()
         self._directions.norms  # noqa: B018 - computed at the first use
 
     def unit_normalize_all(self) -> None:
-        """Scale all vectors to length 1, in place: what training needs of their lengths is lost."""
+        """Scale all vectors to length 1, in place; training needs the lengths, which are lost."""
         self.vectors = self.get_normed_vectors().astype(self.vectors.dtype, copy=False)
 
     def init_sims(self, replace: bool = False) -> None:
@@ -307,7 +309,7 @@ class KeyTable(Lifecycle, LightVectors):
 
 
 def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, seed: int = 0) -> np.ndarray:
-    """Return vectors uniform within plus or minus 1 / d, with those of ``former`` in the first rows.
+    """Return random vectors, uniform within plus or minus 1 / d, with those of ``former`` in the first rows.
 
     The numbers are those of gensim for the same seed.
 
@@ -337,9 +339,9 @@ def seeded_vector(size: int, seed_string: str | None = None, hashfxn: Any = hash
     size : int
         Its length.
     seed_string : str, optional
-        What it depends on; without, it is another one each time.
+        The string; without it, each call returns another vector.
     hashfxn : callable
-        Makes a number of the string.
+        Function that maps the string to a number.
     """
     generator = np.random.default_rng(hashfxn(seed_string) & 0xFFFFFFFF if seed_string else None)
     return (generator.random(size).astype(np.float32) - np.float32(0.5)) / np.float32(size)

@@ -19,27 +19,27 @@ class Lifecycle:
     def add_lifecycle_event(
         self, event_name: str, log_level: int | bool = logging.INFO, **event: Any
     ) -> None:
-        """Note an event.
+        """Add an event to the list.
 
         Parameters
         ----------
         event_name : str
         log_level : int, default logging.INFO
-            Of its log record; False for none.
+            Level of the event's log record; False for no record.
         **event : object
-            What belongs to it; the time and versions are added.
+            Details of the event; the time and versions are added.
         """
         event["datetime"] = datetime.datetime.now().isoformat()
         event |= {"python": sys.version, "platform": platform.platform(), "event": event_name}
         if log_level:
             logger.log(log_level, "%s lifecycle event %s", type(self).__name__, event)
         events = vars(self).setdefault("lifecycle_events", [])
-        if events is not None:  # None: its user wants none
+        if events is not None:  # None: the user wants no list
             events.append(event)
 
 
 class CompatVocab:
-    """A word of gensim 3, with its count and whatever else is known of it."""
+    """A word as gensim 3 stores it: its count and other attributes."""
 
     def __init__(self, **kwargs: Any) -> None:
         self.count = 0
@@ -69,7 +69,7 @@ class Heapitem(NamedTuple):
 
 
 class Trainables:
-    """A place of attributes in models of gensim 3: nothing but attributes."""
+    """An object in models of gensim 3 that holds only attributes."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)

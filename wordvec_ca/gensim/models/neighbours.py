@@ -1,4 +1,4 @@
-"""Which keys are similar to which."""
+"""Similarities of keys: the nearest keys, distances, ranks."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class Neighbours(KeyTable):
         Parameters
         ----------
         positive, negative : key, ndarray, (key, weight), or a list of them
-            What is added and subtracted.
+            Vectors to add and to subtract.
         topn : int or None, default 10
-            How many keys; None for the cosines of all.
+            Number of keys to return; None for the cosines of all.
         clip_start, clip_end : int, optional
             Search only these rows.
         restrict_vocab : int, optional
-            Search only so many first rows.
+            Search only this number of first rows.
         indexer : object, optional
             An index with a method ``most_similar(vector, topn)`` that searches instead.
 
         Returns
         -------
         list of (key, float), or ndarray of shape (n_keys,) if ``topn`` is None
-            Best first, without the keys given.
+            The keys, best first, without those in ``positive`` and ``negative``.
 
         Raises
         ------
         KeyError
-            A key is not there.
+            A key is unknown.
         """
         if isinstance(topn, Integral) and topn < 1:
             return []
@@ -74,9 +74,9 @@ class Neighbours(KeyTable):
         Parameters
         ----------
         words : iterable of keys
-            Those that are not there are left out, with a warning.
+            The words to rank; unknown ones are left out, with a warning.
         use_norm : bool, default True
-            Scale vectors to length 1 before.
+            Scale vectors to length 1 first.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Neighbours(KeyTable):
         document1, document2 : sequence of keys
             Words that are not there are left out.
         norm : bool, default True
-            Scale vectors to length 1 before.
+            Scale vectors to length 1 first.
 
         Returns
         -------

@@ -1,7 +1,8 @@
-"""Rows of words and buckets between a model of gensim's shape and the training loop.
+"""Conversion of rows of words and buckets between a gensim model and the training loop.
 
-gensim keeps a row for each word and each bucket. The loop has one row for all n-grams that occur in just the
-same words (``wordvec_ca.models.Subwords``): it starts as their mean, and its gain is added to each of them.
+gensim keeps a row for each word and each bucket. The loop has one row for all n-grams that occur in
+exactly the same words (``wordvec_ca.models.Subwords``): it starts as the mean of their rows, and its gain is
+added to each of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from wordvec_ca.models import EmbeddingModel
 
 
 def ngram_options(wv: Any) -> dict[str, Any]:
-    """Return the options of a ``TrainConfig`` for vectors that have n-grams, none for those that have not."""
+    """Return the n-gram options of a ``TrainConfig``; an empty dict for vectors without n-grams."""
     if not getattr(wv, "bucket", 0):
         return {}
     return {"subwords": True, "min_n": max(1, wv.min_n), "max_n": wv.max_n, "buckets": wv.bucket}
@@ -27,7 +28,7 @@ class NgramRows:
     ----------
     wv : FastTextKeyedVectors
     engine : EmbeddingModel
-        With ``subwords``; it takes over the rows of ``wv``.
+        Model with ``subwords``; it takes over the rows of ``wv``.
     """
 
     def __init__(self, wv: Any, engine: EmbeddingModel) -> None:
@@ -48,7 +49,7 @@ class NgramRows:
         return self._subwords.rows[:, : self._wv.vector_size]
 
     def scatter_gains(self) -> None:
-        """Add to the rows of words and buckets what they gained since the last time, and compose words."""
+        """Add the gains since the last call to the rows of words and buckets, and compose the vectors."""
         wv = self._wv
         gains = self._rows() - self._before
         self._before += gains
@@ -59,6 +60,6 @@ class NgramRows:
 
 
 def _factors(lockf: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return how far training moves some rows, shape (n, 1)."""
+    """Return the factors of some rows' gains, shape (n, 1)."""
     factors = np.asarray(lockf, np.float32)
     return factors[rows % len(factors), np.newaxis]

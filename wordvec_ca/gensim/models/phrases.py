@@ -28,7 +28,7 @@ ENGLISH_CONNECTOR_WORDS = frozenset(word for words in _WORDS for word in words.s
 NEVER = float("-inf")
 
 ARGUMENTS = ("worda_count", "wordb_count", "bigram_count", "len_vocab", "min_count", "corpus_word_count")
-"""What a scoring function is given, by name."""
+"""Names of the arguments of a scoring function."""
 
 
 def original_scorer(
@@ -46,7 +46,7 @@ def original_scorer(
     worda_count, wordb_count, bigram_count : float
         How often the first word, the second word and the pair occur.
     len_vocab : float
-        Different words and pairs.
+        Number of different words and pairs.
     min_count : float
     corpus_word_count : float
         Not used.
@@ -72,9 +72,9 @@ def npmi_scorer(
     len_vocab : float
         Not used.
     min_count : float
-        A rarer pair is not a phrase.
+        Pairs with fewer occurrences are not phrases.
     corpus_word_count : float
-        Words of the text.
+        Number of words in the text.
     """
     if bigram_count < min_count or not (worda_count and wordb_count and bigram_count):
         return NEVER
@@ -142,7 +142,7 @@ class _PhrasesTransformation:
         return [token for token, _ in self.analyze_sentence(sentence)]
 
     def find_phrases(self, sentences: Iterable[Iterable[str]]) -> dict[str, float]:
-        """Return the phrases that occur in sentences, with their scores."""
+        """Return the phrases in some sentences, with their scores."""
         found = chain.from_iterable(self.analyze_sentence(sentence) for sentence in sentences)
         return {phrase: score for phrase, score in found if score is not None}
 
@@ -158,7 +158,7 @@ class _PhrasesTransformation:
         Raises
         ------
         DataError
-            The scoring function is one of your own: a file cannot hold it, but ``pickle`` can name it.
+            The scoring function is your own: a file cannot hold it, but ``pickle`` can refer to it.
         """
         names = {scorer: name for name, scorer in SCORERS.items()}
         if self.scoring not in names:
@@ -176,7 +176,7 @@ class _PhrasesTransformation:
 
     @classmethod
     def load(cls, fname: str | os.PathLike[str], **_: Any) -> Any:
-        """Read what ``save`` wrote: phrases or frozen ones, whichever they were.
+        """Read what ``save`` wrote: a `Phrases` or a `FrozenPhrases`.
 
         Parameters
         ----------
@@ -201,14 +201,14 @@ class _PhrasesTransformation:
                 f"{os.fspath(fname)!r} holds no phrases that this version wrote ({error}); phrases of gensim "
                 "are pickles, which are not run: find them again"
             ) from error
-        kind: Any = cls if issubclass(cls, named) else named  # frozen phrases lack what others need
+        kind: Any = cls if issubclass(cls, named) else named  # frozen phrases lack the counts
         phrases = kind.__new__(kind)
         vars(phrases).update(state)
         return phrases
 
 
 class Joined:
-    """Sentences with their phrases joined; can be iterated as often as the sentences."""
+    """Sentences with their phrases joined; they can be iterated as often as the sentences can."""
 
     def __init__(self, phrases: _PhrasesTransformation, sentences: Iterable[Any]) -> None:
         self._phrases, self._sentences = phrases, sentences
@@ -224,7 +224,7 @@ def _first(items: Iterable[Any]) -> Iterator[Any]:
 
 
 class Phrases(_PhrasesTransformation):
-    """Counts of words and pairs, and the phrases that follow from them.
+    """Counts of words and pairs, and the phrases that are computed from them.
 
     Parameters
     ----------
@@ -232,11 +232,11 @@ class Phrases(_PhrasesTransformation):
     min_count : float, default 5
         Rarer words and pairs are not phrases.
     threshold : float, default 10
-        A phrase has a score above this.
+        A pair is a phrase if its score is above this.
     max_vocab_size : int, default 40000000
-        While counting, drop the rarest if there are more words and pairs than these.
+        Largest number of words and pairs; while counting, the rarest beyond it are dropped.
     delimiter : str, default "_"
-        Between the words of a phrase.
+        Text between the words of a phrase.
     progress_per : int
         Ignored: there is a log record at the end.
     scoring : {"default", "npmi"} or callable
@@ -248,7 +248,7 @@ class Phrases(_PhrasesTransformation):
     Raises
     ------
     ValueError
-        A parameter is outside its limits, or the scoring function takes other arguments.
+        A parameter is outside its limits, or the scoring function has other arguments.
     """
 
     def __init__(

@@ -19,24 +19,24 @@ class WithForms:
     def published(self, form: str = "both") -> KeyedVectors:
         """Return vectors in another form than ``wv``; gensim has no such method.
 
-        Mostly better than ``wv``, of the same size, and there for models that gensim has trained too: see
+        These vectors are mostly better than ``wv``. Models that gensim has trained have them too: see
         docs/both-halves.md.
 
         Parameters
         ----------
         form : {'both', 'output', 'beside', 'sum', 'input'}
-            Principal components of input and output rows; output rows less their mean; both side by side;
-            their sum; or input rows.
+            ``both``: principal components of input and output rows. ``output``: output rows minus their mean.
+            ``beside``: input and output rows side by side. ``sum``: their sum. ``input``: input rows.
 
         Returns
         -------
         KeyedVectors
-            A copy, with the words and counts of ``wv``; of known words only.
+            A copy with the words and counts of ``wv``, without vectors of unknown words.
 
         Raises
         ------
         ValueError
-            There is no such form.
+            The form is unknown.
         RuntimeError
             The model was trained without negative sampling, or its output rows were dropped.
         """

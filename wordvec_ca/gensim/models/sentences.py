@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from xopen import xopen
 
 MAX_WORDS_IN_BATCH = 10_000
-"""Tokens after which a sentence is split."""
+"""Default for the most tokens of a sentence."""
 
 READ_BYTES = 1 << 16
 
@@ -19,7 +19,7 @@ READ_BYTES = 1 << 16
 class LineSentence:
     """Sentences of a file, one a line, words between white space.
 
-    Training reads the file itself, in threads, if it can: then ``limit`` is not set.
+    If ``limit`` is not set, training reads the file itself, in threads, where it can.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class LineSentence:
             yield from _parts(words, self.max_sentence_length)
 
     def files(self) -> list[str] | None:
-        """Return the files that hold just these sentences, or None."""
+        """Return the files that hold exactly these sentences, or None."""
         plain = isinstance(self.source, str | os.PathLike) and self.limit is None
         return [os.fspath(self.source)] if plain and self.max_sentence_length == MAX_WORDS_IN_BATCH else None
 
@@ -90,13 +90,13 @@ class PathLineSentences:
             yield from LineSentence(name, self.max_sentence_length, self.limit)
 
     def files(self) -> list[str] | None:
-        """Return the files that hold just these sentences, or None."""
+        """Return the files that hold exactly these sentences, or None."""
         plain = self.limit is None and self.max_sentence_length == MAX_WORDS_IN_BATCH
         return list(self.input_files) if plain and self.input_files else None
 
 
 class Text8Corpus:
-    """Sentences of a file that is one long line, cut after so many words.
+    """Sentences of a file that is one long line, cut after ``max_sentence_length`` words.
 
     Parameters
     ----------
@@ -146,6 +146,6 @@ class BrownCorpus:
 
 
 def _parts(words: list[str], longest: int) -> Iterator[list[str]]:
-    """Yield a sentence in parts of at most so many words."""
+    """Yield a sentence in parts of at most ``longest`` words."""
     for start in range(0, len(words), longest):
         yield words[start : start + longest]

@@ -1,4 +1,4 @@
-"""Models and vectors on disk: one file in the safetensors format, memory-mapped, no pickle; gensim's read.
+"""Models and vectors on disk: one memory-mapped safetensors file, no pickle; gensim's files are read too.
 
 The file holds the arrays, the keys, and the other attributes as JSON. Attributes that JSON cannot hold
 (functions, objects) are left out; ``pickle`` keeps them.
@@ -43,10 +43,10 @@ LEFT_OUT = {
     "raw_vocab",
     "load",
 }
-"""Attributes that are stored otherwise, or made again."""
+"""Attributes that are stored in another way, or computed again."""
 
 ROWS = ("vectors", "vectors_ngrams")
-"""What may be codes in place of an array."""
+"""Attributes that may hold codes in place of an array."""
 
 OF_THE_TREE = {"code", "point"}
 """Attributes of keys that follow from their counts."""
@@ -133,7 +133,7 @@ def _put_documents(documents: Any, tensors: dict[str, np.ndarray]) -> None:
 
 
 def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """Take what `_put_documents` has written out of tensors; None if there is none."""
+    """Remove what `_put_documents` wrote from the tensors and return it; None if they do not have it."""
     found = {name: tensors.pop(name) for name in list(tensors) if name.startswith("dv.")}
     if "dv.vectors" not in found:
         return None
@@ -155,7 +155,7 @@ def _write(tensors: dict[str, np.ndarray], words: list[str], path: Path, metadat
 
 
 def _in_json(value: Any) -> bool:
-    """Return whether JSON gives a value back."""
+    """Return whether a value survives conversion to JSON and back."""
     try:
         return bool(json.loads(json.dumps(value)) == (list(value) if isinstance(value, tuple) else value))
     except (TypeError, ValueError, RecursionError):
@@ -165,7 +165,7 @@ def _in_json(value: Any) -> bool:
 def load(
     fname: str | os.PathLike[str], mmap: str | None = None, package: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Return the class and the attributes of what a file holds; vectors of a model are a dictionary too.
+    """Return the class and the attributes of a stored object; a model's vectors are a dictionary too.
 
     Parameters
     ----------
@@ -173,14 +173,14 @@ def load(
     mmap : {None, "r"}
         "r" maps arrays from the file, read-only; None reads them.
     package : str
-        Whose classes may stand in place of arrays: see `coded_rows`.
+        Package whose classes may replace arrays: see `coded_rows`.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     DataError
-        It is damaged, or a pickle that names anything but vectors.
+        The file is damaged, or a pickle that names anything but vectors.
     """
     path = Path(fname)
     if not path.exists():
@@ -202,14 +202,14 @@ def load(
 
 
 def _in_memory(value: Any) -> Any:
-    """Return arrays that may be written to, for those that may not."""
+    """Return writable copies of read-only arrays."""
     if isinstance(value, np.ndarray):
         return value if value.flags.writeable else np.array(value)
     return {key: _in_memory(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
-    """Return class and attributes from a file that ``save`` wrote; no attributes if it is another's."""
+    """Return class and attributes from a file that ``save`` wrote; no attributes for any other file."""
     tensors, metadata = map_tensors(path)
     if not isinstance(metadata, dict) or "class" not in metadata:
         return "KeyedVectors", {}
@@ -242,12 +242,12 @@ def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
 
 
 def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
-    """Return the vectors of attributes that ``load`` returned, also of gensim 1 to 3.
+    """Return vectors made of attributes that ``load`` returned, also those of gensim 1 to 3.
 
     Raises
     ------
     DataError
-        There are none, or keys and vectors do not fit together.
+        The vectors are missing, or keys and vectors do not fit together.
     """
     state = dict(cls.completed(state))
     keys = next(
@@ -259,7 +259,7 @@ def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
     if not isinstance(keys, list) or len(getattr(vectors, "shape", ())) != 2:
         raise DataError("the file holds no vectors with a key each; FastText's have to be read by FastText")
     entries, expandos = state.pop("vocab", None), state.pop("expandos", None)
-    table = cls.__new__(cls)  # other packages' classes may want other arguments
+    table = cls.__new__(cls)  # other packages' classes may need other arguments
     ours: Any = next(base for base in cls.__mro__ if not package_of(base))
     ours.__init__(table, vectors.shape[1])
     if not keys and isinstance(entries, dict):
@@ -313,7 +313,7 @@ def save_for_gensim(model: Any, fname: str | os.PathLike[str]) -> None:
 
 def take(model: Any, state: dict[str, Any]) -> None:
     """Take over the attributes of a stored model, also of gensim 1 to 3."""
-    for group in ("vocabulary", "trainables"):  # gensim 3 had some there
+    for group in ("vocabulary", "trainables"):  # gensim 3 kept some attributes there
         state.update(state.pop(group, {}))
     state["epochs"] = state.pop("iter", state.get("epochs", model.epochs))
     model.wv = vectors_from(type(model.wv), state.pop("wv"))

@@ -24,7 +24,7 @@ def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule |
     ----------
     word : key
     count, min_count : int
-        How often it occurs, and must.
+        Number of occurrences, and the number needed.
     trim_rule : callable, optional
         Takes (word, count, min_count) and returns one of the constants above.
     """

@@ -1,4 +1,4 @@
-"""The vocabulary of a model: words counted, chosen and put in order, as gensim does it."""
+"""The vocabulary of a model: counts, chooses and sorts words as gensim does."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ class Vocabulary(Lifecycle):
         trim_rule : callable, optional
             Takes (word, count, min_count) and returns RULE_DISCARD, RULE_KEEP or RULE_DEFAULT.
         **kwargs : object
-            For ``prepare_vocab``.
+            Arguments of ``prepare_vocab``.
 
         Raises
         ------
         TypeError
-            There is no corpus, or it is not one.
+            The corpus is missing or not iterable.
         RuntimeError
-            ``update`` of a model that has no words yet.
+            ``update`` is given, but the model has no words yet.
         """
         self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1)
         rare_too = update or keep_raw_vocab or trim_rule or self.max_final_vocab or kwargs
@@ -136,7 +136,7 @@ class Vocabulary(Lifecycle):
         keep_raw_vocab : bool, default False
             Keep ``raw_vocab``.
         corpus_count : int, optional
-            How many sentences the corpus has.
+            Number of sentences in the corpus.
         trim_rule : callable, optional
         update : bool, default False
             As in ``build_vocab``.
@@ -154,7 +154,7 @@ class Vocabulary(Lifecycle):
         workers: int | None = None,
         trim_rule: TrimRule | None = None,
     ) -> tuple[int, int]:
-        """Count the words of a corpus into ``raw_vocab``; return how many words and sentences there are.
+        """Count the words of a corpus into ``raw_vocab``; return the numbers of words and sentences.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Vocabulary(Lifecycle):
         return n_words, n_sentences
 
     def _check_corpus_sanity(self, corpus_iterable: Any, corpus_file: Any, passes: int) -> None:
-        """Raise a TypeError if this is not a corpus, or one that cannot be read so often."""
+        """Raise a TypeError if this is not a corpus, or cannot be read ``passes`` times."""
         if corpus_file is None and corpus_iterable is None:
             raise TypeError("Either one of corpus_file or corpus_iterable value must be provided")
         if corpus_file is not None and corpus_iterable is not None:
@@ -263,14 +263,14 @@ class Vocabulary(Lifecycle):
         sample : float, optional
             Replaces that of the model.
         dry_run : bool, default False
-            Change nothing, only return what the result would be.
+            Only return what the result would be.
 
         Returns
         -------
         dict of str to int
-            ``drop_unique`` words are dropped, the others occur ``retain_total`` times and are
-            ``num_retained_words``; sub-sampling touches ``downsample_unique`` of them and leaves
-            ``downsample_total`` occurrences.
+            ``drop_unique``: number of dropped words. ``num_retained_words`` and ``retain_total``: number of
+            the others, and of their occurrences. ``downsample_unique``: how many of them are sub-sampled.
+            ``downsample_total``: number of occurrences after that.
         """
         min_count, sample = min_count or self.min_count, sample or self.sample
         least = min_count
@@ -312,7 +312,7 @@ class Vocabulary(Lifecycle):
         }
 
     def _raw_types(self) -> int:
-        """Return how many words the corpus has, with those that were too rare to be kept in ``raw_vocab``."""
+        """Return the number of different words, including those too rare to be kept in ``raw_vocab``."""
         scanned = None if self._scanned is None else self._scanned[1]
         return (scanned and scanned.raw_types) or len(self.raw_vocab)
 
@@ -331,7 +331,7 @@ class Vocabulary(Lifecycle):
     # ---- rows ---------------------------------------------------------------------------------------------
 
     def prepare_weights(self, update: bool = False) -> None:
-        """Make rows of parameters for the words: for all, or with ``update`` for the new ones."""
+        """Make rows of parameters for all words, or with ``update`` for the new ones."""
         if update:
             self.update_weights()
         else:
@@ -348,12 +348,12 @@ class Vocabulary(Lifecycle):
             self.syn1neg = np.zeros(shape, np.float32)
 
     def update_weights(self) -> None:
-        """Give rows to words that have none yet; the others stay as they are.
+        """Give rows to words that have none yet; the others do not change.
 
         Raises
         ------
         RuntimeError
-            There is no word yet.
+            The model has no words yet.
         """
         if not len(self.wv.vectors):
             raise RuntimeError(
@@ -368,7 +368,7 @@ class Vocabulary(Lifecycle):
             self.syn1neg = np.vstack([self.syn1neg, new])
 
     def reset_from(self, other_model: Any) -> None:
-        """Take the words of another model, which share memory with it, and draw vectors again."""
+        """Take the words of another model, sharing its memory, and draw new vectors."""
         self.wv = self.wv.like_this()
         self.wv.index_to_key = other_model.wv.index_to_key
         self.wv.key_to_index = other_model.wv.key_to_index
@@ -378,7 +378,7 @@ class Vocabulary(Lifecycle):
 
     @property
     def cum_table(self) -> np.ndarray:
-        """Cumulated shares of the words among negatives, times 2**31 - 1: shape (n_words,), uint32."""
+        """Cumulative shares of the words among negatives, times 2**31 - 1: shape (n_words,), uint32."""
         counts = np.asarray(self.wv.expandos.get("count", np.zeros(0)), np.float64)
         mass = np.cumsum(counts**self.ns_exponent)
         return np.round(mass / (mass[-1] if len(mass) else 1) * (2**31 - 1)).astype(np.uint32)
@@ -405,7 +405,7 @@ class Vocabulary(Lifecycle):
         Parameters
         ----------
         vocab_size : int, optional
-            Words; by default those of the model.
+            Number of words; by default those of the model.
         report : dict, optional
             A report to extend.
         """
@@ -437,7 +437,7 @@ class PathsInTurn:
 
 
 def scan_files(files: list[str], workers: int, min_count: int = 1) -> ScannedCorpus:
-    """Count and encode the sentences of files; words that are rarer may be left out."""
+    """Count and encode the sentences of files; words rarer than ``min_count`` may be left out."""
     threads = workers if workers > 0 else None
     try:
         return scan_text(files, cache_dir=tempfile.gettempdir(), min_count=min_count, workers=threads)
@@ -459,18 +459,18 @@ def kept_words(counts: Mapping[Any, int], min_count: int, trim_rule: TrimRule | 
 
 
 def states_of(files: list[str]) -> list[tuple[str, int, int]]:
-    """Return names, sizes and times of files: the same as long as they are."""
+    """Return names, sizes and times of files, which stay equal as long as the files do not change."""
     return [(name, (state := os.stat(name)).st_size, state.st_mtime_ns) for name in files]
 
 
 def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
-    """Return with what probability sub-sampling keeps an occurrence of each word.
+    """Return the probability with which sub-sampling keeps an occurrence of each word.
 
     Parameters
     ----------
     counts : ndarray of shape (n_words,)
     sample : float
-        Below 1 a share of all occurrences; from 1 on a count: words of more than that are sub-sampled.
+        Threshold above which words are sub-sampled: below 1 a share of all occurrences, from 1 on a count.
     """
     share = sample_share(counts, sample)
     if not share or not len(counts):

@@ -44,7 +44,7 @@ logger = logging.getLogger("gensim.models.word2vec")
 Word2VecTrainables = Word2VecVocab = Trainables
 
 FAST_VERSION = 1
-"""Whether the training loop is compiled, as programs ask of gensim."""
+"""Programs that use gensim read this to see whether the training loop is compiled."""
 
 
 class OnClassOnly:
@@ -63,16 +63,17 @@ class OnClassOnly:
 class Word2Vec(WithForms, Vocabulary):
     """Vectors of words, trained by word2vec's methods (Mikolov et al. 2013).
 
-    Parameters, attributes and methods are gensim 4's; docs/tutorials/from-gensim.md has a table of them, with
-    what differs.
+    Parameters, attributes and methods are gensim 4's; docs/tutorials/from-gensim.md has a table of them, and
+    of the differences.
 
     Parameters
     ----------
     sentences : iterable of lists of words, optional
         Words may be any hashable objects. A list is looked up once; anything else is iterated ``epochs + 1``
-        times and may bring other sentences each time. Without, the model has no words yet.
+        times and may yield other sentences each time. Without sentences the model has no words yet.
     corpus_file : path, optional
-        Instead of ``sentences``: a file of them, one a line, words between white space; read in threads.
+        Instead of ``sentences``: a file with a sentence on each line, words between white space, which
+        threads read.
     vector_size : int, default 100
         Dimensions of a vector.
     alpha : float, default 0.025
@@ -82,16 +83,16 @@ class Word2Vec(WithForms, Vocabulary):
     min_count : int, default 5
         Rarer words are dropped.
     max_vocab_size : int, optional
-        While words are counted, drop the rarest if there are more than these. Counts are then not exact.
+        Largest number of words while counting; the rarest are dropped, and counts are then not exact.
     sample : float, default 1e-3
-        Words more frequent than this share of the text are sub-sampled; from 1 on, than this count.
+        Words more frequent than this share of the text are sub-sampled; a value from 1 on is a count.
     seed : int or None, default 1
         Seed of initialisation, windows, sub-sampling and negatives; None for another one each time.
     workers : int, default 3
-        Threads; never more than processors, and all of these if it is below 1. With one, training is
+        Number of threads, at most that of processors; below 1, all processors. With one thread, training is
         reproducible bit for bit, whatever ``PYTHONHASHSEED`` is.
     min_alpha : float, default 0.0001
-        Learning rate at the end; if it is above ``alpha`` it is the rate throughout, as in gensim.
+        Learning rate at the end; if it is above ``alpha``, the rate always has this value, as in gensim.
     sg : {0, 1}
         1 for skip-gram, 0 for CBOW.
     hs : {0, 1}
@@ -107,14 +108,14 @@ class Word2Vec(WithForms, Vocabulary):
     epochs : int, default 5
         Passes over the text.
     null_word : {0}
-        Refused if it is 1: it was for models that concatenate context words; the model ``cwindow`` of
-        ``wordvec_ca.train`` does that.
+        1 raises an error: it was for models that concatenate context words; use the model ``cwindow`` of
+        ``wordvec_ca.train`` instead.
     trim_rule : callable, optional
         Takes (word, count, min_count) and returns RULE_DISCARD, RULE_KEEP or RULE_DEFAULT (``trim_rules``).
     sorted_vocab : {0, 1}
         1 to put the most frequent words first, 0 to keep the order of first occurrence.
     batch_words : int
-        Ignored: threads take chunks of a size of their own.
+        Ignored: the trainer chooses the size of the chunks.
     compute_loss : bool, default False
         Sum the loss, for ``get_latest_training_loss``.
     callbacks : sequence of CallbackAny2Vec
@@ -190,7 +191,7 @@ class Word2Vec(WithForms, Vocabulary):
         self.min_count, self.sample = min_count, sample
         self.max_vocab_size, self.max_final_vocab = max_vocab_size, max_final_vocab
         self.sorted_vocab, self.null_word = sorted_vocab, null_word
-        # None: another one each time, which the model then shows
+        # None: a new seed each time, which `seed` then shows
         self.seed = int(np.random.default_rng().integers(1 << 31)) if seed is None else seed
         self.random = np.random.RandomState(int(self.seed) & 0xFFFFFFFF)
         self.workers, self.epochs, self.batch_words = int(workers), epochs, batch_words
@@ -200,7 +201,7 @@ class Word2Vec(WithForms, Vocabulary):
         self.compute_loss, self.running_training_loss = bool(compute_loss), 0.0
         self.train_count, self.total_train_time = 0, 0.0
         self.corpus_count, self.corpus_total_words = 0, 0
-        if "wv" not in vars(self):  # FastText has one of its own
+        if "wv" not in vars(self):  # FastText has its own `wv`
             self.wv = KeyedVectors(self.vector_size)
         self._engine: Any = None
         super().__init__()
@@ -232,7 +233,7 @@ class Word2Vec(WithForms, Vocabulary):
     __repr__ = __str__
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle and copy keep: not the text, and parameters without their padding."""
+        """Return the state for pickle and copy: without the text, and without padding of the parameters."""
         state = {**vars(self), "_engine": None, "_scanned": None}
         for name in ("syn1neg", "syn1"):
             if name in state:
@@ -257,19 +258,19 @@ class Word2Vec(WithForms, Vocabulary):
         callbacks: Iterable[Any] = (),
         **kwargs: Any,
     ) -> tuple[int, int]:
-        """Train on sentences; more than once, if wanted, each time from where training stands.
+        """Train on sentences; each further call continues from the present parameters.
 
         Parameters
         ----------
         corpus_iterable : iterable of lists of words, optional
             It is iterated in each epoch, unless it is a list and there are no callbacks.
         corpus_file : path, optional
-            Instead of it, a file.
+            A file instead of ``corpus_iterable``.
         total_examples, total_words : int
-            Sentences or words of an epoch; one of them must be given. The learning rate falls accordingly
-            where the sentences cannot be counted before training, that is, unless they are a list or files.
+            Sentences or words of an epoch; one of them must be given. The decay of the learning rate follows
+            it if the sentences cannot be counted before training, that is, unless they are a list or files.
         epochs : int
-            Passes; must be given.
+            Passes over the text; must be given.
         start_alpha, end_alpha : float, optional
             Learning rates at the start and the end, also of later calls.
         word_count, queue_factor, report_delay
@@ -390,7 +391,7 @@ class Word2Vec(WithForms, Vocabulary):
         ----------
         sentences : iterable of lists of words
         total_sentences : int, default 1e6
-            Score no more than these.
+            Largest number of sentences to score.
         chunksize, queue_factor, report_delay
             Ignored: there is no queue.
 
@@ -417,7 +418,7 @@ class Word2Vec(WithForms, Vocabulary):
         ----------
         context_words_list : list of words or rows
         topn : int, default 10
-            How many.
+            Number of words to return.
 
         Returns
         -------
@@ -494,11 +495,11 @@ class Word2Vec(WithForms, Vocabulary):
         Raises
         ------
         AttributeError
-            It is not a Word2Vec model.
+            The file does not hold a Word2Vec model.
         FileNotFoundError
             There is no such file.
         DataError
-            It is damaged, or a pickle that names anything but a model (no pickle is run).
+            The file is damaged, or a pickle that names anything but a model (no pickle is run).
         """
         kind, state = stored.load(fname, mmap)
         if kind != "Word2Vec" or not isinstance(state.get("wv"), dict) or "dv" in state:

@@ -110,7 +110,7 @@ def intersect_word2vec_format(
     encoding: str = "utf8",
     unicode_errors: str = "strict",
 ) -> int:
-    """Take the vectors of a file for the known words, and return for how many.
+    """Take the vectors of known words from a file, and return the number of these words.
 
     Parameters are those of ``KeyedVectors.intersect_word2vec_format``.
     """
@@ -120,7 +120,7 @@ def intersect_word2vec_format(
     common = [word for word in file.index_to_key if word in table.key_to_index]
     taken = [table.key_to_index[word] for word in common]
     table.vectors[taken] = file[common]
-    factors = np.resize(table.vectors_lockf, len(table))  # one number for all would stop all of them
+    factors = np.resize(table.vectors_lockf, len(table))  # a single number would apply to all vectors
     factors[taken] = lockf
     table.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
     table.forget_norms()
@@ -130,7 +130,7 @@ def intersect_word2vec_format(
 
 @contextmanager
 def _written(fname: Path, append: bool) -> Iterator[Any]:
-    """Open a file to write to; unless it is added to, an older one stays until all is written."""
+    """Open a file for writing; unless it is appended to, an older file stays until all is written."""
     if append:
         with xopen(fname, "ab") as file:
             yield file

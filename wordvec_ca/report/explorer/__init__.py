@@ -1,7 +1,7 @@
 """The explorer: words on a map, with their neighbours, in one page that works without a network.
 
-Input: vectors, or a model directory, and a second one to compare with. Output: a page for browsers and
-notebooks, and a table for other programs.
+Input: vectors or a model directory, and optionally a second one to compare with. Output: a page for
+browsers and notebooks, and a table for other programs.
 """
 
 from wordvec_ca.report.explorer.classes import read_classes

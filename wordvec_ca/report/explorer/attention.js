@@ -7,7 +7,7 @@ class Attention {
     this.vocabulary = vocabulary;
   }
 
-  /** The row of a token; as in training, exactly as it is written. */
+  /** The row of a token; as in training, the spelling must match exactly. */
   row(token) {
     return this.vocabulary.rows.get(token) ?? -1;
   }

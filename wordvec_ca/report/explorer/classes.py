@@ -1,4 +1,4 @@
-"""Classes of words, by which a map is coloured."""
+"""Classes of words, which can colour a map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The colours of both themes, and those between.
+// The colours of both themes, and gradients between them.
 
 const THEMES = {
   light: {
@@ -19,12 +19,12 @@ function rgb(hex) {
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 }
 
-/** A colour as the pixels of a canvas hold it: alpha, blue, green, red. */
+/** A colour in the byte order of a canvas: alpha, blue, green, red. */
 function packed([red, green, blue]) {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** 256 colours from one to the next. */
+/** A gradient of 256 colours. */
 function ramp(stops) {
   const colours = stops.map(rgb);
   return Array.from({ length: 256 }, (_, i) => {
@@ -34,7 +34,7 @@ function ramp(stops) {
   });
 }
 
-/** The colour of a place of the map: its hue is the direction from the middle, and the middle is grey (OKLCH). */
+/** The colour of a point of the map: its hue is the direction from the middle, and the middle is grey (OKLCH). */
 function colourOfPlace(x, y, lightness) {
   const chroma = 0.06 + 0.11 * Math.min(1, Math.hypot(x - 0.5, y - 0.5) / 0.35);
   const hue = Math.atan2(y - 0.5, x - 0.5);

@@ -1,4 +1,4 @@
-"""What an explorer holds: the words that are taken, their maps, regions and vectors, and attention."""
+"""What an explorer holds: the chosen words, their maps, regions and vectors, and attention."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors, logits_by_part
 
 DOCUMENTS = 2_000
-"""Documents on the map of a model that has as many, unless asked otherwise."""
+"""Default for the most documents on a map."""
 
 Model = KeyedVectors | str | os.PathLike[str]
 
@@ -42,17 +42,17 @@ class Contents(NamedTuple):
     Attributes
     ----------
     title : str
-        The names of the models.
+        The names of the models, for the title of the page.
     words : list of str
         Most frequent first.
     maps : list of WordMap
         One for each model.
     regions : list of list of Region
-        The same.
+        The regions of each map.
     about : dict
         Facts for the page.
     arrays : dict of str to ndarray
-        What the page has of each word.
+        Data of each word for the page.
     """
 
     title: str
@@ -144,7 +144,7 @@ def gather(
 
 
 class _Source(NamedTuple):
-    """A model that is shown: its vectors, its name, its attention, and what it was made with."""
+    """A model to show: its vectors, its name, its attention, and the options and text it was trained with."""
 
     table: KeyedVectors
     name: str
@@ -153,7 +153,7 @@ class _Source(NamedTuple):
 
 
 def _source(model: Model, otherwise: str, form: str | None) -> _Source:
-    """Open a model, in a form of its vectors; vectors that are in no file are called ``otherwise``."""
+    """Open a model with one form of its vectors; vectors that have no file are called ``otherwise``."""
     if isinstance(model, KeyedVectors):
         return _Source(model, otherwise, None, None)
     name = terminal_text(Path(model).resolve().name)
@@ -163,7 +163,7 @@ def _source(model: Model, otherwise: str, form: str | None) -> _Source:
 def _with_documents(
     source: _Source, model: str | os.PathLike[str], words: int, documents: int | None
 ) -> tuple[_Source, int]:
-    """Return a model with documents behind its words, and how many; words that never learnt are left out."""
+    """Return a model with its documents after its words, and their number; untrained words are left out."""
     folder = Path(model)
     has_record = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.DOCUMENTS).is_file()
     if not has_record or not (config := read_config(folder)).spec.documents:
@@ -182,7 +182,7 @@ def _with_documents(
 def _rows_that_fit(
     sources: list[_Source], words: int, max_megabytes: float | None, n_documents: int = 0
 ) -> list[np.ndarray]:
-    """Return the rows, of each model, of the most frequent words that fit into the page, and of documents."""
+    """Return each model's rows of the most frequent words that fit into the page, and of documents."""
     rows = _common_rows([source.table for source in sources], words)
     if max_megabytes is not None:
         resampled = sum(source.table.resamples is not None for source in sources)
@@ -207,7 +207,7 @@ def _shown(
     named: list[Region],
     tell: Callable[[str], None] | None,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return facts about a model for the page, and arrays of its words but those of the vectors."""
+    """Return facts about a model for the page, and all arrays of its words except the vectors."""
     entry: dict[str, Any] = {
         "name": source.name,
         "size": source.table.vector_size,
@@ -233,7 +233,7 @@ def _shown(
 
 
 def _made(folder: Path) -> dict[str, Any] | None:
-    """Return what a model was trained with and on, if it is a directory with a record."""
+    """Return a model's options and text, or None if it is not a directory with a record."""
     if not (folder / ModelFile.CONFIG).is_file():
         return None
     try:
@@ -264,7 +264,7 @@ def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
 
 
 def _bytes_of_word(sources: list[_Source], rows: list[np.ndarray]) -> float:
-    """Return about how many bytes of the page a word needs."""
+    """Estimate how many bytes of the page a word needs."""
     numbers = sum(1.25 * source.table.vector_size + 19 for source in sources) + 7
     numbers += sum(2 * source.attends.columns for source in sources if source.attends is not None)
     words, step = sources[0].table.index_to_key, max(1, len(rows[0]) // 1_000)
@@ -283,7 +283,7 @@ class _Attention:
     def __call__(self, rows: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
         """Return facts for the page, and the logits of words as 16-bit numbers."""
         config = self.config
-        logits = np.zeros((len(rows), self.columns), np.float32)  # 0 for documents, which have none by place
+        logits = np.zeros((len(rows), self.columns), np.float32)  # 0 for documents: no logits by place
         logits[rows < len(self.words)] = self.words[rows[rows < len(self.words)]]
         step = float(np.abs(logits).max(initial=0.0)) / 32_767 or 1.0
         parts = []

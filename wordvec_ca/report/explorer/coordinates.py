@@ -31,11 +31,11 @@ INSTALL = "pip install 'wordvec-ca[map]'"
 
 
 class UnfaithfulMapError(ImportError):
-    """The map by PCA keeps next to nothing of the neighbours, and openTSNE is not installed."""
+    """The PCA map preserves almost no neighbours, and openTSNE is not installed."""
 
 
 _VERSION = 2
-"""Of what is cached; raised whenever the same vectors would give another map."""
+"""Version of cached maps; it is raised whenever the same vectors would give another map."""
 
 
 class WordMap(NamedTuple):
@@ -48,7 +48,7 @@ class WordMap(NamedTuple):
     graph : NeighbourGraph
         The nearest words in the original space.
     kept : float
-        The share of the nearest words of a word that are among its nearest on the map, too: mean over all.
+        The share of a word's nearest words that are also among its nearest on the map: mean over all words.
     method : str
         ``'tsne'`` or ``'pca'``.
     """
@@ -65,7 +65,7 @@ def chosen_method(method: Method, n_words: int) -> str:
     Raises
     ------
     ImportError
-        t-SNE is asked for, and is not installed.
+        t-SNE is asked for but not installed.
     """
     installed = find_spec("openTSNE") is not None
     if method == "tsne" and not installed:
@@ -74,12 +74,12 @@ def chosen_method(method: Method, n_words: int) -> str:
 
 
 def check_faithful(made: WordMap, method: Method) -> None:
-    """Refuse a map that shows next to nothing of the neighbours, unless its method was chosen by name.
+    """Raise for a map that preserves almost no neighbours, unless the caller named its method.
 
     Raises
     ------
     UnfaithfulMapError
-        It is the map by PCA that takes the place of t-SNE, and keeps less than `FEWEST_KEPT`.
+        PCA was used because t-SNE is not installed, and the map keeps less than `FEWEST_KEPT`.
     """
     if method == "auto" and made.method == "pca" and made.kept < FEWEST_KEPT:
         raise UnfaithfulMapError(
@@ -108,9 +108,9 @@ def word_map(
     seed : int
         The same seed gives the same map.
     start : ndarray of shape (n_words, 2), optional
-        Places to begin with, so that two maps resemble each other; else those of PCA.
+        Initial coordinates, so that two maps resemble each other; by default those of PCA.
     cache : path-like, optional
-        Folder that keeps maps; it is made if need be.
+        Folder for cached maps; it is created if needed.
     tell : callable, optional
         Receives lines of progress.
 
@@ -125,7 +125,8 @@ def word_map(
 
     Notes
     -----
-    Of 65,484 words trained on 12 million, UMAP (15 neighbours) kept 3 % of the 20 nearest, t-SNE 16 %.
+    For 65,484 words trained on 12 million, UMAP (15 neighbours) kept 3 % of the 20 nearest words, t-SNE
+    kept 16 %.
     """
     file = None if cache is None else Path(cache) / f"{_digest(directions, method, seed, start)}.npz"
     found = None if file is None else _cached(file, len(directions), method)
@@ -158,7 +159,7 @@ def _pca(directions: np.ndarray) -> np.ndarray:
 
 
 def _upright(places: np.ndarray) -> np.ndarray:
-    """Turn axes whose sign is arbitrary so that the farthest word is on the positive side."""
+    """Flip each axis, whose sign is arbitrary, so that the farthest word is on the positive side."""
     farthest = places[np.abs(places).argmax(axis=0), range(2)]
     return places * np.where(farthest < 0, -1, 1).astype(np.float32)
 
@@ -198,7 +199,7 @@ def _tsne(
 
 
 def _turned_like(places: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Turn and mirror the coordinates so that they are near those of a model (orthogonal Procrustes)."""
+    """Rotate and mirror coordinates so that they are near those of ``model`` (orthogonal Procrustes)."""
     centred, goal = places - places.mean(axis=0), model - model.mean(axis=0)
     left, _, right = np.linalg.svd(centred.T @ goal)
     return np.asarray(centred @ (left @ right), dtype=np.float32)
@@ -222,7 +223,7 @@ def _kept(places: np.ndarray, graph: NeighbourGraph) -> float:
 
 
 def _without_self(near: np.ndarray) -> np.ndarray:
-    """Remove each word from its own list; if it is not there, for it shares its place, the last one."""
+    """Remove each word from its own list; if it is missing (ties at its coordinates), remove the last."""
     own = near == np.arange(len(near))[:, None]
     own[~own.any(axis=1), -1] = True
     return near[~own].reshape(len(near), -1)
@@ -242,7 +243,7 @@ def _digest(directions: np.ndarray, method: str, seed: int, start: np.ndarray | 
 
 
 def _cached(file: Path, n_words: int, method: str) -> WordMap | None:
-    """Return a stored map; None if there is none, or it is damaged."""
+    """Return a stored map, or None if it is missing or damaged."""
     topn = min(NEAREST, n_words - 1)
     try:
         with np.load(file, allow_pickle=False) as arrays:
@@ -257,13 +258,13 @@ def _cached(file: Path, n_words: int, method: str) -> WordMap | None:
 
 
 def _store(file: Path, made: WordMap) -> None:
-    """Keep a map for the next time; where nothing can be written, it is not kept."""
+    """Store a map for the next time, if the folder is writable."""
     arrays: dict[str, Any] = {"places": made.places, "kept": made.kept, **made.graph._asdict()}
     try:
         file.parent.mkdir(exist_ok=True)
         with atomic_file(file, overwrite=True, follow_links=False) as stream:
             np.savez(stream, **arrays)
     except OSError as error:
-        with contextlib.suppress(OSError):  # it holds other maps, or was never made
+        with contextlib.suppress(OSError):  # the folder holds other maps, or was never made
             file.parent.rmdir()
         warnings.warn(f"the map is not kept for the next time: {error}", stacklevel=2)

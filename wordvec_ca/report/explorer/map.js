@@ -2,24 +2,24 @@
 //
 // No WebGL: without a graphics card browsers refuse it or draw it in software, slower than this loop.
 
-const MOST_PIXELS = 4e6; // of a canvas: a larger one is drawn coarser
+const MOST_PIXELS = 4e6; // most pixels of a canvas: a larger one is drawn coarser
 const SLOW = 24; // ms of a frame: if frames take longer, rare words are drawn when the map rests
 
 class PointMap {
   constructor(points, labels, hover, data) {
     Object.assign(this, { points, labels, hover, data });
     this.n = data.n;
-    this.places = data.places[0]; // what is drawn: x, y, x, y ...
+    this.places = data.places[0]; // coordinates as drawn: x, y, x, y ...
     this.regions = data.regions[0];
     this.theme = THEMES.light;
-    this.kind = new Uint8Array(this.n); // of each point its colour
+    this.kind = new Uint8Array(this.n); // colour of each point
     this.colours = [THEMES.light.rest];
     this.chosen = null; // rows: lines join the first with the others
-    this.sure = new Set(); // of these, what most models of resampled text find
+    this.sure = new Set(); // those of the chosen rows that most models of resampled text find
     this.marked = null; // a selection: 1 for each word in it
-    this.outline = null; // of the lasso, in units of the map
+    this.outline = null; // outline of the lasso, in units of the map
     this.named = []; // the regions whose names are drawn: [box, region]
-    this.most = this.n; // frequent words that are drawn while the map moves
+    this.most = this.n; // number of frequent words that are drawn while the map moves
     this.mode = "move";
     this.view = { x: 0.5, y: 0.5, scale: 1 }; // the middle, and how much larger than the whole map
     this.hovered = -1;
@@ -103,7 +103,7 @@ class PointMap {
     const began = performance.now();
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const tick = (now) => {
-      if (turn !== this.turn) return; // something else began
+      if (turn !== this.turn) return; // another animation began
       const t = still || !milliseconds ? 1 : Math.min(1, Math.max(0, (now - began) / milliseconds));
       step(t * t * (3 - 2 * t));
       if (t < 1) requestAnimationFrame(tick);
@@ -122,7 +122,7 @@ class PointMap {
     this.fly({ x: (left + right) / 2, y: (low + high) / 2, scale: Math.max(0.8, Math.min(60, room / whole)) });
   }
 
-  /** Draw other places, moving all points there. */
+  /** Draw other coordinates, moving all points there. */
   setPlaces(places, regions, milliseconds = 700) {
     const from = this.places;
     const between = new Float32Array(places.length);
@@ -157,7 +157,7 @@ class PointMap {
     for (let row = 0; row < this.n; row++) this.sorted[next[cell[row]]++] = row;
   }
 
-  /** The word nearest to a place of the window, within some CSS pixels; -1 if there is none. */
+  /** The word nearest to a point of the window, within some CSS pixels; -1 if there is none. */
   at(left, top, within = 14) {
     const [x, y] = this.toMap(left, top);
     const reach = within / this.unit;
@@ -175,7 +175,7 @@ class PointMap {
     return found;
   }
 
-  /** The region whose name is at a place of the window. */
+  /** The region whose name is drawn at a point of the window. */
   regionAt(left, top) {
     const found = this.named.find(([[west, north, east, south]]) => left >= west && left <= east && top >= north && top <= south);
     return found?.[1];
@@ -203,7 +203,7 @@ class PointMap {
     });
   }
 
-  /** The pixels of a point: where they are, as numbers of pixels from its middle, and how much of its colour, out of 256. */
+  /** The pixels of a point: their offsets from its middle, and the share of its colour in each, out of 256. */
   stamp(radius, alpha) {
     const reach = Math.ceil(radius);
     const stamp = [];
@@ -444,7 +444,7 @@ class PointMap {
         event.preventDefault();
         const lines = event.deltaMode === 1 ? 30 : 1;
         this.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) / 400), ...place(event));
-        this.showHover(...place(event)); // what is below the pointer now, not what was
+        this.showHover(...place(event)); // the word below the pointer now, not the former one
       },
       { passive: false },
     );

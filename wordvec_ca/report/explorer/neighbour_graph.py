@@ -40,16 +40,17 @@ def neighbour_graph(
     directions : ndarray of shape (n_words, vector_size), float32
         Vectors of length one.
     topn : int
-        How many of each; at most ``n_words - 1``.
+        Number of neighbours of each word; at most ``n_words - 1``.
     tell : callable, optional
         Receives lines of progress.
     first : int, optional
-        Only of this many of the most frequent words, among all; else of all.
+        Search only for the neighbours, among all words, of this number of most frequent words; by default
+        for those of all words.
 
     Returns
     -------
     NeighbourGraph
-        Of equally near words the one with the lower row comes first.
+        Among equally near words the one with the lower row comes first.
     """
     from wordvec_ca.report.explorer.highest_scores import keep_highest
 
@@ -70,7 +71,7 @@ def neighbour_graph(
 
 
 def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:
-    """Return the share of each word's neighbours that two models do not have in common, in [0, 1].
+    """Return the share of each word's neighbours, in [0, 1], that two models do not have in common.
 
     Parameters
     ----------
@@ -97,12 +98,12 @@ def distance_of_neighbourhoods(
     one, other : NeighbourGraph
         Over the same words.
     directions, directions_other : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one, of the one and the other model; their sizes may differ.
+        Vectors of length one, of each model; their sizes may differ.
 
     Returns
     -------
     ndarray of shape (n_words,), float32
-        One minus the cosine between the word's cosines with these neighbours in the one model and the other.
+        One minus the cosine of two lists: the word's cosines with these neighbours in each model.
 
     References
     ----------
@@ -115,7 +116,7 @@ def distance_of_neighbourhoods(
 
 
 def cosines_with(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the cosines of words with some others.
+    """Return the cosines of each word with some others.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The page: words, places, neighbours and attention in one file of HTML that asks for nothing elsewhere.
+"""The page: words, coordinates, neighbours and attention in one HTML file that loads nothing else.
 
-``page.html`` is its frame, ``style.css`` its look, and the scripts, in the order of ``SCRIPTS``, what
-it does.
+``page.html`` is its frame, ``style.css`` its look; the scripts, in the order of ``SCRIPTS``, are its
+behaviour.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCRIPTS = (
 )
 
 WORDS = 100_000
-"""Most words of a page, by default."""
+"""Default for the most words of a page."""
 
 
 class Explorer:
@@ -43,7 +43,7 @@ class Explorer:
     ----------
     n_words : int
     kept : float
-        The share of the 20 nearest words of a word that are among its 20 nearest on the map, too.
+        The share of a word's 20 nearest words that are also among its 20 nearest on the map.
     method : str
         How the map was made: ``'tsne'`` or ``'pca'``.
     """
@@ -60,7 +60,7 @@ class Explorer:
 
     @property
     def shown_method(self) -> str:
-        """How the map was made, as people write it."""
+        """How the map was made: the method's usual spelling."""
         return {"tsne": "t-SNE", "pca": "PCA"}[self.method]
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class Explorer:
         return f"Explorer({self.n_words:,} words, {made})"
 
     def _repr_html_(self) -> str:
-        """Return the page within a frame that can reach nothing around it."""
+        """Return the page in a sandboxed frame, which cannot access the notebook."""
         return (
             '<iframe style="width:100%;height:720px;border:1px solid #8884;border-radius:8px" '
             'sandbox="allow-scripts allow-downloads" title="words" '
@@ -78,7 +78,7 @@ class Explorer:
     def save(
         self, path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True
     ) -> None:
-        """Write a file, whole or not at all: the page, or if its name ends in ``.parquet`` a table.
+        """Write the page to a file, atomically, or a table if the file's name ends in ``.parquet``.
 
         The table has a row for each word: ``word``, ``count``, ``x``, ``y``, ``region``, ``neighbors``
         (``ids``, rows from 0, and ``distances``, one minus the cosines); for a second model the same columns
@@ -90,14 +90,14 @@ class Explorer:
         path : path-like
         overwrite : bool
         follow_links : bool
-            Whether a symbolic link of that name is followed; else the file takes its place.
+            Whether a symbolic link of that name is followed; else the file replaces it.
 
         Raises
         ------
         OutputExistsError
-            There is a file, and it is not to be replaced.
+            The file exists and ``overwrite`` is false.
         ImportError
-            A table is asked for, and pyarrow is not installed.
+            A table is asked for, but pyarrow is not installed.
         """
         with atomic_file(path, overwrite=overwrite, follow_links=follow_links) as file:
             if Path(path).suffix == ".parquet":
@@ -127,20 +127,20 @@ def explore(
     model : KeyedVectors or path
         The vectors; attention on sentences needs the directory of an attention model.
     other : KeyedVectors or path, optional
-        Is compared with it, on the words of both.
+        Second model to compare with, on the words that both have.
     words : int
-        At most this many, the most frequent.
+        Show at most this number of words, the most frequent.
     documents : int, optional
-        Of a model of documents: so many of them, at equal distances from each other, by default 2,000. They
+        For a model of documents: show this number of them, evenly spaced, by default 2,000. They
         are shown with the words, by their tags after ``*dt_``; alone, if no vectors of words were trained.
     max_megabytes : float, optional
-        Fewer words, if the page would become larger.
+        Largest size of the page; fewer words are shown to stay below it.
     method : {'auto', 'tsne', 'pca'}
         Method; 'auto' is t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), else PCA.
     seed : int
         The same seed gives the same map.
     classes : mapping of str to str, optional
-        A class for some of the words, by which they can be coloured.
+        Classes of some words; the map can be coloured by them.
     cache : bool
         Keep the map next to ``model``, if that is a path, in ``MODEL.cawv-maps``.
     vectors : str, optional
@@ -157,7 +157,7 @@ def explore(
     DataError
         There are fewer than two words with a direction, or a file is damaged.
     ImportError
-        t-SNE is asked for and not installed.
+        t-SNE is asked for but not installed.
     """
     return Explorer(
         gather(

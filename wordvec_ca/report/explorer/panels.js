@@ -1,4 +1,4 @@
-// What stands beside the map: each tab is a function that returns its elements. Words are only ever text.
+// The panel beside the map: each tab is a function that returns its elements. Words are always inserted as text.
 
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -9,7 +9,7 @@ function bar(share, other = false) {
   return made;
 }
 
-/** What a model was made of, as far as its record says. */
+/** The text and options that a model was trained with, as far as its record has them. */
 function madeOf({ size, of, made }) {
   const facts = [made?.kind, counted(of, "word"), counted(size, "dimension")];
   if (made?.text) facts.push(made.tokens ? `${made.text} (${counted(made.tokens, "token")})` : made.text);
@@ -31,7 +31,7 @@ class Panels {
     return { words: "Words", ...differences, sentence: "Sentence", selection: "Selection", about: "About" };
   }
 
-  /** A word that can be followed. */
+  /** A word as a link. */
   word(row, title) {
     const { words, go } = this.explorer;
     const full = words[row];

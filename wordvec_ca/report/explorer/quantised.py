@@ -1,4 +1,4 @@
-"""Arrays as a page holds them: few bytes each, as base64."""
+"""Encoding of arrays for a page: few bytes for each number, as base64."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def base64_of(array: np.ndarray) -> str:
 
 
 STEPS = 511
-"""Of the highest number of a row: with 127, one in fifty of the 20 nearest words would be another one."""
+"""Largest number of a row: with 127, one in fifty of the 20 nearest words would differ."""
 
 
 def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors as whole numbers of ten bits, and the factor of each row.
+    """Return vectors as integers of ten bits, and the factor of each row.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 LEVELS = (12, 60, 240)
-"""About how many regions on each level, the coarsest first."""
+"""Approximate number of regions on each level, the coarsest first."""
 
 FEWEST_WORDS = 25
-"""Of a region."""
+"""Words that name a region."""
 
 NO_REGION = 255
 """The label of words between the regions."""
@@ -33,15 +33,15 @@ class Region(NamedTuple):
     level : int
         0 for the coarsest.
     x, y : float
-        Its middle, as of ``WordMap.places``.
+        Its middle, in the coordinates of ``WordMap.places``.
     rows : list of int
         The words that name it, most typical first.
     size : int
         Number of words.
     label : int
-        Its number among the labels of words on this level.
+        The number that ``region_of_word`` holds for its words, see `regions`.
     top : float
-        Where its upper edge is, on the axis of ``y``.
+        The ``y`` of its upper edge.
     """
 
     level: int
@@ -90,7 +90,7 @@ def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tup
 
 
 def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
-    """Return the region of each word, among about this many hills of density: the largest is 0."""
+    """Return the region of each word, among about ``wanted`` peaks of density; region 0 is the largest."""
     from scipy.ndimage import gaussian_filter
 
     cells = np.minimum((places * GRID).astype(np.int64), GRID - 1) @ np.array([1, GRID])
@@ -112,7 +112,7 @@ def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
 
 
 def _uphill(density: np.ndarray) -> np.ndarray:
-    """Return, for each cell, the peak that is reached by always going to the densest cell around."""
+    """Return the peak that each cell leads to, when every step goes to the densest neighbouring cell."""
     padded = np.pad(density, 1, constant_values=-1.0)
     side = len(density)
     around = np.stack([padded[i : i + side, j : j + side] for i in range(3) for j in range(3)])
@@ -140,7 +140,7 @@ def typical(
         The mean of all directions.
     words : list of str
     n : int
-        How many at most.
+        Largest number of words to return.
     """
     mean = directions[members].mean(axis=0)
     frequent = members[: max(40, len(members) // 25)]

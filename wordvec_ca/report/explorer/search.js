@@ -1,6 +1,6 @@
-// The search box: suggests words that begin like the input, and reports at once if there are none.
+// The search box: suggests words that begin with the input, and reports at once if there are none.
 
-/** The last word of what is typed, if no word of the page begins with it. */
+/** The last word of the input, if no word of the page begins with it. */
 function strange(text, vocabulary) {
   const [last, part] = [/[-+−–\s]+|…|\.\.\./, /\s+|…|\.\.\./].map((between) => text.split(between).at(-1));
   return last && ![text, last, part].some((one) => vocabulary.begins(one)) ? last : "";
@@ -25,7 +25,7 @@ function listenToSearch(explorer, input, list) {
     offered().forEach((item, i) => item.setAttribute("aria-selected", String(i === index)));
     if (index >= 0) input.setAttribute("aria-activedescendant", `suggestion-${index}`);
   };
-  /** Back to the word that is shown, from what is typed or from an unknown word. */
+  /** Replace the input by the word that is shown. */
   const restore = () => {
     input.value = explorer.settled;
     input.select();
@@ -53,7 +53,7 @@ function listenToSearch(explorer, input, list) {
     active = -1;
     input.setAttribute("aria-expanded", String(items.length > 0));
   });
-  // all of it is selected by the first click, so that typing replaces it; the second sets the caret
+  // the first click selects all of the input, so that typing replaces it; the second sets the caret
   let all = false;
   input.addEventListener("focus", () => input.select());
   input.addEventListener("pointerdown", () => {

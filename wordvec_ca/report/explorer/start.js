@@ -1,7 +1,7 @@
-// The page comes to life: data, map, search, address.
+// Start of the page: data, map, search, address.
 
 const NEAREST = 20;
-const VIEW = /((?:&(?:model|colour|region|lasso|sentence|target|tab|at)=[^&]*)*)$/; // what a link adds to the address
+const VIEW = /((?:&(?:model|colour|region|lasso|sentence|target|tab|at)=[^&]*)*)$/; // the part of the address that a link adds
 
 class Explorer {
   constructor() {
@@ -14,7 +14,7 @@ class Explorer {
     this.regionOf = this.about.models.map((_, i) => take(`region${i}`));
     this.counts = take("counts");
     this.change = take("change"); // the share of neighbours that differ, of 255
-    this.order = this.change && this.byDifference(take("distance")); // rows, those that differ most first
+    this.order = this.change && this.byDifference(take("distance")); // rows, the most different first
     this.classes = take("classes");
     this.take = take;
     this.mapOf = 0;
@@ -48,7 +48,7 @@ class Explorer {
     this.examples = [...new Set(named.length ? named : this.words.slice(0, 8).keys())].slice(0, 10);
     this.panels = new Panels(this);
     this.panels.sentence = this.example = this.about.suggestions.sentence;
-    this.address = ""; // of the word that was shown last, and what the search box had
+    this.address = ""; // address of the word that was shown last, and the content of the search box
     this.settled = "";
     this.makeTabs();
     this.listen();
@@ -137,7 +137,7 @@ class Explorer {
     this.map.redraw();
   }
 
-  // ---- what is shown
+  // ---- views
 
   makeTabs() {
     const tabs = document.getElementById("tabs");
@@ -171,7 +171,7 @@ class Explorer {
     document.getElementById("said").textContent = text;
   }
 
-  /** Go to a word or what was typed; the address keeps it, so that back and forward work. */
+  /** Go to a word or to the input; the address keeps it, so that back and forward work. */
   go(wanted) {
     let address = "";
     if (wanted.word !== undefined) {
@@ -208,7 +208,7 @@ class Explorer {
     if (view) this.restoreView(new URLSearchParams(view));
   }
 
-  /** The address with what it has not while one reads: map, colour, selection, sentence, tab, and the part in view. */
+  /** The address for sharing, which adds: map, colour, selection, sentence, tab, and the part in view. */
   link() {
     const { map, panels, mapOf, tab } = this;
     const { x, y, scale } = map.view;
@@ -305,7 +305,7 @@ class Explorer {
     return found;
   }
 
-  /** What is known of a word, for the pointer: how often it occurs, and its nearest words. */
+  /** Facts about the word under the pointer: how often it occurs, and its nearest words. */
   describe(row) {
     const near = this.models[this.mapOf].vectors.neighbours(row, 5).map((one) => shown(this.words[one.row], 24));
     const count = this.counts ? `${this.counts[row].toLocaleString("en")} times · ` : "";
@@ -331,7 +331,7 @@ class Explorer {
     this.makeColours("axis");
   }
 
-  /** Words that share the most pairs of letters with one that is unknown. */
+  /** Words that share the most pairs of letters with an unknown word. */
   spelledLike(word) {
     const pairs = (text) => new Set([...text.slice(0, 40).toLowerCase()].map((c, i, all) => c + (all[i + 1] ?? "$")));
     const wanted = pairs(word);
@@ -344,7 +344,7 @@ class Explorer {
     return highest(scores, 8).map(({ row }) => row);
   }
 
-  /** Mark words and list them; `name` is that of the region they are, if any. */
+  /** Mark words and list them; `name` is the name of their region, if they are one. */
   select(rows, { quiet = false, name = "" } = {}) {
     const chip = document.getElementById("unselect");
     chip.hidden = !rows;
@@ -371,7 +371,7 @@ class Explorer {
     this.select(rows, { name: this.nameOf(region) });
   }
 
-  /** The words within an outline on the map, which is kept with few enough places for a link. */
+  /** The words within an outline on the map; the outline is kept with few enough points for a link. */
   selectWithin(outline) {
     const step = Math.ceil(outline.length / 60);
     this.map.outline = outline.filter((_, i) => i % step === 0).map((place) => place.map((value) => Math.round(value * 1e6) / 1e6));

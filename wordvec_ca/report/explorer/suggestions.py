@@ -1,4 +1,4 @@
-"""What a page suggests to type: sums of words that clearly work in its model, two poles, and a sentence."""
+"""Suggestions of what to type: sums of words that clearly work in the model, two poles, and a sentence."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PARTNERS = 4
 """Each word forms pairs with this number of its nearest words."""
 
 TRIED = 400
-"""Pairs of pairs that are tried, the most parallel first."""
+"""Number of pairs of pairs to try, the most parallel first."""
 
 PARALLEL = 0.46
-"""Cosine of the differences of two pairs; below it sums are right by accident."""
+"""Least cosine of the differences of two pairs; below it sums are right by accident."""
 
 OTHERS = 10
-"""The most parallel pairs of other words, on which the step between the words of a sum is tried as well."""
+"""Number of parallel pairs of other words to which the difference of a sum's words is also applied."""
 
 SUPPORT = 4
-"""How many of them it must answer clearly: in vectors of little text some pairs are parallel by accident."""
+"""Number of these pairs that must be clear: in vectors of little text some pairs are parallel by accident."""
 
 MARGIN = 0.1
-"""By how much the cosine of the answer must be above that of the second word."""
+"""Least difference between the cosines of the answer and of the second best word."""
 
 SUMS = 3
-"""Most suggestions."""
+"""Largest number of suggested sums."""
 
 SENTENCES = (
     "return the number of items in the list",
@@ -45,16 +45,16 @@ SENTENCES = (
     "a cidade está localizada no norte do país e é a capital da província",
     "staden ligger i norra delen av landet och är en av de största",
 )
-"""Of those whose words the model knows, that of the most frequent words is shown: it fits the text."""
+"""Candidates: among those whose words are all known, the page shows the one with the most frequent words."""
 
 
 class Suggestions(NamedTuple):
-    """What can be typed.
+    """Suggestions of what to type.
 
     Attributes
     ----------
     sums : list of tuple of int
-        Rows a, b, c and d: the word nearest to a - b + c is d, by a margin, and it is not that nearest to c.
+        Rows a, b, c and d: the word nearest to a - b + c is d, by a margin, and d is not the nearest to c.
     poles : tuple of int or None
         Rows of two words that are far from each other, each typical of its region.
     sentence : str
@@ -69,7 +69,7 @@ class Suggestions(NamedTuple):
 def suggestions(
     directions: np.ndarray, graph: NeighbourGraph, words: list[str], regions: list[Region]
 ) -> Suggestions:
-    """Find what works in these vectors.
+    """Find suggestions that work in these vectors.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def suggestions(
 
 
 def _sums(directions: np.ndarray, graph: NeighbourGraph, words: list[str]) -> list[tuple[int, int, int, int]]:
-    """Return sums whose answer is clear: pairs of near words with nearly the same difference."""
+    """Return sums with a clear answer: pairs of near words with nearly the same difference."""
     written = np.array([word.isalpha() and len(word) > 2 for word in words])
     first = np.repeat(np.flatnonzero(written[:FREQUENT]), min(PARTNERS, graph.rows.shape[1]))
     second = graph.rows[np.flatnonzero(written[:FREQUENT]), :PARTNERS].ravel()
@@ -141,7 +141,7 @@ def _is_clear(directions: np.ndarray, a: int, b: int, c: int, d: int) -> bool:
 
 
 def _poles(directions: np.ndarray, regions: list[Region]) -> tuple[int, int] | None:
-    """Return the first names of the two largest regions that are farthest apart in the vectors."""
+    """Return the first names of two large regions, those that are farthest apart in the vectors."""
     large = sorted((region for region in regions if region.level == 0 and region.rows), key=lambda r: -r.size)
     names = list(dict.fromkeys(region.rows[0] for region in large[:6]))
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
@@ -151,7 +151,7 @@ def _poles(directions: np.ndarray, regions: list[Region]) -> tuple[int, int] | N
 
 
 def _sentence(words: list[str], regions: list[Region]) -> str:
-    """Return a sentence whose words are known, else the names of the largest regions."""
+    """Return a sentence whose words are all known, or else the names of the largest regions."""
     rank = {word: row for row, word in enumerate(words)}
     known = [sentence for sentence in SENTENCES if rank.keys() >= set(sentence.split())]
     if known:

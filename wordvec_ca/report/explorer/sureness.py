@@ -1,4 +1,4 @@
-"""How sure neighbours are: their intervals, and in how many models of resampled text they are found again."""
+"""How sure neighbours are: their intervals, and the number of resampled models that also have them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph, cosines_w
 from wordvec_ca.vectors import Resamples, interval
 
 FIRST = 20_000
-"""Number of words with this column, the most frequent: for 100,000 it would take minutes and 14 MB."""
+"""Number of most frequent words that get this column: for 100,000 it would take minutes and 14 MB."""
 
 
 class Sureness(NamedTuple):
-    """Of each of the first words and each of its neighbours.
+    """How sure each neighbour of each of the first words is.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Sureness(NamedTuple):
     low, high : ndarray of shape (n_first, topn), int8
         Interval of the cosine in one run on other text, in hundredths.
     again : ndarray of shape (n_first, topn), uint8
-        Number of models in which it is among the same number of neighbours.
+        Number of resampled models in which the word is again among the ``topn`` nearest.
     """
 
     rows: np.ndarray
@@ -36,7 +36,7 @@ class Sureness(NamedTuple):
 def sureness(
     resamples: Resamples, words: np.ndarray, graph: NeighbourGraph, tell: Callable[[str], None] | None = None
 ) -> Sureness:
-    """Judge the neighbours of the most frequent words by models of resampled text.
+    """Compute how sure the neighbours of the most frequent words are, from models of resampled text.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def sureness(
     words : ndarray of shape (n_words,), int
         The rows of the words that are in the page.
     graph : NeighbourGraph
-        Their neighbours in the vectors that are published.
+        Their neighbours in the published vectors.
     tell : callable, optional
         Receives lines of progress.
     """

@@ -1,4 +1,4 @@
-"""Words, places and neighbours as a Parquet table, which embedding-atlas and others read."""
+"""Words, coordinates and neighbours as a Parquet table, which embedding-atlas and others read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from wordvec_ca.report.explorer.contents import Contents
 
 
 def write_table(contents: Contents, file: BinaryIO) -> None:
-    """Write a row for each word: ``word``, ``x``, ``y``, ``neighbors`` and what else is known about it.
+    """Write a row for each word: ``word``, ``x``, ``y``, ``neighbors`` and other columns.
 
     ``neighbors`` holds ``ids``, numbers of rows from 0, and ``distances``, one minus the cosines, nearest
-    first. Of a second model the columns end in ``_other``. What UTF-8 cannot hold in a word is written as its
+    first. The columns of a second model end in ``_other``. What UTF-8 cannot hold in a word is written as its
     escape.
 
     Raises

@@ -4,7 +4,7 @@ const TYPES = {
   int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array,
 };
 
-/** Take an array out of the page; its text is not needed any more. */
+/** Take an array out of the page, and remove its text, which is no longer needed. */
 function takeArray(name, type) {
   const element = document.getElementById("array-" + name);
   if (!element) return null;
@@ -77,7 +77,7 @@ class Vectors {
   /** The cosines of all words with a vector. */
   cosines(vector) {
     const { n, size, numbers, lengths } = this;
-    // whole numbers, too, as large as sums of 32 bits allow: browsers multiply them faster
+    // the query as whole numbers too, as large as sums of 32 bits allow: browsers multiply them faster
     const total = vector.reduce((sum, value) => sum + Math.abs(value), 0);
     const wanted = Int32Array.from(vector, (value) => (value / (total || 1)) * (2 ** 31 / 512 - size));
     const length = Math.hypot(...wanted) || 1;
@@ -99,7 +99,7 @@ class Vectors {
   }
 }
 
-/** The highest scores as {row, score}, best first, of equal ones the lower row first. */
+/** The highest scores as {row, score}, best first; among equal scores the lower row comes first. */
 function highest(scores, topn, leftOut = new Set()) {
   const best = [];
   let threshold = -Infinity;
@@ -114,7 +114,7 @@ function highest(scores, topn, leftOut = new Set()) {
   return best;
 }
 
-/** The words that characterise a set: by how much nearer they are to its mean direction than to that of all words. */
+/** The words that characterise a set: those much nearer to its mean direction than to that of all words. */
 function typicalOf(vectors, rows, topn) {
   const [mean, all] = [vectors.zero(), vectors.zero()];
   for (const row of rows) vectors.add(mean, row, 1, true);

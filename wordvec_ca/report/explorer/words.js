@@ -1,6 +1,6 @@
-// Words: how they are shown, put into elements, found and read from a text.
+// Words: showing them, putting them into elements, finding them, and reading them from a text.
 
-// What acts instead of being shown: controls, marks of direction, separators, lone surrogates.
+// Characters that act instead of being shown: controls, marks of direction, separators, lone surrogates.
 const ACTING =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}\ud800-\udfff]/gu;
 
@@ -11,7 +11,7 @@ function escaped(character) {
   return code < 65536 ? "\\u" + hex.padStart(4, "0") : "\\U" + hex.padStart(8, "0");
 }
 
-/** A word that is safe to show, cut after this many characters. */
+/** A word made safe to show, cut after `most` characters. */
 function shown(word, most = 60) {
   let visible = word.slice(0, 4 * most).replace(ACTING, escaped).replace(/(\p{M}{3})\p{M}+/gu, "$1");
   const characters = [...visible];
@@ -19,7 +19,7 @@ function shown(word, most = 60) {
   return visible || "(empty)";
 }
 
-/** Make an element; what is given as text stays text. */
+/** Make an element; strings are inserted as text, never as markup. */
 function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -39,11 +39,11 @@ class Vocabulary {
     this.folded = new Map();
     for (let row = words.length - 1; row >= 0; row--) {
       this.rows.set(words[row], row);
-      this.folded.set(this.lower[row], row); // the most frequent of those that differ in case alone
+      this.folded.set(this.lower[row], row); // the most frequent of the words that differ only in case
     }
   }
 
-  /** The row of a word as it is written, or in another case; -1 if there is none. */
+  /** The row of a word as it is spelt, or else in another case; -1 if there is none. */
   find(word) {
     return this.rows.get(word) ?? this.folded.get(word.toLowerCase()) ?? -1;
   }
@@ -85,7 +85,7 @@ function tokens(text, tokenizer, lowercase) {
   return lowered.split(/[ \t\n\v\f\r]+/).filter((token) => token);
 }
 
-/** What is asked for: a word, words with signs, or two poles. */
+/** Parse a query: a word, words with signs, or two poles. */
 function parseQuery(text, vocabulary) {
   const query = text.trim();
   if (!query) return null;
@@ -127,10 +127,10 @@ function sumTerms(text, isKnown) {
   return !terms.length || (terms.length === 1 && terms[0].sign > 0 && !isKnown(terms[0].word)) ? whole : terms;
 }
 
-/** The words of a part without spaces: fewest characters of unknown words, then fewest words, then longest first. */
+/** Split a part without spaces into words, with the fewest characters of unknown words, then the fewest words, then the longest first. */
 function splitAtSigns(part, isKnown) {
   const ends = [...[...part.matchAll(/[+−–-]/g)].map(({ index }) => index).slice(0, 200), part.length];
-  const best = new Map([[part.length + 1, { unknown: 0, n: 0, cuts: [] }]]); // by where a word begins
+  const best = new Map([[part.length + 1, { unknown: 0, n: 0, cuts: [] }]]); // the best split from each position
   for (const begin of [0, ...ends.slice(0, -1).map((end) => end + 1)].reverse()) {
     for (const end of [...ends].reverse()) {
       const rest = end > begin && best.get(end + 1);
