@@ -24,14 +24,14 @@ class Difference:
     ----------
     task, dataset, metric : str
     baseline, model : str
-        Names of the two.
+        Names of the two models.
     baseline_value, model_value : float
-        On the items that both cover.
+        Value of each model on the items that both cover.
     difference, low, high : float
         Model minus baseline, and its 95 % interval; both models are judged on the same items
         (see ``statistics.paired``).
     p : float
-        Two-sided.
+        Two-sided p-value.
     holm : float
         p adjusted for the number of comparisons (Holm 1979).
     n : int
@@ -47,7 +47,7 @@ class Difference:
         95 % interval of the difference between one run of each on other text, if both are of ``cawv train
         --resamples``; else NaN. The other interval is over items.
     run_unit : str
-        What was sampled for them: "lines" or "documents", or "lines and documents"; empty if unknown.
+        What was sampled for the runs: "lines" or "documents", or "lines and documents"; empty if unknown.
     """
 
     task: str

@@ -32,7 +32,7 @@ def other_language(vectors: Vectors, dataset: str) -> str | None:
     Notes
     -----
     English vectors have all of ``FREQUENT`` among their first thousand words; vectors of another language
-    have a few that are spelled alike. The line is drawn at a half.
+    have a few that are spelled alike. The threshold is a half.
     """
     first = [word.lower() for word in vectors.index_to_key[:AMONG]]
     if len(first) < LEAST or not ENGLISH_SETS.fullmatch(dataset):

@@ -54,7 +54,7 @@ class WithNgrams:
     Parameters
     ----------
     vectors : KeyedVectors
-        With ``ngrams``.
+        Vectors with ``ngrams``.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class WithNgrams:
         return len(self.index_to_key)
 
     def add(self, words: Sequence[str]) -> None:
-        """Add rows for those of the words that have none, in no form, but known n-grams."""
+        """Add rows for words that have known n-grams and no row in any form."""
         added = {}
         for word in words:
             if any(form in self.key_to_index for form in (word, word.lower(), ESCAPES.get(word, word))):
@@ -101,7 +101,7 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     """Return the row of each word, -1 where it has none.
 
     A word is looked up as it is written and, if it has no vector so, in lower case; one of ``ESCAPES`` then
-    as the sign that it means. Words that a model makes of n-grams get a row (see ``WithNgrams``), unless
+    as the sign that it means. Words that a model builds from n-grams get a row (see ``WithNgrams``), unless
     only the first rows count.
 
     Parameters
@@ -109,7 +109,7 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     vectors : KeyedVectors
     words : sequence of str
     first : int, optional
-        Only the first so many rows count as known.
+        Only the first ``first`` rows count as known.
 
     Returns
     -------
@@ -154,13 +154,13 @@ def in_known_forms(vectors: Vectors, sentences: Sequence[Sequence[str]]) -> list
 
 
 def vocabulary_digest(vectors: Vectors, stop: int | None = None) -> str:
-    """Return 16 hexadecimal digits that equal sets of words share, whatever their order.
+    """Return 16 hexadecimal digits that are the same for equal sets of words in any order.
 
     Parameters
     ----------
     vectors : KeyedVectors
     stop : int, optional
-        Only the first so many words.
+        Digest only the first ``stop`` words.
     """
     digest = hashlib.sha256()
     for word in sorted(vectors.index_to_key[:stop]):
@@ -183,7 +183,7 @@ def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: s
     ----------
     vectors : KeyedVectors
     sentences : sequence of lists of str
-        Words are looked up as everywhere.
+        Words are looked up as in ``rows_of``.
     joiner : str
         The character that holds a phrase together.
     """

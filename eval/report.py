@@ -1,4 +1,4 @@
-"""What a task says about a model: figures, intervals, their protocol, and the outcome of every item."""
+"""The result of a task for one model: figures, intervals, the protocol, and the outcome of every item."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Metric:
         Name in ``resampling.STATISTICS`` of the function that gave the value; None for a figure that is not
         a function of the items.
     columns : tuple of str
-        The report's items which the statistic was computed from.
+        Names of the ``items`` that the statistic was computed from.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Report:
     metrics : dict of str to Metric
         The first one is the headline, used when models are compared.
     n : int
-        Items that the headline figure rests on.
+        Number of items that the headline figure is computed from.
     coverage : float
         Share of the data set's items (pairs, questions, words or tokens: ``coverage_of`` says which) whose
         words all have vectors.
@@ -72,7 +72,7 @@ class Report:
     seed : int
         Seed of everything random in the task, the bootstrap included.
     protocol : str
-        How the figures were got, in words.
+        How the figures were computed, in words.
     items : dict of str to ndarray
         Columns with one value per item, kept so that two models can be compared item by item. A task with a
         random search inside has columns of shape (n_items, n_searches).
@@ -89,9 +89,9 @@ class Report:
     digest : str
         Digest of what was asked (``digest_of``): models are only compared on equal items.
     candidates : int
-        Words that answers were chosen from, where their number decides how hard the task is; otherwise 0.
+        Number of words that answers are chosen from, if it decides how hard the task is; otherwise 0.
     candidates_digest : str
-        Of these words, whatever their order.
+        Digest of these candidate words; it does not depend on their order.
     runs : list of float
         The headline figure of each resampled model of ``cawv train --resamples``; the intervals of metrics
         are over items, that of ``one_run`` is over runs.
@@ -300,7 +300,7 @@ def digest_of(*columns: Iterable[Any]) -> str:
     Parameters
     ----------
     *columns : iterable
-        Of texts, numbers or lists of them; their order counts.
+        Texts, numbers or lists of them; their order matters.
     """
     digest = hashlib.sha256()
     for column in columns:
@@ -313,7 +313,7 @@ def digest_of(*columns: Iterable[Any]) -> str:
 def reports_in(path: str | os.PathLike[str]) -> list[Report]:
     """Read the reports that ``cawv eval --json`` wrote: one array, or one record a line.
 
-    Of several records of one model on one data set the last one counts.
+    If a model has several records on one data set, the last one is used.
 
     Raises
     ------
@@ -356,7 +356,7 @@ def report_table(reports: Iterable[Report]) -> str:
 
 
 def report_remarks(reports: Iterable[Report]) -> str:
-    """Return the notes of the reports and how they were got, as plain text."""
+    """Return the notes and the protocols of the reports as plain text."""
     reports = list(reports)
     notes = [f"* {report.task} {report.dataset}: {note}" for report in reports for note in report.notes]
     protocols = dict.fromkeys(f"* {report.task}: {report.protocol}" for report in reports)
@@ -406,7 +406,7 @@ def aligned(lines: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
     Parameters
     ----------
     lines : sequence of sequence of str
-        All of the same length.
+        Rows of cells, all of the same length.
     right : iterable of int
         Columns aligned on the right.
     """

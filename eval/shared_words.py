@@ -21,7 +21,7 @@ def common_words(vocabularies: Iterable[Sequence[str]]) -> list[str]:
     Parameters
     ----------
     vocabularies : iterable of sequence of str
-        One at a time is read; only the words that are still common are kept.
+        They are read one at a time; only the words that are still common are kept in memory.
     """
     words: list[str] | None = None
     for vocabulary in vocabularies:
@@ -40,7 +40,7 @@ def cut_to(vectors: Vectors, words: Sequence[str]) -> Vectors:
     ----------
     vectors : KeyedVectors
     words : sequence of str
-        All of them have vectors.
+        Words to keep; all of them must have vectors.
     """
     if vectors.index_to_key == words:
         return vectors

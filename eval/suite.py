@@ -1,4 +1,4 @@
-"""All tasks on all data that can be found: what is there is run, what is missing is named.
+"""Run all tasks on all data that can be found, and report which data are missing.
 
 The layout of a data folder is described in ``docs/data.md``.
 """
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Missing:
-    """What does not run, and why, or which file it needs and where the public set is to be had.
+    """A task that does not run, and why, or which file it needs and where to get the public set.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ def plan(
     folder: Path | None = None,
     files: Mapping[str, Sequence[Path]] | None = None,
 ) -> tuple[list[Job], list[Missing]]:
-    """Say what can be run and what is missing.
+    """Return what can be run and what is missing.
 
     Parameters
     ----------
     tasks : sequence of str, optional
-        Names in ``TASKS``. By default those that files are given for or, without files, all but those that
-        take long.
+        Names in ``TASKS``. By default the tasks with entries in ``files`` or, without files, all tasks that
+        do not take long.
     folder : Path, optional
         Data folder in the layout of ``docs/data.md``. Without it (and without files for the task) the sets
         inside gensim are used.
@@ -155,9 +155,9 @@ def run(
     phrases : str, optional
         For sentences: join words to phrases of the vectors, which this character holds together.
     runs : bool
-        Whether the headline figure is got for each resampled model too, if the vectors have some.
+        Whether to compute the headline figure for each resampled model too, if the vectors have any.
     infer : callable, optional
-        Of a model of documents: makes the vectors of texts, in sentiment, sts and sick.
+        For a model of documents: makes the vectors of texts, in sentiment, sts and sick.
 
     Raises
     ------

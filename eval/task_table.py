@@ -92,7 +92,7 @@ class Task(TaskSpec):
 
 
 def _each(read: Callable[[Path], Any]) -> Callable[[Sequence[Path]], list[DataSet]]:
-    """Return what makes a data set of every file."""
+    """Return a function that makes a data set of every file."""
     return lambda paths: [DataSet(name_of(path), lambda path=path: read(path)) for path in paths]  # type: ignore[misc]
 
 
@@ -106,7 +106,7 @@ LEFT_ALONE = {
 
 
 def _corpora(folder: Path) -> dict[str, Parts]:
-    """Tagged corpora in a data folder without those that are left alone."""
+    """Tagged corpora in a data folder, without those in ``left_alone``."""
     paths = found(folder, "pos/*.tsv", "pos/*.conllu", "pos/*.conll", "pos/*.txt", "pos/*.mrg", "pos/*.pos")
     return {name: parts for name, parts in splits(paths).items() if name not in LEFT_ALONE}
 
@@ -120,7 +120,7 @@ def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
 
 
 def _divided(groups: Mapping[str, Parts]) -> list[DataSet]:
-    """Corpora to learn from and to be judged by."""
+    """Tagged corpora, each divided into training and test sentences."""
 
     def read(name: str, parts: Parts) -> tagging.TaggingData:
         if "" in parts:

@@ -1,9 +1,9 @@
 """Compiled loops that take and return numpy arrays; they import nothing else of ``wordvec_ca``.
 
 Input: arrays. Output: the same arrays, trained, counted, compared or written. ``load`` returns the
-training loop of a backend; both backends are entered by ``train_chunk``, with the same arguments (see
-``sgns_reference.train_chunk``). The modules below are imported when one of their names is first used: Numba's
-would take a third of a second otherwise.
+training loop of a backend; both backends have a ``train_chunk`` with the same arguments (see
+``sgns_reference.train_chunk``). The modules below are imported when one of their names is first used, because
+importing Numba's takes a third of a second.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def __getattr__(name: str) -> Any:
 
 
 def isa() -> str:
-    """Return the instruction set in use: the best that the processor runs, or ``CAWV_ISA``.
+    """Return the instruction set in use: ``CAWV_ISA`` or, if it is not set, the best that the processor runs.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Fills a pool of negatives in one pass; in numpy it takes three to five times as long, and memory."""
+"""Fills a pool of negatives in one pass; numpy takes three to five times as long and more memory."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
@@ -10,9 +10,9 @@ def fill_pool(
 ) -> None:
     """Fill ``out[i]`` with the word of the draw ``order[i]``.
 
-    ``ends`` (n_words,) ascends: draw k is of the first word w with ``floor(ends[w] + offset) > k``, of the last word
-    if there is none. ``order`` and ``out`` are of one length. That ``order`` holds numbers of draws only is checked. The
-    GIL is released.
+    ``ends`` (n_words,) ascends: draw k is the first word w with ``floor(ends[w] + offset) > k``, or the last word if
+    there is none. ``order`` and ``out`` have the same length; a number in ``order`` that is not a draw's raises an
+    error. The GIL is released.
     """
     cdef int64_t n = out.shape[0], n_words = ends.shape[0], i, draw = 0, upto
     if order.shape[0] != n or n >= 1 << 31 or not 0 < n_words < 1 << 31 or not 0 <= offset < 1:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Merges what replicas have learnt: those of one process through its memory, those of nodes by messages.
+"""Merges replicas of the model: replicas in one process through its memory, replicas on nodes by messages.
 
 A message holds the upper half of each float32, rounded: its sign, its exponent and 7 of 23 bits. It has the range
 of float32, and the rounding is small compared with the noise of what a replica learns between two merges.
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef int check(tuple arrays, tuple shape, Py_ssize_t n_factors) except -1:
-    """Return how many arrays there are; all must be of one shape, (n_rows, width), with a factor for each row."""
+    """Return the number of arrays; all must have the same shape, (n_rows, width), and a factor for each row."""
     if not 1 <= len(arrays) <= MOST_REPLICAS or n_factors != shape[0]:
         raise ValueError("the arrays do not fit each other")
     for array in arrays:
@@ -52,8 +52,8 @@ cdef void add_up(float *base, float **replicas, int n, const float *factors, int
 def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const float[::1] factors not None) -> None:
     """Merge the same rows of several replicas, in place; see ``merge_rule.merged_rows`` for what it does.
 
-    ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` as many arrays of its shape,
-    ``factors`` (n_rows,) what the sum of their deltas is multiplied by. The GIL is released.
+    ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` holds arrays of the same shape, and
+    the sum of their deltas is multiplied by ``factors`` (n_rows,). The GIL is released.
     """
     cdef float *rows[MOST_REPLICAS]
     cdef float[:, ::1] replica
@@ -101,7 +101,7 @@ def delta_of(const float[:, ::1] rows not None, const float[:, ::1] base not Non
 def sum_of_deltas(tuple deltas not None, const float[::1] factors not None, uint16_t[:, ::1] out not None) -> None:
     """Fill ``out`` with the sum of bfloat16 deltas, each row times its factor, as bfloat16.
 
-    ``deltas`` holds arrays of the shape of ``out``, (n_rows, width), which are added in their order; ``factors`` is
+    ``deltas`` holds arrays of the same shape as ``out``, (n_rows, width), added in their order; ``factors`` is
     of shape (n_rows,). The GIL is released.
     """
     cdef const uint16_t *each[MOST_REPLICAS]

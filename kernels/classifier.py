@@ -51,7 +51,7 @@ def predict_labels(
         fastText's number: see ``LOSSES``.
     k : int
     threshold : float
-        The least probability. As in fastText, what is returned is more by 1e-5.
+        Smallest probability of a returned label. As in fastText, returned probabilities are 1e-5 larger.
     tree : ndarray of shape (2, 2 * n_labels - 1), int32, optional
         For hs: the left and the right child of each node; the labels come first, the root last.
 
@@ -60,7 +60,7 @@ def predict_labels(
     labels : ndarray of shape (n_lines, k), int32
     probabilities : ndarray of shape (n_lines, k), float32
     n_found : ndarray of shape (n_lines,), int32
-        How many of the k there are; -1 for a line without rows.
+        Number of labels found, at most k; -1 for a line without rows.
     """
     found: tuple[Any, Any, Any] = predict(lines, inputs, outputs, n_labels, loss, k, threshold, tree, isa())
     return found

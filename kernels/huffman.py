@@ -1,7 +1,7 @@
-"""The Huffman tree of hierarchical softmax: for each word the way from the root to it (Mikolov et al. 2013).
+"""The Huffman tree of hierarchical softmax: the path from the root to each word (Mikolov et al. 2013).
 
-The tree is gensim's, also where counts are equal, since the order of nodes with equal counts is that of the
-heap of Python's ``heapq``, which makes it.
+The tree is the same as gensim's, also where counts are equal: as in gensim, the heap of Python's ``heapq``
+decides the order of nodes with equal counts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Paths(NamedTuple):
     ends : ndarray of shape (n_words + 1,), int64
         The path of word w is ``ends[w]`` to ``ends[w + 1]`` of the other arrays.
     nodes : ndarray of shape (n,), int32
-        Numbers of nodes: 0 is the root, and the more often words below a node occur, the lower is its number.
-        Its number in gensim is ``n_words - 2`` minus this.
+        Numbers of nodes: 0 is the root, and nodes whose words occur more often have lower numbers.
+        A node's number in gensim is ``n_words - 2`` minus this.
     labels : ndarray of shape (n,), float32
         1 where the path turns left, 0 where it turns right: 1 minus the code of word2vec.
     """

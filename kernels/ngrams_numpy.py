@@ -8,9 +8,9 @@ Parameters
 rows : ndarray of shape (n_rows, width), float32
     The rows that words share, padded with zeros to a multiple of 16 floats.
 offsets, columns, weights : ndarray
-    Sparse rows: those of word i are ``columns[offsets[i] : offsets[i + 1]]``, with these weights.
+    Sparse matrix: word i uses the rows ``columns[offsets[i] : offsets[i + 1]]``, with these weights.
 words : ndarray of shape (n,), int32
-    The words to do, all different.
+    The words to process, all different.
 vectors : ndarray of shape (n_words, width), float32
     The vectors of all words.
 before : ndarray of shape (n or more, width), float32
@@ -51,8 +51,8 @@ def give_back(
 ) -> None:
     """Add what each word gained, ``vectors[word] - before[i]``, to each of its rows.
 
-    fastText's update (Bojanowski et al. 2017): every row gets the whole gradient of the vector. Weights that
-    sum to 1 then move the vector by just what it had gained already.
+    fastText's update (Bojanowski et al. 2017): every row gets the whole gradient of the vector. If the
+    weights sum to 1, these updates move the vector by exactly what it had gained.
     """
     for i, word in enumerate(words):
         np.add.at(rows, columns[offsets[word] : offsets[word + 1]], vectors[word] - before[i])

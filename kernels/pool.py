@@ -68,7 +68,7 @@ class NoisePools:
     Parameters
     ----------
     mass : ndarray of shape (n_words,), float64
-        How often each word is a negative, in proportion: see `noise_mass`.
+        Unnormalised probability of each word as a negative: see `noise_mass`.
     drawn : int
         Negatives per tuple, at least 1.
     burst : int
@@ -76,7 +76,7 @@ class NoisePools:
     row_bytes : int
         Bytes of the row that a negative is multiplied with.
     draws : int
-        About how many words a pool holds.
+        Approximate number of words in a pool.
     seed : int
         Seed of the draw.
     """
@@ -130,12 +130,12 @@ def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generat
         n = times[first:last]
         in_burst = np.where(n * RARE < total, burst, 1)
         bursts = -(-n // in_burst)
-        # each draw: which of its word's it is, the burst it belongs to, and where in the pool that is
+        # For each draw: its number among its word's draws, its burst, and the burst's position in the pool.
         nth = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
         which = nth // np.repeat(in_burst, n)
         place = which + rng.random(bursts.sum())[which + np.repeat(np.cumsum(bursts) - bursts, n)]
         place *= np.repeat(total / np.maximum(bursts, 1), n)
-        # a word's last burst may be smaller: not at the end of the pool for all
+        # A word's last burst may be smaller; it must not be at the end of the pool for every word.
         place += np.repeat(rng.random(len(n)) * total, n)
         place += rng.integers(0, spread, len(place)) * np.repeat(in_burst > 1, n)
         # place << 32 | number: sorting these sorts the numbers by their places
@@ -148,7 +148,7 @@ def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generat
 
 
 def _pages(n: int) -> np.ndarray:
-    """Return n integers in pages of their own, which the system gets back when they are gone.
+    """Return n integers in memory pages of their own, which return to the system when the array is freed.
 
     malloc keeps the memory of large arrays from the second on: then a run that draws one pool after another
     would hold twice what it needs.

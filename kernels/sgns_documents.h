@@ -5,7 +5,7 @@
 
 #include "sgns_state.h"
 
-/* Finds the end of the line of a place, at which the rows of its tags begin; returns their number. */
+/* Finds the end of the line that holds a place, where the rows of the line's tags begin; returns their number. */
 INLINE int find_document(const State *s, Reader *r, int64_t place)
 {
     if (r->document > place)
@@ -53,7 +53,7 @@ INLINE vec attend_to_tags(const State *s, const Run *run, vec top, vec *weights)
     return sum;
 }
 
-/* The slopes of the tags of a run, as slopes_of_rows has them of words. */
+/* The slopes of the tags of a run; slopes_of_rows does the same for words. */
 INLINE void slopes_of_tags(State *s, const Run *run, float *const *grads, float (*moves)[LANES], const int first,
                            const int nv)
 {

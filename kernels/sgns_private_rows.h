@@ -1,7 +1,7 @@
-/* Private rows of the most frequent words, for each thread its own, and how they are merged.
+/* Private copies of the rows of the most frequent words, one for each thread, and how they are merged.
  *
  * Threads that write the same cache lines slow each other down; each therefore works on its own copy of the rows
- * that all need most often (docs/decisions/004-private-rows.md).
+ * that all threads need most often (docs/decisions/004-private-rows.md).
  */
 #ifndef SGNS_PRIVATE_ROWS_H
 #define SGNS_PRIVATE_ROWS_H

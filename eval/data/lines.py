@@ -62,17 +62,17 @@ def malformed(path: str | os.PathLike[str], number: int, found: str, expected: s
     ----------
     path : path-like
     number : int
-        Line, from 1.
+        Number of the line, from 1.
     found : str
-        What is there.
+        What the line contains.
     expected : str
-        What should be there, or what to do.
+        What the line should contain, or what the user should do.
     """
     return DataError(f"{path}, line {number}: {found}; {expected}")
 
 
 def excerpt(text: str) -> str:
-    """Return the text quoted, cut to what fits in a message."""
+    """Return the text in quotes, shortened to fit in a message."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 

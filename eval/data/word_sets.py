@@ -120,7 +120,7 @@ def read_categories(path: str | os.PathLike[str]) -> WordCategories:
     Raises
     ------
     DataError
-        A line has not two columns, or there are fewer than two classes.
+        A line does not have two columns, or there are fewer than two classes.
     """
     classes_of: dict[str, list[str]] = {}
     repeated = 0

@@ -98,10 +98,10 @@ def train(
     Parameters
     ----------
     model : GaussianHMM
-        Where to start; it is not changed.
+        The model to start from; it is not changed.
     text : EncodedText
     iterations : int
-        At most so many.
+        Largest number of iterations.
     tolerance : float
         Stop when an iteration gains less log-likelihood than this per token (nats). Not relative to the
         log-likelihood, which has an arbitrary constant: the unit of the vectors.
@@ -138,8 +138,7 @@ def decode(model: GaussianHMM, text: EncodedText) -> np.ndarray:
 def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scaled emission densities and the logarithms of their scales; the last row is for unknown words.
 
-    An unknown word is missing data: it is summed out, which is to say that every state emits it with
-    probability 1.
+    An unknown word is missing data and is summed out: every state emits it with probability 1.
     """
     n_types, dim = vectors.shape
     density = np.empty((n_types + 1, len(model.means)))

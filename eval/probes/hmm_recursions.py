@@ -56,7 +56,7 @@ def expectations(
     forward : ndarray of shape (n_tokens, n_states), float64, output
         ``P(state_t | tokens up to t)``.
     weights : ndarray of shape (n_tokens, n_states), float64, output
-        ``emission_t backward_t / P(token_t | tokens before t)``; for first tokens nothing of meaning.
+        ``emission_t backward_t / P(token_t | tokens before t)``; undefined for first tokens.
     of_first : ndarray of shape (n_states,), float64, added to
         Expected number of sentences that start in each state.
     of_type : ndarray of shape (n_types, n_states), float64, added to
@@ -110,7 +110,7 @@ def expectations(
             before = steps[t - 1]
             np.dot(forward[before : before + end - begin].T, weights[begin:end], pairs)
             of_pair += pairs
-            # Sentences that end at the place before keep their ones.
+            # Sentences that ended at the previous place keep the value 1.
             np.dot(weights[begin:end], transposed, backward[: end - begin])
     return likelihood
 

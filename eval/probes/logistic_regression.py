@@ -30,14 +30,14 @@ def fit(
     C : float
         Inverse strength of the penalty on the sum of losses.
     steps : int
-        At most so many iterations of L-BFGS. A protocol may stop early, so this is not a cause for a warning.
+        Largest number of L-BFGS iterations. A protocol may stop early, so this is not a cause for a warning.
     start : LogisticRegression, optional
         A classifier of the same classes that this function returned. It is fitted further, from its weights.
 
     Raises
     ------
     DataError
-        All examples are of one class.
+        All examples have the same class.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -75,7 +75,7 @@ class PairedDifference:
     p : float
         Two-sided; NaN if there is none.
     smallest_p : float
-        The smallest p-value that so many units can give.
+        The smallest p-value that is possible with this number of units.
     """
 
     first: float
@@ -112,7 +112,7 @@ def paired_difference(
     resamples : int
         Subsamples for statistics that are not means.
     comparisons : int
-        How many comparisons are adjusted together: with more of them, more signs are flipped.
+        Number of comparisons that are adjusted together; more comparisons need more sign flips.
     level : float
         Level of the adjusted test.
     """
@@ -144,7 +144,7 @@ def paired_difference(
 
 
 def interval_by_t(value: float, error: float, n_units: float) -> tuple[float, float]:
-    """Return the 95 % interval of a figure between 0 and 1 with a standard error from so many units."""
+    """Return the 95 % t interval of a figure between 0 and 1 from its standard error and number of units."""
     low, high, _ = _by_t(value, error, n_units)
     return max(0.0, low), min(1.0, high)
 
@@ -228,7 +228,7 @@ def _of_means(
     error = float(np.sqrt((residuals**2).sum() * n_units / (n_units - 1)) / sizes.sum())
     low, high, _ = _by_t(mean, error, n_units)
     p = sign_flips(differences, units, seed=seed, flips=flips)
-    # All units that differ point the same way in 2 of the 2 ** k patterns.
+    # In 2 of the 2 ** k patterns of signs, all the units that differ have the same sign.
     smallest = max(2.0 ** (1 - int(np.count_nonzero(sums))), 1 / (flips + 1))
     return low, high, p, smallest
 

@@ -1,4 +1,4 @@
-"""Statistics of items, and how much they vary when the items are drawn anew: bootstrap and permutation."""
+"""Statistics of items, and how much they vary between random samples of the items: bootstrap, permutation."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def bootstrap(
     units : ndarray of shape (n_items,), optional
         Items with the same number are drawn together; without it each item is drawn alone.
     seed : int
-        The same seed, number of units and resamples give the same draws: that pairs two models.
+        Two models with the same seed, units and resamples get the same samples, so they can be paired.
     resamples : int
 
     Returns
@@ -156,9 +156,9 @@ def interval(
     value : float
         The statistic of the items themselves.
     replicates : ndarray of shape (resamples,), float64
-        From ``bootstrap``.
+        What ``bootstrap`` returned.
     level : float
-        Share of the replicates within.
+        Share of the replicates inside the interval.
     """
     replicates = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or np.isnan(value):
@@ -185,7 +185,7 @@ def sign_flips(
         Items with the same number keep one sign together.
     seed : int
     flips : int
-        Random sign patterns.
+        Number of random sign patterns.
     """
     sums: np.ndarray = differences.astype(np.float64)
     if units is not None:

@@ -1,6 +1,6 @@
 """Figures of tasks with a random search inside: k-means, an HMM by EM, a network from random weights.
 
-One search on the same vectors ends elsewhere than the next: V-measures of induced parts of speech differ by
+Two searches on the same vectors give different results: V-measures of induced parts of speech differ by
 .03 (standard deviation), as much as models do. So such a task searches several times, its figure is the mean
 over the searches, and what they leave uncertain is added to what the items do. Items of a search are columns
 of a table, (n_items, n_searches); other items are of shape (n_items,).
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def n_searches(columns: Sequence[np.ndarray]) -> int:
-    """Return how many searches the items are from; 1 if the task has no search inside."""
+    """Return the number of searches that gave the items; 1 if the task has no search inside."""
     return max((column.shape[1] for column in columns if column.ndim == 2), default=1)
 
 
@@ -38,7 +38,7 @@ def degrees_of_freedom(parts: Sequence[tuple[float, int]]) -> float:
     Parameters
     ----------
     parts : sequence of (float, int)
-        Each variance, and its own degrees of freedom.
+        Each variance with its degrees of freedom.
 
     Examples
     --------

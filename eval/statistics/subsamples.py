@@ -63,18 +63,18 @@ def subsampled(
     columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
         What the statistic is computed from; of several searches the mean over them is meant.
     units : ndarray of shape (n_items,), optional
-        Items with the same number are left out together; without it each item alone.
+        Items with the same number are left out together; without it each item is left out alone.
     seed : int
-        The same seed, number of units and resamples give the same subsamples: that pairs two models.
+        Two models with the same seed, units and resamples get the same subsamples, so they can be paired.
     resamples : int
-        Subsamples.
+        Number of subsamples.
 
     Returns
     -------
     values : ndarray of shape (resamples,), float64
         Empty if there are fewer than two units.
     scale : float
-        ``sqrt((n - d) / d)``: times the standard deviation of ``values`` it is the standard error.
+        ``sqrt((n - d) / d)``; the standard error is this times the standard deviation of ``values``.
     """
     unit = np.arange(len(columns[0])) if units is None else np.unique(units, return_inverse=True)[1]
     n = int(unit.max()) + 1 if len(unit) else 0

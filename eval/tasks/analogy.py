@@ -34,7 +34,7 @@ def evaluate(
     seed : int
         Written into the report; nothing here is random.
     restrict_vocab : int or None
-        Answers and questions are taken from the first so many words (gensim's default); None for all.
+        Use only the first ``restrict_vocab`` words, in questions and answers; None for all.
     workers : int
         Threads.
 
@@ -73,7 +73,7 @@ def evaluate(
     def pair(*words: str) -> int:
         return pair_ids.setdefault((min(words), max(words)), len(pair_ids))
 
-    # A pair is the same on either side, the other way round, and in another section.
+    # A pair counts as the same unit on either side, in either order, and in every section.
     units = np.array([(pair(a, b), pair(c, d)) for a, b, c, d in words])
     report = Report(
         task="analogy",

@@ -18,14 +18,14 @@ class BiLSTMTagger(nn.Module):
     Parameters
     ----------
     vectors : ndarray of shape (n_words, vector_size), float32
-        Start of the word vectors, which are trained. Row 0 is the unknown word's.
+        Initial word vectors; training changes them. Row 0 is the vector of unknown words.
     n_tags : int
     n_hidden : int
         Size of the LSTM's state in each direction.
 
     Notes
     -----
-    Tags depend on nothing but the LSTM's states: there is no CRF. A sentence is read with a learned vector
+    Tags depend only on the LSTM's states: there is no CRF. A sentence is read with a learned vector
     before and after it.
 
     References
@@ -93,7 +93,7 @@ def fit_tagger(
     sentences, tags : sequence of ndarray of int64
         Rows of the words, and numbers of their tags, sentence by sentence.
     dev_sentences, dev_tags
-        For choosing the epoch.
+        Sentences and tags on which the best epoch is chosen.
     rare : ndarray of shape (n_words,), bool
         Words that are read as unknown half of the time in training.
     seed : int
@@ -106,7 +106,7 @@ def fit_tagger(
     -------
     tagger : BiLSTMTagger
     accuracies : list of float
-        On dev, after each epoch.
+        Accuracy on dev after each epoch.
     """
     generator = np.random.default_rng([seed, 0xB1])
     optimiser = torch.optim.SGD(tagger.parameters(), lr=0.3, momentum=0.95)

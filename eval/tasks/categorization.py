@@ -25,7 +25,7 @@ def evaluate(
     restarts : int
         Starts of k-means in one search, which ends with the clusters of the start with the least inertia.
     searches : int
-        Figures are means over so many searches: one alone differs from the next by .02 (purity of 402 words).
+        Number of searches; figures are means over them. Single searches differ by .02 (purity of 402 words).
 
     Returns
     -------
@@ -56,7 +56,7 @@ def evaluate(
     inertia = []
     with threadpool_limits(1):
         for search in range(searches):
-            # The first search is the one that a single search with this seed was.
+            # The first search equals the only one with ``searches=1`` and the same seed.
             state = seed if search == 0 else np.random.RandomState([seed, search])
             model = KMeans(n_clusters, n_init=restarts, random_state=state)
             found = model.fit_predict(unit)

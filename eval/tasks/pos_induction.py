@@ -52,7 +52,7 @@ def evaluate(
         Starts from different k-means++ means; figures are means over them, since a single one varies much:
         V-measures of 10 restarts on the same vectors have a standard deviation of .02 to .05.
     iterations, tolerance
-        EM stops after so many steps, or when one gains less than ``tolerance`` nats per token.
+        EM stops after ``iterations`` steps, or when a step gains less than ``tolerance`` nats per token.
     variance : float
         Variance of the Gaussians in every dimension, relative to the mean variance of the dimensions over
         tokens.

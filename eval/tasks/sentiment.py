@@ -23,7 +23,7 @@ GRID = tuple(10.0**k for k in range(-4, 5))
 
 @dataclass(frozen=True)
 class ClassificationData:
-    """Labelled texts, divided or not.
+    """Labelled texts, with or without a division into train, dev and test.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class ClassificationData:
     train : LabelledSentences
     dev, test : LabelledSentences or None
         With both, C is chosen on dev and the accuracy is that on test. With one of them, C is chosen by
-        cross-validation on train and the accuracy is that on the one. With neither, both are done by
+        cross-validation on train and the accuracy is that on this one. With neither, both are done by
         cross-validation.
     """
 
@@ -53,7 +53,7 @@ def evaluate(
 ) -> Report:
     """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
 
-    Of a model of documents, on the vectors that it infers.
+    For a model of documents, the features are the vectors that it infers.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ SENTENCE_METHODS = (*READOUTS, *OF_ATTENTION)
 
 @dataclass(frozen=True)
 class SimilaritySets:
-    """The data sets of one year, or one.
+    """The data sets of one year, or a single data set.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ SIZES = (500, 2_000)
 
 @dataclass(frozen=True)
 class TaggingData:
-    """Tagged sentences to train on and to judge by.
+    """Tagged sentences for training and for testing.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ def evaluate(
     seed : int
         Seed of the choice of training sentences for the curve, and of the bootstrap.
     sizes : tuple of int
-        Training sentences of the curve; larger ones than there are are left out. All are always used too.
+        Numbers of training sentences of the curve; numbers above the corpus's size are skipped. The whole
+        training set is always used too.
     reach : int
         Neighbours on each side.
     C : float
