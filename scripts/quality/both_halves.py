@@ -81,6 +81,9 @@ GENSIM: dict[str, dict[str, Any]] = {
     "gensim, CBOW": {"sg": 0, "alpha": 0.05},
     "gensim, skip-gram": {"sg": 1, "alpha": 0.05},
 }
+GLOVE = "GloVe"
+"""Vectors as they are published, W + O, of 6,000 M words; the two matrices are not published."""
+
 USUAL = ("cbow", "skipgram", "cbow-attn")
 
 LINES = {1: 15_608, 3: 46_800, 10: 156_003, 30: None}
@@ -205,6 +208,8 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
     yield cell(10, 100, "gensim, CBOW", 1), ["input", "both"], True
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], False
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], True
+    for syntax in (False, True):
+        yield cell(6_000, 100, GLOVE, 1), ["input"], syntax
     for model in ("cbow", "skipgram"):
         yield cell(30, 100, model, 1), ["input", "both"], False
     for seed, model in itertools.product((2, 3), USUAL):
@@ -406,6 +411,10 @@ class Study:
         """Return the words of a cell, both matrices, and the parts of vectors if there are several."""
         if setting["model"] in GENSIM:
             return *self.of_gensim(setting), None
+        if setting["model"] == GLOVE:
+            glove = KeyedVectors.load(self.judge.data / "vectors" / "glove.6B.100d.100k.txt.xz")
+            counts = np.arange(len(glove), 0, -1)  # the file has none; its words are in falling order
+            return Vocab(glove.index_to_key, counts), Halves(glove.vectors, glove.vectors[:, None]), None
         model = self.model(setting)
         size = setting["size"]
         outputs = model.outputs.reshape(len(model.vocab), -1, model.inputs.shape[1])[:, :, :size]
@@ -575,11 +584,11 @@ def write(page: Page, runs: Runs) -> None:
     page.text(RULE.strip().replace("\n", " "), runs.summary())
     for sets, heading in (("choice", "## The choice"), ("held out", "## Held out")):
         page.text(heading)
-        for words, size in ((3, 100), (10, 100), (10, 50), (10, 200), (10, 300), (30, 100)):
+        for words, size in ((3, 100), (10, 100), (10, 50), (10, 200), (10, 300), (30, 100), (6_000, 100)):
             several = {"words": words, "size": size}
             of_text = f"{words} M words, {size} dimensions"
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
-            for model in (*MODELS, *GENSIM):
+            for model in (*MODELS, *GENSIM, GLOVE):
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
     page.text("## What training costs, and what it gives", FRONTIER.strip().replace("\n", " "))
     page.table(*frontier(runs))
