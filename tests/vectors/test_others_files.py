@@ -153,7 +153,7 @@ def test_vectors_of_spacys_folders(tmp_path: Path) -> None:
     for folder in ("pipeline", "pipeline/vocab"):
         same(tmp_path / folder)
     (tmp_path / "pipeline" / "vocab" / "key2row").write_bytes(b"")
-    with pytest.raises(DataError, match="not a whole folder"):
+    with pytest.raises(DataError, match="not a complete folder"):
         KeyedVectors.load(tmp_path / "pipeline")
 
 
