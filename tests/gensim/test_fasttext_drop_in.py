@@ -9,6 +9,7 @@ import pytest
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import FastText, Word2Vec
 from wordvec_ca.gensim.models import KeyedVectors as DropInVectors
+from wordvec_ca.gensim.models.coded_rows import from_parts, package_of
 from wordvec_ca.gensim.models.fasttext import (
     FastTextKeyedVectors,
     ft_ngram_hashes,
@@ -207,6 +208,9 @@ def test_rows_of_codes_of_another_package_are_saved_and_loaded_by_its_class_alon
         np.testing.assert_array_equal(coded[word], again[word])
     with pytest.raises(DataError, match="is loaded by a class of its package"):
         FastTextKeyedVectors.load(tmp_path / "coded")
+    absent = {"class": [f"{__name__}.absent", "Codes"], "parts": {}}
+    with pytest.raises(DataError, match="absent is not imported"):
+        from_parts(absent, package_of(CodedVectors), {})
     coded.vectors = [1]
-    with pytest.raises(DataError, match=r"coded.vectors is a list: only arrays are saved; use pickle"):
+    with pytest.raises(DataError, match=r"^vectors is a list: only arrays are saved; use pickle"):
         coded.save(tmp_path / "list")

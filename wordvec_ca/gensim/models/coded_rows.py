@@ -2,12 +2,12 @@
 
 Classes of other packages, such as compress-fasttext's, extend ours and keep codes in place of vectors. Such
 an object is stored as its attributes, and restored without a call of any function. A file can name only
-classes of one package: the package of the class whose ``load`` reads it.
+classes of one package, the package of the class whose ``load`` reads it, and only classes that are imported.
 """
 
 from __future__ import annotations
 
-import importlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def package_of(cls: type) -> str:
 
 
 def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]) -> Any:
-    """Add an object's arrays to ``tensors``, with names that begin with ``name``; return the rest as JSON.
+    """Add an object's arrays to ``tensors``, as ``coded.NAME`` with its ``name``; return the rest as JSON.
 
     Raises
     ------
@@ -31,18 +31,18 @@ def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    stored = f"coded.{name}"
     if isinstance(value, np.ndarray) and value.dtype != object:
-        tensors[name] = value
-        return {"array": name}
+        tensors[stored] = value
+        return {"array": stored}
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return {"dtype": np.dtype(value).str}
     if isinstance(value, dict) and all(isinstance(n, int | np.integer) for row in value.items() for n in row):
-        tensors[name] = np.array(list(value.items()), np.int64).reshape(-1, 2)
-        return {"numbers": name}
+        tensors[stored] = np.array(list(value.items()), np.int64).reshape(-1, 2)
+        return {"numbers": stored}
     cls = type(value)
     if not package or package_of(cls) != package or not hasattr(value, "__dict__"):
-        what = name.removeprefix("coded.")
-        raise DataError(f"{what} is a {cls.__name__}: only arrays are saved; use pickle")
+        raise DataError(f"{name} is a {cls.__name__}: only arrays are saved; use pickle")
     return {
         "class": [cls.__module__, cls.__qualname__],
         "parts": {
@@ -71,11 +71,14 @@ def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
         module, name = parts["class"]
         if not package or module.partition(".")[0] != package:
             raise TypeError(f"a {module}.{name} is loaded by a class of its package, and not by others")
-        cls = getattr(importlib.import_module(module), name)
+        # Not imported here: a module that a file names must not run because the file is loaded.
+        if module not in sys.modules:
+            raise TypeError(f"{module} is not imported: import it, then load the file")
+        cls = getattr(sys.modules[module], name)
         if not isinstance(cls, type) or package_of(cls) != package:
             raise TypeError(f"{module}.{name} is not a class of {package}")
         whole: Any = object.__new__(cls)
         vars(whole).update({key: from_parts(part, package, tensors) for key, part in parts["parts"].items()})
-    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"the file's rows of codes cannot be made: {error}") from error
     return whole

@@ -72,7 +72,7 @@ def save(thing: Any, target: Any) -> None:
             if name in LEFT_OUT or name.startswith("_") or (each is thing and name == "dv"):
                 continue
             if each is vectors and name in ROWS and value is not None and not isinstance(value, np.ndarray):
-                coded[name] = to_parts(value, f"coded.{name}", package, tensors)
+                coded[name] = to_parts(value, name, package, tensors)
             elif isinstance(value, np.ndarray) and value.dtype != object:
                 tensors["vectors" if each is vectors and name == "vectors" else prefix + name] = value
             elif _in_json(value):
