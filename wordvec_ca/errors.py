@@ -20,6 +20,12 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
 
 
+def known_names(given: object, known: Iterable[object], shown: Callable[[object], str] = str) -> str:
+    """Return the known names, for a message about one that is not among them: ``a, b. Did you mean a?``"""
+    names = list(known)
+    return f"{', '.join(map(shown, names))}.{did_you_mean(given, names)}"
+
+
 class Option(NamedTuple):
     """An option, or an option with a value, in a message.
 

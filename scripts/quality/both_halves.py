@@ -327,7 +327,7 @@ class Study:
         words, size, model, seed = (setting[name] for name in ("words", "size", "model", "seed"))
         return self.folder / f"{words}M.{size}.{model.replace(', ', '-').replace(' ', '-')}.{seed}"
 
-    def timed(self, setting: Setting, run: Callable[[], None]) -> None:
+    def timed(self, setting: Setting, run: Callable[[], object]) -> None:
         """Train a cell; the log keeps the CPU seconds of the first time."""
         key = {**setting, "form": "", "sets": "training", "syntax": False}
 
@@ -350,19 +350,8 @@ class Study:
                 options["vector_size"] += 1
                 first = place.with_name(f"{place.name}.first.kv")
                 self.with_a_one(text.vocab, setting).save(first)
-            self.timed(
-                setting,
-                lambda: (
-                    train(
-                        text,
-                        TrainConfig(workers=1, **options),
-                        output=place,
-                        overwrite=True,
-                        init_vectors=first,
-                    )
-                    and None
-                ),
-            )
+            config = TrainConfig(workers=1, **options)
+            self.timed(setting, lambda: train(text, config, output=place, overwrite=True, init_vectors=first))
         return EmbeddingModel.load(place)
 
     @staticmethod
@@ -388,15 +377,8 @@ class Study:
             model = Word2Vec(workers=1, window=5, min_count=5, **options)
             model.build_vocab(corpus_file=str(text))
 
-            def run() -> None:
-                model.train(
-                    corpus_file=str(text),
-                    total_examples=model.corpus_count,
-                    total_words=model.corpus_total_words,
-                    epochs=5,
-                )
-
-            self.timed(setting, run)
+            of_text = {"total_examples": model.corpus_count, "total_words": model.corpus_total_words}
+            self.timed(setting, lambda: model.train(corpus_file=str(text), epochs=5, **of_text))
             wv = model.wv
             counts = [wv.get_vecattr(word, "count") for word in wv.index_to_key]
             np.savez(place, words=wv.index_to_key, counts=counts, W=wv.vectors, O=model.syn1neg)

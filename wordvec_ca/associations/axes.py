@@ -13,7 +13,7 @@ from wordvec_ca.associations.measures import units
 from wordvec_ca.associations.random_lists import of_like_frequency
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
-from wordvec_ca.errors import DataError, did_you_mean
+from wordvec_ca.errors import DataError, known_names
 from wordvec_ca.files import html_table
 from wordvec_ca.vectors import KeyedVectors, one_blas_thread
 
@@ -309,9 +309,7 @@ def axis(vectors: KeyedVectors, pairs: Sequence[tuple[str, str]], *, method: Met
     al. 2016, "Man is to Computer Programmer as Woman is to Homemaker?" (NeurIPS).
     """
     if method not in METHODS:
-        raise ValueError(
-            f"method is {method!r}; it must be one of {', '.join(METHODS)}.{did_you_mean(method, METHODS)}"
-        )
+        raise ValueError(f"method is {method!r}; it must be one of {known_names(method, METHODS)}")
     used, left_out = [], []
     for pair in pairs:
         known, _ = known_words(vectors, pair)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wordvec_ca.errors import did_you_mean
+from wordvec_ca.errors import known_names
 
 
 class PublishedTest(NamedTuple):
@@ -119,6 +119,5 @@ def published_test(name: str) -> PublishedTest:
         There is no such test.
     """
     if name not in PUBLISHED:
-        hint = did_you_mean(name, PUBLISHED)
-        raise ValueError(f"there is no published test {name!r}; there are {', '.join(PUBLISHED)}.{hint}")
+        raise ValueError(f"there is no published test {name!r}; there are {known_names(name, PUBLISHED)}")
     return PUBLISHED[name]

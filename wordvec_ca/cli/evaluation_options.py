@@ -10,7 +10,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.errors import did_you_mean
+from wordvec_ca.errors import known_names
 from wordvec_ca.specs.tasks import TASK_SPECS
 
 
@@ -98,10 +98,8 @@ def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> st
     from wordvec_ca.eval import SENTENCE_METHODS
 
     if value not in SENTENCE_METHODS:
-        raise click.BadParameter(
-            f"{value!r} is not one; the methods are {', '.join(SENTENCE_METHODS)}."
-            f"{did_you_mean(value, SENTENCE_METHODS)}"
-        )
+        methods = known_names(value, SENTENCE_METHODS)
+        raise click.BadParameter(f"{value!r} is not one; the methods are {methods}")
     return value
 
 
@@ -111,6 +109,6 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names or [""]:
         if name not in TASK_SPECS:
-            hint = did_you_mean(name, TASK_SPECS)
-            raise click.BadParameter(f"{name!r} is not a task; the tasks are {', '.join(TASK_SPECS)}.{hint}")
+            tasks = known_names(name, TASK_SPECS)
+            raise click.BadParameter(f"{name!r} is not a task; the tasks are {tasks}")
     return list(dict.fromkeys(names))

@@ -102,14 +102,12 @@ def check_state(
             f"the checkpoint in {str(run.folder)!r} is of another run: copy a run's folder as a whole"
         )
     if state.isa != isa:
-        change = f"the run began with the instruction set {state.isa} and would go on with {isa}"
-        if not accept_changes:
-            raise DataError(
-                f"{change}: its last bits would differ. Set CAWV_ISA={state.isa} where the processor has "
-                "it, or give ",
-                Option("accept_changes", True),
-            )
-        warnings.warn(f"{change}: the last bits will differ", stacklevel=3)
+        _refuse_or_warn(
+            f"the run began with the instruction set {state.isa} and would go on with {isa}",
+            f"its last bits would differ. Set CAWV_ISA={state.isa} where the processor has it",
+            "the last bits will differ",
+            accept_changes=accept_changes,
+        )
     if state.version != __version__:
         warnings.warn(
             f"the run began with version {state.version} and goes on with {__version__}: "
@@ -139,16 +137,20 @@ def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None
     """
     plan = trainer.replica.negatives.plan
     begun = plan_of_older(trainer.config, len(trainer.tokens)) if state.pools is None else state.pools
-    if begun == plan:
-        return
-    change = "the run began with a version that draws other negatives of a vocabulary of this size"
-    if not accept_changes:
-        raise DataError(
-            f"{change}: it would not be the run that was begun. Finish it with that version, start it again, "
-            "or give ",
-            Option("accept_changes", True),
+    if begun != plan:
+        _refuse_or_warn(
+            "the run began with a version that draws other negatives of a vocabulary of this size",
+            "it would not be the run that was begun. Finish it with that version, start it again",
+            "the result will differ",
+            accept_changes=accept_changes,
         )
-    warnings.warn(f"{change}: the result will differ", stacklevel=3)
+
+
+def _refuse_or_warn(change: str, refusal: str, warning: str, *, accept_changes: bool) -> None:
+    """Raise a DataError that names a change of the run and what to do, or warn if changes are accepted."""
+    if not accept_changes:
+        raise DataError(f"{change}: {refusal}, or give ", Option("accept_changes", True))
+    warnings.warn(f"{change}: {warning}", stacklevel=4)
 
 
 def _without_secrets(names: Any) -> list[str] | None:

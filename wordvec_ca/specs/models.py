@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from wordvec_ca.errors import did_you_mean
+from wordvec_ca.errors import known_names
 
 EXACT_ALPHA = 0.2
 """Learning rate of the exact step of models that average. That step is n times smaller than word2vec's, with
@@ -283,9 +283,7 @@ def spec_of(model: str) -> ModelSpec:
     for spec in SPECS:
         if spec.name == name:
             return spec
-    raise ValueError(
-        f"model is {model!r}; it must be one of {', '.join(MODELS)}.{did_you_mean(model, MODELS)}"
-    )
+    raise ValueError(f"model is {model!r}; it must be one of {known_names(model, MODELS)}")
 
 
 def table_of_models() -> str:

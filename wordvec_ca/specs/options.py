@@ -19,7 +19,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from wordvec_ca.errors import Option, OptionError, did_you_mean
+from wordvec_ca.errors import Option, OptionError, known_names
 from wordvec_ca.specs.models import (
     MODELS,
     AttentionKind,
@@ -167,9 +167,8 @@ class OptionSpec:
             return value
         allowed = (False, True) if self.kind == "bool" else self.choices
         if allowed and not self.limits and value not in allowed:
-            hint = did_you_mean(value, allowed)
             raise OptionError(
-                Option(self.name), f" is {value!r}; it must be one of {', '.join(map(str, allowed))}.{hint}"
+                Option(self.name), f" is {value!r}; it must be one of {known_names(value, allowed)}"
             )
         if self.limits is None:
             return value

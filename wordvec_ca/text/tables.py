@@ -274,7 +274,9 @@ def _check_places(column: Any) -> None:
     try:
         column.validate(full=True)
     except pyarrow.ArrowInvalid as error:
-        if "UTF8" not in str(error) or pyarrow.types.is_dictionary(column.type):  # the former is read anyway
+        # Text that is not UTF-8 is read, with U+FFFD in it. In a dictionary, though, this error comes before
+        # that of an index out of range, which it would hide.
+        if "UTF8" not in str(error) or pyarrow.types.is_dictionary(column.type):
             raise
 
 

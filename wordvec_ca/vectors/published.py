@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordvec_ca.errors import did_you_mean
+from wordvec_ca.errors import known_names
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.vectors.blas import one_blas_thread
 
@@ -100,6 +100,12 @@ class _Fitted(NamedTuple):
         return np.hstack(halves) if self.form == "beside" else np.asarray(halves[0] + halves[1])
 
 
+def check_form(form: str) -> None:
+    """Raise a ValueError if vectors have no such form."""
+    if form not in VECTOR_FORMS:
+        raise ValueError(f"vectors is {form!r}; known are {known_names(form, VECTOR_FORMS, repr)}")
+
+
 class FittedForm:
     """A form with the means and components of one model.
 
@@ -120,9 +126,7 @@ class FittedForm:
 
     @one_blas_thread
     def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
-        if form not in VECTOR_FORMS:
-            hint = did_you_mean(form, VECTOR_FORMS)
-            raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}.{hint}")
+        check_form(form)
         self.form = form
         self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
         self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca._version import __version__
-from wordvec_ca.errors import DataError, Option, did_you_mean
+from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import (
     CHECKSUMS,
     OpenedArray,
@@ -58,7 +58,7 @@ from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.vectors.attention import attention_of_words, logits_by_part
 from wordvec_ca.vectors.ngrams import NgramIndex, NgramVectors, encoded, keys_of
 from wordvec_ca.vectors.parts import Part, parts_of_record
-from wordvec_ca.vectors.published import FittedForm, Halves, map_of_inputs
+from wordvec_ca.vectors.published import FittedForm, Halves, check_form, map_of_inputs
 from wordvec_ca.vectors.resamples import RESAMPLE_FILES, Resamples
 from wordvec_ca.vectors.table import VectorTable
 
@@ -126,9 +126,7 @@ def _read_model_directory(path: Path, form: str | None) -> VectorTable:
 
 def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
     """Return vectors in another form than the published one."""
-    if form not in VECTOR_FORMS:
-        hint = did_you_mean(form, VECTOR_FORMS)
-        raise ValueError(f"vectors is {form!r}; known are {', '.join(map(repr, VECTOR_FORMS))}.{hint}")
+    check_form(form)  # before the matrices are opened, which may have faults of their own
     if form == "input" and (path / ModelFile.INPUTS).is_file():
         return map_array(path / ModelFile.INPUTS)
     fitted, halves = form_of_directory(path, metadata, form)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option, did_you_mean
+from wordvec_ca.errors import DataError, Option, known_names
 from wordvec_ca.files import compression_suffix, open_by_content, signature_of
 from wordvec_ca.specs.formats import (
     CARDS,
@@ -195,8 +195,7 @@ def read_vectors(
         similarity instead), or repeated words were left out.
     """
     if format not in ("auto", *READABLE):
-        hint = did_you_mean(format, READABLE)
-        raise ValueError(f"format is {format!r}; known are 'auto', {', '.join(map(repr, READABLE))}.{hint}")
+        raise ValueError(f"format is {format!r}; known are 'auto', {known_names(format, READABLE, repr)}")
     if errors not in ERRORS:
         raise ValueError(f"errors is {errors!r}; known are {', '.join(map(repr, ERRORS))}")
     if duplicates not in ("refuse", "first"):
@@ -346,8 +345,7 @@ def write_vectors(
     """
     chosen = format or format_of_suffix(path)
     if chosen not in WRITABLE:
-        hint = did_you_mean(chosen, WRITABLE)
-        raise ValueError(f"format is {chosen!r}; known are {', '.join(map(repr, WRITABLE))}.{hint}")
+        raise ValueError(f"format is {chosen!r}; known are {known_names(chosen, WRITABLE, repr)}")
     if errors not in ERRORS:
         raise ValueError(f"errors is {errors!r}; known are {', '.join(map(repr, ERRORS))}")
     if unwritable not in ("refuse", "skip"):
