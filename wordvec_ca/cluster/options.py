@@ -12,7 +12,7 @@ from wordvec_ca.cluster.request import parse_patience
 
 
 def check_nodes(nodes: int) -> None:
-    """Raise a ValueError unless so many nodes can be asked for."""
+    """Raise a ValueError if a cluster cannot have this number of nodes."""
     if not 1 <= nodes <= 1024:
         raise ValueError(f"nodes must be 1 to 1024; got {nodes}")
 

@@ -1,4 +1,4 @@
-"""Tables as pandas data frames; pandas is loaded when one is asked for."""
+"""Tables as pandas data frames; pandas is loaded with the first one."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ::
 
-    run.json             what was asked for; written before anything else
+    run.json             the request for the run; written before anything else
     vocab.tsv            the vocabulary that was given, if one was
     tree.npy             the tree of a model that is trained further, if it has one
     text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere

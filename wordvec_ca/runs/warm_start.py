@@ -97,7 +97,7 @@ def check_together(
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
-    There is no warm-up of attention unless it is asked for. Options of one corpus or machine (``field``,
+    Attention has no warm-up unless the config sets one. Options of one corpus or machine (``field``,
     ``count_memory``, ``workers``) or one run (``resamples``, ``anchored``) are not inherited. Neither are
     learning rates if ``cbow_update`` changes, nor ``shared_by`` if the model or ``negatives`` changes.
 

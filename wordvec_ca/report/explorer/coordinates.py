@@ -65,7 +65,7 @@ def chosen_method(method: Method, n_words: int) -> str:
     Raises
     ------
     ImportError
-        t-SNE is asked for but not installed.
+        The method is t-SNE, but openTSNE is not installed.
     """
     installed = find_spec("openTSNE") is not None
     if method == "tsne" and not installed:

@@ -97,7 +97,7 @@ class Explorer:
         OutputExistsError
             The file exists and ``overwrite`` is false.
         ImportError
-            A table is asked for, but pyarrow is not installed.
+            A table is to be written, but pyarrow is not installed.
         """
         with atomic_file(path, overwrite=overwrite, follow_links=follow_links) as file:
             if Path(path).suffix == ".parquet":
@@ -157,7 +157,7 @@ def explore(
     DataError
         There are fewer than two words with a direction, or a file is damaged.
     ImportError
-        t-SNE is asked for but not installed.
+        The method is t-SNE, but openTSNE is not installed.
     """
     return Explorer(
         gather(
