@@ -82,6 +82,10 @@ def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
     after = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
     assert after.keys() == before.keys()
     assert after["vectors.kv.vectors.npy"] == before["vectors.kv.vectors.npy"]
+    (tmp_path / "m" / "vocab.tsv").write_bytes(before["vocab.tsv"] + b" ")
+    publish(tmp_path / "m", "sum")
+    assert changed_files(tmp_path / "m") == {"vocab.tsv": "changed"}, "publishing does not hide a damage"
+    (tmp_path / "m" / "vocab.tsv").write_bytes(before["vocab.tsv"])
     (tmp_path / "m" / "outputs.npy").write_bytes(before["outputs.npy"][:-4] + b"\0\0\0\1")
     with pytest.raises(DataError, match=r"outputs\.npy' is not as it was saved"):
         publish(tmp_path / "m", "both")

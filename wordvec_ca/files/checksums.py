@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
@@ -13,7 +13,9 @@ CHECKSUMS = "SHA256SUMS"
 """Name of the file: a line ``checksum, two spaces, name`` for each file."""
 
 
-def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
+def write_checksums(
+    folder: Path, names: Iterable[str] | None = None, known: Mapping[str, str] | None = None
+) -> None:
     """Write the checksums of files that are directly in a folder, or update those of some of them.
 
     Parameters
@@ -22,10 +24,13 @@ def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
         The folder.
     names : iterable of str, optional
         Files whose checksums are computed; those of other files are kept. By default all files.
+    known : mapping of str to str, optional
+        Name -> checksum of files that are those of another folder. Their checksums are taken from here.
     """
+    known = known or {}
     files = [path.name for path in folder.iterdir() if path.is_file() and path.name != CHECKSUMS]
     kept = {} if names is None else read_checksums(folder)
-    made = {name: _checksum(folder / name) for name in (files if names is None else names)}
+    made = {name: known.get(name) or _checksum(folder / name) for name in (files if names is None else names)}
     text = "".join(f"{checksum}  {name}\n" for name, checksum in sorted({**kept, **made}.items()))
     with atomic_file(folder / CHECKSUMS, follow_links=False) as file:
         file.write(text.encode())

@@ -13,6 +13,7 @@ from wordvec_ca.files import (
     check_file,
     json_text,
     map_npy,
+    read_checksums,
     replacing,
     save_npy,
     write_checksums,
@@ -77,17 +78,23 @@ def publish(
             "with ",
             Option("vectors", form),
         )
-    for name in (*(path.name for path in kept), ModelFile.VECTORS, ModelFile.INPUTS):
-        check_file(source / name)  # new checksums must not hide a damage
+    inputs = ModelFile.INPUTS if (source / ModelFile.INPUTS).is_file() else ModelFile.VECTORS
+    for name in (inputs, ModelFile.OUTPUTS):
+        check_file(source / name)  # vectors of a damaged file must not get a new, valid checksum
     fitted, halves = form_of_directory(source, record, form)
+    # Files of the new model that are files of the old one. A gigabyte that stays is neither written nor read.
+    same = {path.name: path.name for path in kept}
+    same[ModelFile.VECTORS if form == "input" else ModelFile.INPUTS] = inputs
+    if (source / ModelFile.INDEX).is_file() and fitted.n_columns == _columns(source / ModelFile.VECTORS):
+        same[ModelFile.INDEX] = ModelFile.INDEX  # words, counts and the number of columns
+    known = read_checksums(source)
     in_place = output is None
     target = source if output is None else Path(output)
     with replacing(target, overwrite=in_place or overwrite, files=MODEL_FILES) as folder:
-        for path in kept:
-            _copy(path, folder / path.name, link=in_place)
-        write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
+        for name, former in same.items():
+            _copy(source / former, folder / name, link=in_place)
         if form != "input":
-            save_npy(folder / ModelFile.INPUTS, halves.inputs)
+            write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
             if config.subwords:
                 linear_map = map_of_inputs(halves.inputs, map_npy(folder / ModelFile.VECTORS))
                 save_npy(folder / ModelFile.NGRAMS_PUBLISHED, linear_map)
@@ -96,12 +103,21 @@ def publish(
             record["settings"] = {**record["settings"], "vectors": form}
             (folder / ModelFile.SETTINGS).write_text(settings_file(record["settings"]), encoding="utf-8")
         (folder / ModelFile.CONFIG).write_text(json_text(record, indent=2) + "\n", encoding="utf-8")
-        add_gensim_index(folder)
-        write_checksums(folder)
+        if ModelFile.INDEX not in same:
+            add_gensim_index(folder)
+        # A file that stayed keeps its checksum, so that a damage of it still shows.
+        write_checksums(
+            folder, known={name: known[former] for name, former in same.items() if former in known}
+        )
+
+
+def _columns(path: Path) -> int:
+    """Return the number of columns of a stored matrix."""
+    return int(map_npy(path).shape[1])
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:
-    """Rename a file, or copy it if the original is still needed."""
+    """Give a file a second name, or copy it if the original stays in use."""
     if link:
         try:
             os.link(source, target)
