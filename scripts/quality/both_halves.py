@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +30,7 @@ from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.runs import train
 from wordvec_ca.text import tokenize
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, read_fasttext_model
 from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
 
 TITLE = "Both matrices"
@@ -81,6 +82,9 @@ GENSIM: dict[str, dict[str, Any]] = {
     "gensim, CBOW": {"sg": 0, "alpha": 0.05},
     "gensim, skip-gram": {"sg": 1, "alpha": 0.05},
 }
+FASTTEXT = {"fastText, CBOW": "cbow", "fastText, skip-gram": "skipgram"}
+"""Models of the program fasttext, with n-grams as it makes them, and its name for them."""
+
 GLOVE = "GloVe"
 """Vectors as they are published, W + O, of 6,000 M words; the two matrices are not published."""
 
@@ -208,6 +212,8 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
     yield cell(10, 100, "gensim, CBOW", 1), ["input", "both"], True
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], False
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], True
+    for model in FASTTEXT:
+        yield cell(3, 100, model, 1), ["input", "both"], False
     for syntax in (False, True):
         yield cell(6_000, 100, GLOVE, 1), ["input"], syntax
     for model in ("cbow", "skipgram"):
@@ -362,6 +368,33 @@ class Study:
         rows[:, size] = 1
         return KeyedVectors(vocab.words, rows.astype(np.float32), vocab.counts)
 
+    def tokens(self, words: int) -> Path:
+        """Return the first words of the text as a file that other programs read."""
+        path = self.folder / f"{words}M.tokens.txt"
+        if not path.exists():
+            lines = lines_of(self.corpus, LINES[words])
+            path.write_text("".join(f"{' '.join(tokenize(line))}\n" for line in lines), encoding="utf-8")
+        return path
+
+    def of_fasttext(self, setting: Setting) -> tuple[Vocab, Halves]:
+        """Train the program fasttext on the same tokens, or read what it has learnt."""
+        place = self.place(setting)
+        path = place.with_name(f"{place.name}.bin")
+        if not path.exists():
+            options = {"dim": setting["size"], "ws": 5, "neg": 5, "epoch": 5, "minCount": 5, "thread": 1}
+            command = ["fasttext", FASTTEXT[setting["model"]], "-input", str(self.tokens(setting["words"]))]
+            command += ["-output", str(place), "-seed", str(setting["seed"]), "-verbose", "0"]
+            command += [text for name, value in options.items() for text in (f"-{name}", str(value))]
+            self.timed(setting, lambda: subprocess.run(command, check=True))
+        model, vectors = read_fasttext_model(path), KeyedVectors.load(path)
+        row_of = {word.decode(): row for row, word in enumerate(model.words)}
+        words = [word for word in vectors.index_to_key if word != "</s>"]  # the end of a line is a word to it
+        vocab = Vocab(words, model.counts[[row_of[word] for word in words]])
+        return vocab, Halves(
+            vectors.vectors[[vectors.key_to_index[word] for word in vocab.words]],
+            np.asarray(model.outputs)[[row_of[word] for word in vocab.words]][:, None, :],
+        )
+
     def of_gensim(self, setting: Setting) -> tuple[Vocab, Halves]:
         """Train gensim on the same tokens, or read what it has learnt."""
         from gensim.models import Word2Vec
@@ -369,10 +402,7 @@ class Study:
         place = self.place(setting)
         place = place.with_name(f"{place.name}.npz")
         if not place.exists():
-            text = self.folder / f"{setting['words']}M.tokens.txt"
-            if not text.exists():
-                lines = lines_of(self.corpus, LINES[setting["words"]])
-                text.write_text("".join(f"{' '.join(tokenize(line))}\n" for line in lines), encoding="utf-8")
+            text = self.tokens(setting["words"])
             options = {**GENSIM[setting["model"]], "vector_size": setting["size"], "seed": setting["seed"]}
             model = Word2Vec(workers=1, window=5, min_count=5, **options)
             model.build_vocab(corpus_file=str(text))
@@ -393,6 +423,8 @@ class Study:
         """Return the words of a cell, both matrices, and the parts of vectors if there are several."""
         if setting["model"] in GENSIM:
             return *self.of_gensim(setting), None
+        if setting["model"] in FASTTEXT:
+            return *self.of_fasttext(setting), None
         if setting["model"] == GLOVE:
             glove = KeyedVectors.load(self.judge.data / "vectors" / "glove.6B.100d.100k.txt.xz")
             counts = np.arange(len(glove), 0, -1)  # the file has none; its words are in falling order
@@ -570,7 +602,7 @@ def write(page: Page, runs: Runs) -> None:
             several = {"words": words, "size": size}
             of_text = f"{words} M words, {size} dimensions"
             add_table(page, f"{of_text}: CBOW, skip-gram, attention", runs, sets, model=USUAL, **several)
-            for model in (*MODELS, *GENSIM, GLOVE):
+            for model in (*MODELS, *GENSIM, *FASTTEXT, GLOVE):
                 add_table(page, f"{of_text}: {model}", runs, sets, model=model, **several)
     page.text("## What training costs, and what it gives", FRONTIER.strip().replace("\n", " "))
     page.table(*frontier(runs))
