@@ -330,28 +330,60 @@ static float learn_negatives(Learner *s, int32_t target, float alpha)
     return learn_sigmoids(s, s->met, n, alpha);
 }
 
-/* Drops rows that are not there, as -1 of an n-gram that quantising has pruned: learn_line writes to all of them. */
-static void drop_missing_rows(Bag *bag)
+#define FREQUENT 4096 /* rows, the most frequent words first, that a line may have several times */
+
+/* A line to learn from: its rows, and how often each is in it. */
+typedef struct {
+    Bag bag;
+    int32_t *times;
+    int64_t times_room;
+    float n_rows;                   /* with repetitions */
+    int32_t places[FREQUENT]; /* where in the bag a frequent row is, if it is there: nothing has to be cleared */
+} Example;
+
+/* Fills an example with a line. A row that is not there, as -1 of an n-gram that quantising has pruned, is dropped:
+ * learn_line writes to all of them. A frequent row is read and written once a line, since other threads write it. */
+static void read_example(const Lines *lines, int64_t line, Example *example)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < bag->n; i++)
-        if (bag->rows[i] >= 0)
-            bag->rows[n++] = bag->rows[i];
+    Bag *bag = &example->bag;
+    gather(lines, line, bag);
+    example->times = with_room(example->times, &example->times_room, bag->n, &bag->failed);
+    if (bag->failed)
+        return;
+    int64_t n = 0, n_rows = 0;
+    for (int64_t i = 0; i < bag->n; i++) {
+        const int32_t row = bag->rows[i];
+        if (row < 0)
+            continue;
+        n_rows++;
+        if (row < FREQUENT) {
+            const int32_t place = example->places[row];
+            if (place < n && bag->rows[place] == row) {
+                example->times[place]++;
+                continue;
+            }
+            example->places[row] = (int32_t)n;
+        }
+        example->times[n] = 1;
+        bag->rows[n++] = row;
+    }
     bag->n = n;
+    example->n_rows = (float)n_rows;
 }
 
-static float learn_line(Learner *s, const Bag *bag, const Bag *next, float alpha)
+static float learn_line(Learner *s, const Example *example, const Bag *next, float alpha)
 {
     const Lesson *t = s->t;
+    const Bag *bag = &example->bag;
     memset(s->hidden, 0, (size_t)t->width * sizeof(float));
     memset(s->gradient, 0, (size_t)t->width * sizeof(float));
     for (int64_t i = 0; i < bag->n; i++) {
         prefetch_row(t, bag, next, i + ROWS_AHEAD);
         const float *row = t->inputs + bag->rows[i] * t->width;
         for (int64_t k = 0; k < s->vectors; k++)
-            AT(s->hidden, k) += AT(row, k);
+            AT(s->hidden, k) += (float)example->times[i] * AT(row, k);
     }
-    const float weight = 1.0f / (float)bag->n;
+    const float weight = 1.0f / example->n_rows;
     for (int64_t k = 0; k < s->vectors; k++)
         AT(s->hidden, k) *= weight;
     const int32_t target = bag->labels[bag->n_labels > 1 ? draw(s) % (uint64_t)bag->n_labels : 0];
@@ -367,7 +399,7 @@ static float learn_line(Learner *s, const Bag *bag, const Bag *next, float alpha
     for (int64_t i = 0; i < bag->n; i++) {
         float *row = t->inputs + bag->rows[i] * t->width;
         for (int64_t k = 0; k < s->vectors; k++)
-            AT(row, k) += AT(s->gradient, k);
+            AT(row, k) += (float)example->times[i] * AT(s->gradient, k);
     }
     return loss;
 }
@@ -385,29 +417,32 @@ static void exchange(const Lesson *t)
 static int learn_lines(Learner *s)
 {
     Lesson *t = s->t;
-    Bag bags[2] = {{0}, {0}};
+    Example *examples = calloc(2, sizeof(Example));
+    if (!examples)
+        return OUT_OF_MEMORY;
     const int64_t begin = t->first ? t->lines->ends[t->first - 1] : 0;
     if (t->first < t->last)
-        gather(t->lines, t->first, &bags[0]);
-    drop_missing_rows(&bags[0]);
-    for (int64_t line = t->first; line < t->last && !bags[0].failed && !bags[1].failed; line++) {
-        const Bag *bag = &bags[(line - t->first) & 1];
-        Bag *next = &bags[(line - t->first + 1) & 1];
-        next->n = 0;
+        read_example(t->lines, t->first, &examples[0]);
+    for (int64_t line = t->first; line < t->last && !examples[0].bag.failed && !examples[1].bag.failed; line++) {
+        const Example *example = &examples[(line - t->first) & 1];
+        Example *next = &examples[(line - t->first + 1) & 1];
+        next->bag.n = 0;
         if (line + 1 < t->last)
-            gather(t->lines, line + 1, next);
-        drop_missing_rows(next);
-        if (!bag->n || !bag->n_labels)
+            read_example(t->lines, line + 1, next);
+        if (!example->bag.n || !example->bag.n_labels)
             continue;
         const double reached = t->tokens_before + (double)((line ? t->lines->ends[line - 1] : 0) - begin);
-        t->loss_sum += learn_line(s, bag, next, t->alpha * (float)(1.0 - reached / t->tokens_in_all));
+        t->loss_sum += learn_line(s, example, &next->bag, t->alpha * (float)(1.0 - reached / t->tokens_in_all));
         t->n_examples++;
         if (t->own_outputs && t->n_examples % t->copied_every == 0)
             exchange(t);
     }
-    const int failed = bags[0].failed || bags[1].failed;
-    bag_free(&bags[0]);
-    bag_free(&bags[1]);
+    const int failed = examples[0].bag.failed || examples[1].bag.failed;
+    for (int i = 0; i < 2; i++) {
+        free(examples[i].times);
+        bag_free(&examples[i].bag);
+    }
+    free(examples);
     return failed ? OUT_OF_MEMORY : 0;
 }
 

@@ -89,21 +89,23 @@ def test_one_thread_gives_the_same_rows_and_two_learn_too(texts: tuple[Path, Pat
 
 def test_a_step_is_that_of_the_gradient(tmp_path: Path) -> None:
     """One line, one epoch: rows move by lr * (1 - p) along the formulas of Joulin et al. 2016."""
-    (tmp_path / "t").write_text("__label__a one two\n__label__b\n")
+    (tmp_path / "t").write_text("__label__a one two\n__label__b one one\n")
     start = fasttext.train_supervised(str(tmp_path / "t"), dim=5, epoch=0, thread=1)
     model = fasttext.train_supervised(str(tmp_path / "t"), dim=5, epoch=1, lr=0.5, thread=1, minCount=1)
-    rows = start.get_input_matrix()  # </s>, one, two: two of the first, whose second line is an example too
+    assert start.words == model.words == ["one", "</s>", "two"]
+    rows = start.get_input_matrix()
     hidden = rows.mean(axis=0)
-    assert start.words == model.words == ["</s>", "one", "two"]
     rate = 0.5
     outputs = np.array([rate * 0.5 * hidden, -rate * 0.5 * hidden])
     assert not start.get_output_matrix().any()
-    second, rate = rows[0], 0.5 * (1 - 4 / 6)
+    parts = np.array([2, 1, 0])[:, None] / 3
+    second, rate = (parts * rows).sum(axis=0), 0.5 * (1 - 4 / 8)
     logits = outputs @ second
     p = np.exp(logits) / np.exp(logits).sum()
     error = np.array([0, 1]) - p
     np.testing.assert_allclose(model.get_output_matrix(), outputs + rate * np.outer(error, second), atol=1e-6)
-    np.testing.assert_allclose(model.get_input_matrix()[0], rows[0] + rate * error @ outputs, atol=1e-6)
+    moved = rows + parts * (rate * error @ outputs)
+    np.testing.assert_allclose(model.get_input_matrix(), moved, atol=1e-6)
 
 
 def test_vectors_of_another_file_are_where_training_begins(texts: tuple[Path, Path], tmp_path: Path) -> None:
