@@ -322,18 +322,6 @@ cdef class TextLines:
     def __len__(self):
         return self.lines.n_lines
 
-    def line_rows(self, int64_t line):
-        """Return the rows of a line, int32; -1 for those that are zero."""
-        cdef Bag bag = Bag(NULL, 0, 0)
-        if not 0 <= line < self.lines.n_lines:
-            raise IndexError(f"there is no line {line}")
-        gather(&self.lines, line, &bag)
-        found = np.empty(bag.n, np.int32)
-        for i in range(bag.n):
-            found[i] = bag.rows[i]
-        bag_free(&bag)
-        return found
-
     def number_buckets(self, int32_t[::1] places not None):
         """Give buckets that lines fall into numbers, in the order in which they come; return how many there are.
 
@@ -454,7 +442,9 @@ cdef class LineModel:
                 self.task.left, self.task.right = &tree[0, 0], &tree[1, 0]
         self.room.numbers = <float *> malloc((self.dim + n_labels + 1) * sizeof(float))
         self.room.branches = <Branch *> malloc((<size_t> n_labels + 2) * sizeof(Branch))
-        if not self.room.numbers or not self.room.branches:
+        self.task.scores = <float *> malloc((<size_t> n_labels + 1) * sizeof(float))
+        self.task.found = <int32_t *> malloc((<size_t> n_labels + 1) * sizeof(int32_t))
+        if not (self.room.numbers and self.room.branches and self.task.scores and self.task.found):
             raise MemoryError("no memory for the labels of a line")
 
     def __dealloc__(self):
@@ -462,6 +452,8 @@ cdef class LineModel:
         free(self.reader.marked)
         free(self.room.numbers)
         free(self.room.branches)
+        free(self.task.scores)
+        free(self.task.found)
 
     cdef const char *line(self, object text, Py_ssize_t *n) except NULL:
         """Return the bytes of a text of one line."""
@@ -486,16 +478,8 @@ cdef class LineModel:
             raise ValueError("Model needs to be supervised for prediction!")
         if k < 1 and k != -1:
             raise ValueError(f"k is {k}: it needs to be 1 or higher, or -1 for all labels")
-        k = self.task.n_labels if k == -1 else min(k, self.task.n_labels)
-        cdef float few_scores[16]
-        cdef int32_t few_labels[16]
-        cdef float[::1] many_scores
-        cdef int32_t[::1] many_labels
-        self.task.scores, self.task.found = few_scores, few_labels
-        if k > 16:
-            many_scores, many_labels = np.empty(k, np.float32), np.empty(k, np.int32)
-            self.task.scores, self.task.found = &many_scores[0], &many_labels[0]
-        self.task.k, self.task.threshold = k, threshold
+        self.task.k = self.task.n_labels if k == -1 else min(k, self.task.n_labels)
+        self.task.threshold = threshold
         gather_text(&self.reader, line, n, &self.bag)
         self.check()
         cdef int i, found = max(0, self.predict_bag(&self.task, &self.bag, 0, &self.room))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,39 +158,31 @@ def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Sco
     if data.train is None:
         return {} if counts is None else {"popularity": _same_for_all(np.asarray(counts, np.float32))}
     index = vectors.key_to_index
-    flat = np.fromiter(_encoded(data.train(), index), np.int64)
+    items = itertools.chain.from_iterable([*sequence, None] for sequence in data.train())
+    flat = np.fromiter((LINE_END if i is None else index.get(i, UNKNOWN) for i in items), np.int64)
     popularity = np.bincount(flat[flat >= 0], minlength=n_items).astype(np.float32)
     tie_break = popularity / (1 + popularity.sum())
     line = np.cumsum(flat == LINE_END)
 
-    def together(distances: Iterable[int], *, both: bool) -> Scores:
-        pairs: list[NDArray[np.int64]] = []
+    def pairs(distances: Iterable[int]) -> Any:
+        found = []
         for distance in distances:
             a, b = flat[:-distance], flat[distance:]
             used = (a >= 0) & (b >= 0) & (line[:-distance] == line[distance:])
-            pairs.append(np.stack([a[used], b[used]]))
-            if both:
-                pairs.append(pairs[-1][::-1])
-        of_rows, of_columns = np.concatenate(pairs, axis=1)
-        ones = np.ones(len(of_rows), np.float32)
-        table = coo_matrix((ones, (of_rows, of_columns)), (n_items, n_items)).tocsr()
-        return lambda rows: table[rows].toarray() + tie_break
+            found.append(np.stack([a[used], b[used]]))
+        places = np.concatenate(found, axis=1)
+        return coo_matrix((np.ones(places.shape[1], np.float32), places), (n_items, n_items)).tocsr()
 
+    after, near = pairs([1]), pairs(range(1, FAR + 1))
+    near = near + near.T
     return {
         "popularity": _same_for_all(popularity),
-        "followers": together([1], both=False),
-        "co-occurrence": together(range(1, FAR + 1), both=True),
+        "followers": lambda rows: after[rows].toarray() + tie_break,
+        "co-occurrence": lambda rows: near[rows].toarray() + tie_break,
     }
 
 
 LINE_END, UNKNOWN = -1, -2
-
-
-def _encoded(sequences: Iterable[list[str]], index: dict[str, int]) -> Iterable[int]:
-    for sequence in sequences:
-        for item in sequence:
-            yield index.get(item, UNKNOWN)
-        yield LINE_END
 
 
 def _same_for_all(scores: NDArray[np.float32]) -> Scores:

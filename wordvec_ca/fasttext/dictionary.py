@@ -156,9 +156,7 @@ class Dictionary:
         all_rows[of_ngrams] = rows
         return TypeRows(row_ends, all_rows, labels)
 
-    def lines(
-        self, types: TokenTypes, tokens: np.ndarray, ends: np.ndarray, *, given: TypeRows | None = None
-    ) -> TextLines:
+    def lines(self, types: TokenTypes, tokens: np.ndarray, ends: np.ndarray, made: TypeRows) -> TextLines:
         """Return lines in the form of the kernels.
 
         Parameters
@@ -166,10 +164,9 @@ class Dictionary:
         types : TokenTypes
         tokens : ndarray of int32
         ends : ndarray of shape (n_lines,), int64
-        given : TypeRows, optional
-            Rows and labels of the types, if they are already known.
+        made : TypeRows
+            Rows and labels of the types.
         """
-        made = self.type_rows(types) if given is None else given
         return TextLines(
             tokens,
             ends,

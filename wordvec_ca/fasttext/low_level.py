@@ -21,7 +21,7 @@ METHODS = {
     **{"getSubwordId": "get_subword_id", "getNN": "get_nearest_neighbors", "getAnalogies": "get_analogies"},
     **{"getInputMatrix": "get_input_matrix", "getOutputMatrix": "get_output_matrix"},
     **{"setMatrices": "set_matrices", "saveModel": "save_model", "testLabel": "test_label"},
-    **{"test": "test", "quantize": "quantize"},
+    **{"test": "test", "quantize": "quantize", "getMeter": "get_meter"},
 }
 """Methods of a model that have another name here."""
 
@@ -114,12 +114,10 @@ class LowLevel:
         self, lines: list[str], on_unicode_error: str = "strict"
     ) -> tuple[list[list[str]], list[list[str]]]:
         """Return the words and the labels of each line."""
-        pairs = [self.getLine(line, on_unicode_error) for line in lines]
-        return [words for words, _ in pairs], [labels for _, labels in pairs]
-
-    def getMeter(self, path: str, k: int = -1) -> Any:
-        """Return precision and recall on a file at every threshold."""
-        return self._of.get_meter(path, k)
+        found: tuple[list[list[str]], list[list[str]]] = self._of.get_line(
+            [_line(line) for line in lines], on_unicode_error
+        )
+        return found
 
     def tokenize(self, text: str) -> list[str]:
         """Return the tokens of a text."""

@@ -67,23 +67,19 @@ SYNONYMS = {
 LARGEST = 2**31 - 1
 """Largest integer in a model's file, which has 32 bits for each."""
 
+_COUNTS = (
+    *("ws", "epoch", "minCount", "minCountLabel", "neg", "bucket", "lrUpdateRate", "seed"),
+    "autotuneDuration",
+)
+
 _WHOLE = {
+    **dict.fromkeys(_COUNTS, (0, LARGEST)),
+    **dict.fromkeys(("minn", "maxn"), (0, LONGEST_NGRAM)),
     "dim": (1, MOST_DIMENSIONS),
-    "ws": (0, LARGEST),
-    "epoch": (0, LARGEST),
-    "minCount": (0, LARGEST),
-    "minCountLabel": (0, LARGEST),
-    "minn": (0, LONGEST_NGRAM),
-    "maxn": (0, LONGEST_NGRAM),
-    "neg": (0, LARGEST),
     "wordNgrams": (1, LARGEST),
-    "bucket": (0, LARGEST),
     "thread": (0, 10_000),
-    "lrUpdateRate": (0, LARGEST),
     "verbose": (-LARGEST, LARGEST),
-    "seed": (0, LARGEST),
     "autotunePredictions": (-1, LARGEST),
-    "autotuneDuration": (0, LARGEST),
 }
 """The least and the largest value of integer options: what the file of a model can hold."""
 

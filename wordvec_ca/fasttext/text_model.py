@@ -359,7 +359,7 @@ class TextModel:
         for start in range(0, max(1, len(ends)), step):
             begin = ends[start - 1] if start else 0
             some = ends[start : start + step]
-            lines = d.lines(types, tokens[begin:], some - begin, given=made)
+            lines = d.lines(types, tokens[begin:], some - begin, made)
             meters.append(measured(self.core, lines, gold[start : start + step], k, threshold))
         return joined(meters)
 
@@ -425,18 +425,10 @@ class TextModel:
         if retrain and not input:
             raise ValueError("Need input file path if retraining")
         given = {"epoch": epoch, "lr": lr, "thread": thread}
-        options = {
-            **{name: value or getattr(self, name, SUPERVISED[name]) for name, value in given.items()},
-            **{
-                "input": input,
-                "qout": qout,
-                "cutoff": cutoff,
-                "retrain": retrain,
-                "dsub": dsub,
-                "qnorm": qnorm,
-                "verbose": getattr(self, "verbose", 0) if verbose is None else verbose,
-            },
-        }
+        options = {name: value or getattr(self, name, SUPERVISED[name]) for name, value in given.items()}
+        options |= {"input": input, "cutoff": cutoff, "retrain": retrain}
+        options |= {"qout": qout, "dsub": dsub, "qnorm": qnorm}
+        options["verbose"] = getattr(self, "verbose", 0) if verbose is None else verbose
         self._model = quantised_model(self.core, options)
         self._words = self._unit_words = None
 

@@ -116,7 +116,7 @@ def fit(
         Training diverges.
     """
     ends = lines_of(*text)
-    lines = dictionary.lines(text.types, text.tokens, ends, given=made)
+    lines = dictionary.lines(text.types, text.tokens, ends, made)
     n_labels, n_tokens, loss = dictionary.n_labels, len(text.tokens), dictionary.options.loss
     counts = dictionary.counts[dictionary.n_words :]
     paths = label_paths(label_tree(counts)) if loss == LOSSES["hs"] else None
@@ -234,7 +234,7 @@ def _with_places(dictionary: Dictionary, text: Text) -> tuple[Dictionary, TypeRo
     if d.options.bucket < 1:
         return d, made
     places = np.full(d.options.bucket, -1, np.int32)
-    d.lines(text.types, text.tokens, lines_of(*text), given=made).number_buckets(places)
+    d.lines(text.types, text.tokens, lines_of(*text), made).number_buckets(places)
     rows, of_buckets = made.rows.copy(), made.rows >= d.n_words
     numbers = places[rows[of_buckets] - d.n_words]
     rows[of_buckets] = np.where(numbers >= 0, d.n_words + numbers, -1)

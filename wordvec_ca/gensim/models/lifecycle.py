@@ -6,6 +6,7 @@ import datetime
 import logging
 import platform
 import sys
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 logger = logging.getLogger("gensim.utils")
@@ -68,8 +69,5 @@ class Heapitem(NamedTuple):
         return bool(self.count < other.count)
 
 
-class Trainables:
+class Trainables(SimpleNamespace):
     """An object in models of gensim 3 that holds only attributes."""
-
-    def __init__(self, **attributes: Any) -> None:
-        self.__dict__.update(attributes)
