@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 SOURCES := wordvec_ca kernels eval scripts tests setup.py
 
 .DEFAULT_GOAL := help
+
+# Tests start hundreds of processes; with this variable each would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-slow test-libraries test-torch test-cluster test-gensim docs check lint format typecheck sanitize bench wheels clean
 
 help: ## list the targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import subprocess
@@ -67,7 +68,12 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-TREES = {name: ast.parse(path.read_text("utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of all modules; collecting tests does not wait for them."""
+    return {name: ast.parse(path.read_text("utf-8"), str(path)) for name, path in MODULES.items()}
 
 
 def imports(tree: ast.AST, *, at_import: bool = False, types: bool = False) -> Iterator[tuple[str, int]]:
@@ -93,6 +99,12 @@ def _is_later(node: ast.AST, types: bool) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
+@functools.cache
+def all_imports(module: str) -> tuple[tuple[str, int], ...]:
+    """Return (module, line) of every import of a module, late ones too."""
+    return tuple(imports(trees()[module]))
+
+
 def part(module: str) -> str:
     """Return the module or package right below ``wordvec_ca`` ('' for ``wordvec_ca`` itself)."""
     return (module.split(".") + [""])[1]
@@ -100,8 +112,8 @@ def part(module: str) -> str:
 
 def arrows() -> Iterator[tuple[str, str, str]]:
     """Yield (part, imported part, where) of each import from one part of ``wordvec_ca`` into another."""
-    for module, tree in TREES.items():
-        for imported, line in imports(tree):
+    for module in MODULES:
+        for imported, line in all_imports(module):
             if imported.startswith("wordvec_ca.") and part(imported) != part(module):
                 yield part(module), part(imported), f"{MODULES[module]}:{line} imports {imported}"
 
@@ -132,46 +144,51 @@ def test_the_ground_imports_the_ground_alone() -> None:
         assert importer not in GROUND or imported in GROUND, where
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_packages_are_entered_by_their_public_names(module: str) -> None:
-    for imported, line in imports(TREES[module]):
-        if not imported.startswith("wordvec_ca.") or module == "wordvec_ca":
-            continue
-        deep = imported.count(".") >= 2 and part(imported) not in (part(module), "specs")
-        assert not deep, (
-            f"{MODULES[module]}:{line} imports {imported}: import it from wordvec_ca.{part(imported)}"
-        )
+def test_packages_are_entered_by_their_public_names() -> None:
+    faults = [
+        f"{MODULES[module]}:{line} imports {imported}: import it from wordvec_ca.{part(imported)}"
+        for module in MODULES
+        if module != "wordvec_ca"
+        for imported, line in all_imports(module)
+        if imported.startswith("wordvec_ca.")
+        and imported.count(".") >= 2
+        and part(imported) not in (part(module), "specs")
+    ]
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("package", DRAWING)
 def test_faces_say_what_a_package_is_and_what_it_hands_out(package: str) -> None:
-    docstring = ast.get_docstring(TREES[f"wordvec_ca.{package}"])
+    docstring = ast.get_docstring(trees()[f"wordvec_ca.{package}"])
     assert docstring
     assert len(docstring.split()) >= 20
     exported = [
         ast.literal_eval(node.value)
-        for node in TREES[f"wordvec_ca.{package}"].body
+        for node in trees()[f"wordvec_ca.{package}"].body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     ]
     assert exported
     assert exported[0] == sorted(exported[0], key=lambda name: (not name.isupper(), name[0].islower(), name))
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_private_name_of_another_module_is_used(module: str) -> None:
-    for node in ast.walk(TREES[module]):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wordvec_ca"):
-            for alias in node.names:
-                private = alias.name.startswith("_") and f"{node.module}.{alias.name}" not in COMPILED
-                assert not private or alias.name == "__version__", (
-                    f"{MODULES[module]}:{node.lineno} imports {alias.name} of {node.module}"
-                )
+def test_no_private_name_of_another_module_is_used() -> None:
+    faults = [
+        f"{MODULES[module]}:{node.lineno} imports {alias.name} of {node.module}"
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wordvec_ca")
+        for alias in node.names
+        if alias.name.startswith("_")
+        and f"{node.module}.{alias.name}" not in COMPILED
+        and alias.name != "__version__"
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def test_kernels_stand_on_numpy_and_numba_alone() -> None:
-    for module, tree in TREES.items():
+    for module in MODULES:
         if part(module) == "kernels":
-            for imported, line in imports(tree):
+            for imported, line in all_imports(module):
                 allowed = (
                     imported.startswith("wordvec_ca.kernels") or imported.split(".")[0] in KERNEL_LIBRARIES
                 )
@@ -179,8 +196,8 @@ def test_kernels_stand_on_numpy_and_numba_alone() -> None:
 
 
 def test_heavy_libraries_have_one_place() -> None:
-    for module, tree in TREES.items():
-        for imported, line in imports(tree):
+    for module, tree in trees().items():
+        for imported, line in all_imports(module):
             places = ONLY_HERE.get(imported.split(".")[0], (module,))
             assert any(f"{module}.".startswith(f"{place}.") for place in places), (
                 f"{MODULES[module]}:{line}: {imported}"
@@ -195,7 +212,7 @@ def test_heavy_libraries_have_one_place() -> None:
 
 
 def test_commands_import_late() -> None:
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if part(module) == "cli":
             light = {"click", "cloup", *sys.stdlib_module_names}
             for imported, line in imports(tree, at_import=True):
@@ -213,7 +230,7 @@ def test_no_import_goes_in_circles() -> None:
             for name, _ in imports(tree, at_import=True, types=True)
             if name in MODULES and name != module
         }
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if module not in ("wordvec_ca", "wordvec_ca.kernels")  # their names are imported when first used
     }
     done: set[str] = set()
@@ -233,7 +250,7 @@ def test_models_are_named_in_one_place() -> None:
     """Code that compares names misses a new model; it compares traits instead."""
     from wordvec_ca.specs.models import MODELS
 
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare | ast.Dict | ast.Match):
                 named = {
@@ -248,7 +265,7 @@ def test_models_are_named_in_one_place() -> None:
 
 
 def test_library_prints_nothing() -> None:
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("print", "breakpoint"), f"{MODULES[module]}:{node.lineno}"
@@ -289,12 +306,12 @@ def documented(docstring: str, section: str = "Parameters") -> list[str] | None:
     return [name.strip().replace("\\", "") for head in heads for name in head.split(",")]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_docstrings(module: str) -> None:
+def faults_of_docstrings(module: str) -> list[str]:
+    """Return what the docstrings of a module lack, and parameters that the signature has not."""
     faults = []
-    if not ast.get_docstring(TREES[module]):
+    if not ast.get_docstring(trees()[module]):
         faults.append("the module has no docstring")
-    for name, node, around in public(TREES[module]):
+    for name, node, around in public(trees()[module]):
         docstring = ast.get_docstring(node)
         decorators = [ast.unparse(d) for d in node.decorator_list]
         if any("click" in d or d.endswith(".setter") or d == "overload" for d in decorators):
@@ -320,7 +337,12 @@ def test_docstrings(module: str) -> None:
             attributes = documented(docstring, "Attributes") or []
             if not set(names) <= set(attributes) and not re.search("(?i)parameters|arguments", docstring):
                 faults.append(f"{name} (line {node.lineno}) does not document {', '.join(names)}")
-    assert not faults, "\n".join([str(MODULES[module]), *faults])
+    return faults
+
+
+def test_docstrings() -> None:
+    faults = [f"{MODULES[module]}: {fault}" for module in MODULES for fault in faults_of_docstrings(module)]
+    assert not faults, "\n".join(faults)
 
 
 def test_configuration_documents_every_field() -> None:
@@ -392,7 +414,7 @@ def test_commands_and_modules_are_the_same() -> None:
 
     made = {
         module.rpartition(".")[2].replace("_", "-")
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if module.startswith("wordvec_ca.cli.")
         and any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body)
     }
