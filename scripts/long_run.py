@@ -177,9 +177,8 @@ def main() -> None:
         columns = ("step", "wall s", "CPU s", "memory MB", "disk MB")
         parts += [f"### {model}", " ".join(lines), table(columns, rows)]
         # After each model: the next may take an hour.
-        write_section(
-            given.page, TITLE, f"copies-{given.copies}", "\n\n".join(parts), time.monotonic() - began
-        )
+        section = "-".join([f"copies-{given.copies}", *given.models])
+        write_section(given.page, TITLE, section, "\n\n".join(parts), time.monotonic() - began)
 
 
 if __name__ == "__main__":
