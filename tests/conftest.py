@@ -1,19 +1,63 @@
-"""What several test modules share: small problems for the training loop, and the data folder."""
+"""What several test modules share: a way to run a command in this process, and the data folder."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
     from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Outcome]]:
+    """Return a function that runs the command in this process and in an empty working directory."""
+    from wordvec_ca.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: object, stdin: str | None = None) -> Outcome:
+        capfd.readouterr()
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        # as in a process of its own: each warning is shown though an earlier command has shown it
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        assert "internal error" not in err, err
+        return Outcome(stop.value.code or 0, out, err)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
