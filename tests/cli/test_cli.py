@@ -502,19 +502,21 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
 # ---- a full disk ------------------------------------------------------------------------------------------
 
 
-def run_with_file_limit(limit: int, *arguments: str) -> Outcome:
-    """Run the command where no file can grow beyond so many bytes."""
+@pytest.fixture
+def with_file_limit(cawv: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs the command where no file can grow beyond so many bytes."""
 
-    def restrict() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    def run(limit: int, *arguments: object) -> Outcome:
+        # Python 3.11 takes a .pyc that was cut off for a whole one, and every later run would stumble on it
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))  # Python ignores SIGXFSZ
+        try:
+            return cawv(*arguments)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    # Python 3.11 takes a .pyc that was cut off for a whole one, and every later run would stumble on it
-    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [*CAWV, *arguments], env=environment, capture_output=True, text=True, preexec_fn=restrict
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return run
 
 
 FULL_DISKS = {
@@ -537,25 +539,25 @@ FULL_DISKS = {
 
 
 @pytest.mark.parametrize("name", FULL_DISKS)
-def test_disk_full(cawv: Run, here: Path, text: Path, name: str) -> None:
+def test_disk_full(cawv: Run, with_file_limit: Run, here: Path, text: Path, name: str) -> None:
     limit, arguments, place = FULL_DISKS[name]
     if "old" in arguments:
         assert cawv("train", text, *QUICK[:-1], "old").code == 0
     if "old.txt" in arguments:
         assert cawv("export", "old", "-o", "old.txt").code == 0
     before = tree(here)
-    outcome = run_with_file_limit(limit, *arguments)
+    outcome = with_file_limit(limit, *arguments)
     assert outcome.code == 1
     says(outcome, "Error: ", place, "File too large")
     assert len(outcome.err.splitlines()) <= 2 + (arguments[0] == "train")
     assert tree(here) == before
 
 
-def test_disk_full_for_the_log_does_not_end_the_run(here: Path, text: Path) -> None:
+def test_disk_full_for_the_log_does_not_end_the_run(with_file_limit: Run, here: Path, text: Path) -> None:
     log = here / "log.json"
     log.write_text((json.dumps({"time": 1.0, "fraction": 1.0, "epoch": 1}) + "\n") * 20_000)
     size = log.stat().st_size
-    outcome = run_with_file_limit(
+    outcome = with_file_limit(
         size + 1_000, "train", "c.txt", *QUICK, "--epochs", "9", "--log-json", "log.json"
     )
     assert outcome.code == 0
@@ -909,7 +911,7 @@ def test_model_that_is_none(cawv: Run, here: Path, text: Path) -> None:
 
 
 def test_attention_as_table_and_picture(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+    cawv: Run, with_file_limit: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cawv("train", text, *QUICK, "--model", "cbow-attn", "--tokenizer", "whitespace").code == 0
     look = ("attention", "model", "w1 $x^$ w2 w3", "--target")
@@ -924,7 +926,7 @@ def test_attention_as_table_and_picture(
     assert sum(weights[::2]) == pytest.approx(1, abs=1e-5)
     before = tree(here)
     assert cawv(*look, "w2", "--plot", "out.png").code == 2
-    outcome = run_with_file_limit(1_000, *look, "w2", "--plot", "out.png", "--overwrite")
+    outcome = with_file_limit(1_000, *look, "w2", "--plot", "out.png", "--overwrite")
     assert outcome.code == 1
     says(outcome, "out.png", "File too large")
     assert tree(here) == before
