@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-# pip without its asides; PYTHONWARNINGS against the boxes of setuptools on editable installations.
+# pip without notices; PYTHONWARNINGS hides setuptools' warnings about editable installations.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 # Compiled code and what the demo needs; remade when the packaging or the compiled sources change.
@@ -25,7 +25,7 @@ $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h
 	@$(PIP) --editable '.[map]'
 	@touch $@
 
-# What the tests and checks need besides; the package itself is there, and is not compiled again.
+# What the tests and checks need besides. The package itself is already installed and is not compiled again.
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "Installing what the tests need"
 	@$(PIP) 'wordvec-ca[dev]'
@@ -44,8 +44,8 @@ BENCH_CORPUS ?= $(CAWV_DATA)/corpora/wiki.30M.txt.xz
 bench: $(VENV)/.dev ## speed beside gensim; half an hour, on a machine that does nothing else
 	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench --page docs/measurements/bench.md $(BENCH_OPTIONS)
 
-# gensim's tests come with gensim; tests/gensim/redirect.py gives them the drop-in, and says which do not apply.
-# Those that ask the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).
+# gensim's tests are installed with gensim; tests/gensim/redirect.py runs them on the drop-in and lists those that do
+# not apply. Tests of the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).
 GENSIM_TESTS ?= $(addprefix gensim.test.test_,word2vec doc2vec keyedvectors phrases fasttext)
 test-gensim: $(VENV)/.dev ## gensim's own tests, of the drop-in
 	$(PIP) testfixtures pot
@@ -53,9 +53,9 @@ test-gensim: $(VENV)/.dev ## gensim's own tests, of the drop-in
 		-p no:cacheprovider -p redirect -c /dev/null --rootdir=. -q -rfEs --pyargs $(GENSIM_TESTS)
 
 # Compiled code with AddressSanitizer and UndefinedBehaviorSanitizer, in a tree of its own, and its tests. The
-# runtimes are preloaded, as Python itself is compiled without them; what Python leaves to the end is no leak.
-# Readers of dumps are left out: their processes may take less memory than sanitizers reserve; and tests of
-# memory, which sanitizers take more of.
+# runtimes are preloaded, as Python itself is compiled without them. Leaks are not searched for, because Python does
+# not free everything when it ends. Two test files are left out: the readers of dumps, whose processes have a limit of
+# memory that is below what sanitizers reserve, and the tests of memory, as sanitizers take more of it.
 SANITIZED := build/sanitized
 sanitize: $(VENV)/.dev ## the tests of compiled code, with sanitizers
 	rm -rf $(SANITIZED)/wordvec_ca && mkdir -p $(SANITIZED)
@@ -71,13 +71,14 @@ sanitize: $(VENV)/.dev ## the tests of compiled code, with sanitizers
 
 check: lint typecheck test ## before a merge
 
-# Each Python that is found by name or in pyenv's folder (or named: make wheels PYTHONS="python3.11 ...") tries the wheel.
+# The wheel is tried with each Python that is found by name or in pyenv's folder; make wheels PYTHONS="python3.11 ..."
+# names others.
 PYTHONS ?= $(shell for v in 3.11 3.12 3.13 3.14; do for p in $$HOME/.pyenv/versions/$$v*/bin/python$$v python$$v; do \
 	$$p -c "import venv" 2>/dev/null && echo $$p && break; done; done; true)
 wheels: ## source distribution and Linux wheels into dist/, tried in empty environments
 	$(PYTHON) scripts/platforms/build_wheels.py dist --aarch64 --pythons $(PYTHONS)
 
-# Other people's libraries, which load what we export; and a server of S3.
+# Other libraries, with which the tests load what we export, and an S3 server.
 $(VENV)/.libraries: $(VENV)/.dev
 	$(PIP) 'wordvec-ca[libraries]'
 	touch $@
@@ -85,7 +86,7 @@ $(VENV)/.libraries: $(VENV)/.dev
 test-libraries: $(VENV)/.libraries ## install the libraries that exports are for, and run the tests that load them
 	$(BIN)/python -m pytest -n auto tests/vectors tests/text
 
-# The extra, for what is installed above; the version is named so that the tests run the same one everywhere.
+# The torch extra, for the package installed above. The version is fixed so that the tests use the same one everywhere.
 $(VENV)/.torch: $(VENV)/.dev
 	$(PIP) 'wordvec-ca[torch]' 'torch==2.13.0' sentence-transformers
 	touch $@
@@ -93,7 +94,7 @@ $(VENV)/.torch: $(VENV)/.dev
 test-torch: $(VENV)/.torch ## install PyTorch and run the tests that need it
 	$(BIN)/python -m pytest tests/nn tests/eval/test_bilstm_tagging.py tests/vectors/test_exports.py
 
-# The extra with what its tests need: an S3 server of moto's.
+# The cluster extra, and an S3 server (moto) for its tests.
 $(VENV)/.cluster: $(VENV)/.dev
 	$(PIP) 'wordvec-ca[cluster,remote]' 'ray>=2.60' 'moto[server]>=5'
 	touch $@

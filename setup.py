@@ -1,10 +1,10 @@
 """Compiled extensions and their flags; everything else is in pyproject.toml.
 
 The sources need the vector extensions of GCC or clang, on any processor. There is no flag for an instruction
-set: sgns_avx2.c and sgns_avx512.c name theirs themselves, and are empty where it does not exist.
+set: sgns_avx2.c and sgns_avx512.c name theirs in a pragma, and are empty for processors without it.
 
-With CAWV_ABI3=1 in the environment, a wheel is for Python 3.11 and all later ones: its modules keep to the
-stable ABI. Else they are for the Python that compiles them.
+With CAWV_ABI3=1 in the environment, a wheel works with Python 3.11 and all later versions: its modules use
+only the stable ABI. Without it, a wheel is for the version of Python that compiles it.
 """
 
 import os
@@ -15,9 +15,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-# Never -march=native: the loop is compiled once per instruction set and chosen at run time.
-# Never -ffast-math: with -shared it would set flush-to-zero for the whole process.
-# -g0 against the -g of many Pythons: debug information takes a quarter of the time of compilation.
+# Not -march=native: the loop is compiled once per instruction set and chosen at run time.
+# Not -ffast-math: with -shared it would set flush-to-zero for the whole process.
+# -g0 overrides the -g of many Pythons: debug information takes a quarter of the compilation time.
 FLAGS = ["-O3", "-g0", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 LINK_FLAGS = []
 # make sanitize. Four checks are left out: they take minutes to compile. AddressSanitizer finds null pointers
@@ -128,7 +128,7 @@ class BuildExtensions(build_ext):
                 "the sources use vector extensions that Microsoft's compiler does not have: "
                 "install MinGW-w64 (GCC or clang) and build with --compiler=mingw32"
             )
-        self.parallel = os.cpu_count()  # the extensions, and below the sources of each
+        self.parallel = os.cpu_count()  # for the extensions; the next line does it for the sources of each
         self.compiler.compile = _compiled_side_by_side(self.compiler.compile)
         super().build_extensions()
 

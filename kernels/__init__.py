@@ -212,5 +212,5 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray
 
 
 def padded(n: int) -> int:
-    """Return the floats of a row of ``n`` floats padded to 64 bytes."""
+    """Return the number of floats of a row of ``n`` floats that is padded to a multiple of 64 bytes."""
     return -(-n // 16) * 16

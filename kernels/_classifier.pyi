@@ -10,13 +10,14 @@ LOSSES: dict[str, int]
 class TokenTypes:
     """The types of a text as fastText splits it: bytes between ASCII white space and zeros.
 
-    They are numbered as they first occur; a table of given words is closed, and learns nothing.
+    They are numbered in the order of their first occurrence. A table made of given words is closed: it does
+    not grow.
     """
 
     def __init__(self, words: list[bytes] | None = None) -> None: ...
     def __len__(self) -> int: ...
     def find(self, word: bytes) -> int:
-        """Return the number of a type, or a negative number; an open table learns it."""
+        """Return the number of a type; an unknown one is added to an open table, and is negative in a closed."""
     def read(self, text: bytes) -> NDArray[np.int32]:
         """Return the types of the tokens of a text; a line end is the token ``</s>``."""
     def words(self) -> list[bytes]: ...
@@ -36,13 +37,13 @@ class TextLines:
     ends : shape (n_lines,), where each line ends
     row_ends : shape (n_types + 1,); the rows of type t are rows[row_ends[t] : row_ends[t + 1]]
     rows : -1 for an n-gram that counts, but has no row
-    labels : shape (n_types,), the label that a type is, -1 for a word, -2 for what is left out
+    labels : shape (n_types,), the label that a type is, -1 for a word, -2 for a type that is left out
     hashes : shape (n_types,)
     word_ngrams : the longest n-gram of words
     n_words : rows before those of buckets
     buckets : int
-    places : shape (buckets,), the row of each bucket behind n_words, -1 for none
-    n_places : rows behind n_words; what ``places`` holds is below, which is not checked
+    places : shape (buckets,), the row of each bucket, counted from n_words, -1 for none
+    n_places : number of rows from n_words on; all of ``places`` must be smaller, which is not checked
     skip_unknown : whether an n-gram of words without a row does not count
     """
 
@@ -79,7 +80,7 @@ class RowMatrix:
     ) -> None: ...
 
 class LineModel:
-    """What a model says of one line or word, in one call.
+    """The labels or the vector of one line or word, in one call.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class LineModel:
     label : how labels begin
     n_words, n_labels, loss, min_n, max_n, word_ngrams, buckets : int
     tree : as in ``predict_labels``
-    places : shape (buckets,), the row of each bucket behind n_words, -1 for none; None: its number
+    places : shape (buckets,), the row of each bucket, counted from n_words, -1 for none; None: its number
     skip_unknown : whether an n-gram without a row does not count
     """
 
@@ -117,7 +118,7 @@ class LineModel:
         Raises
         ------
         ValueError
-            The model is no classifier, k is 0 or less, or there is a line end in the text.
+            The model is not a classifier, k is neither 1 or more nor -1, or there is a line end in the text.
         """
     def word_vector(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the rows of a word, known or not."""
@@ -126,7 +127,7 @@ class LineModel:
     def line_vector(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the rows of a line."""
     def mean_of_units(self, text: str) -> NDArray[np.float32]:
-        """Return the mean of the vectors of the words of a line at length 1; zeros do not count."""
+        """Return the mean of a line's word vectors, each scaled to length 1; zero vectors do not count."""
 
 def predict(
     lines: TextLines,

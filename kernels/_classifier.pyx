@@ -297,7 +297,7 @@ cdef class TextLines:
                 most = max(most, rows[i] + <int64_t> 1)
             if places is None:
                 most = max(most, n_words + (buckets if word_ngrams > 1 else 0))
-            else:  # two million places would take longer to check than a line to read: they are counted once
+            else:  # checking two million places would take longer than reading a line: the caller has counted them
                 most = max(most, n_words + n_places)
         if not fits:
             raise ValueError("the arrays do not fit each other")
@@ -323,12 +323,12 @@ cdef class TextLines:
         return self.lines.n_lines
 
     def number_buckets(self, int32_t[::1] places not None):
-        """Give buckets that lines fall into numbers, in the order in which they come; return how many there are.
+        """Number the buckets that lines use, in the order of their first use; return how many there are.
 
         Parameters
         ----------
         places : ndarray of shape (buckets,), int32
-            The number of each bucket, -1 for those that no line falls into; updated.
+            The number of each bucket, -1 for those that no line uses; updated.
         """
         cdef Bag bag = Bag(NULL, 0, 0)
         cdef int64_t line, i, bucket
@@ -368,6 +368,7 @@ cdef class RowMatrix:
             self.matrix.stride = given.strides[0] // 4
             if given.shape[1] > 1 and given.strides[1] != 4:
                 raise ValueError("the numbers of a row must be contiguous")
+            # NULL would mean codes; an empty matrix has no row that could be read there
             self.matrix.numbers = &given[0, 0] if given.shape[0] and given.shape[1] else <const float *> 1
             return
         parts, points = codes, centroids
@@ -386,8 +387,8 @@ cdef class RowMatrix:
 
 
 cdef class LineModel:
-    """One line or word at a time, in one call; see the stub. Its memory is its own: one thread at a time, which the GIL
-    sees to."""
+    """The labels or the vector of one line or word, in one call; see the stub. All calls use the memory of the object,
+    so they must not overlap: they hold the GIL throughout."""
 
     cdef LineReader reader
     cdef Bag bag
@@ -524,7 +525,7 @@ cdef class LineModel:
         return vector
 
     def mean_of_units(self, text):
-        """Return the mean of the vectors of the words of a line at length 1, shape (dim,), float32; see the stub."""
+        """Return the mean of a line's word vectors, each scaled to length 1, shape (dim,), float32; see the stub."""
         cdef Py_ssize_t n
         cdef const char *line = self.line(text, &n)
         cdef const char *token
@@ -611,7 +612,7 @@ def learn(
     float[::1] scratch not None,
     str isa not None,
 ):
-    """Learn from a run of lines; return the sum of their losses and how many were examples; see the stub."""
+    """Learn from consecutive lines; return the sum of their losses and how many were examples; see the stub."""
     cdef Lesson t
     cdef int state
     cdef Learn loop = learn_loop(isa_of(isa))

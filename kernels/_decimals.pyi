@@ -6,9 +6,8 @@ from numpy.typing import NDArray
 def read_rows(text: bytes, start: int, rows: NDArray[np.float32], words: list[bytes]) -> tuple[int, int]:
     """Read lines of a word and ``rows.shape[1]`` numbers, each after one space, with ends of line.
 
-    Stops when ``rows`` is full, at the end, or before a line that is not of that simple kind: where a word
-    holds a space, numbers are separated otherwise, are not finite or have more than 18 digits, or there are
-    too many or too few.
+    Stops when ``rows`` is full, at the end, or before a line that is not of that simple kind: a word holds a
+    space, or the numbers are separated otherwise, too many or too few, not finite or longer than 18 digits.
 
     Parameters
     ----------
@@ -26,7 +25,7 @@ def read_rows(text: bytes, start: int, rows: NDArray[np.float32], words: list[by
     """
 
 def write_rows(rows: NDArray[np.float32], words: list[bytes] | None, separator: str) -> bytes:
-    """Return a line for each row: its word if there are words, and its numbers, with ``separator`` between.
+    """Return a line for each row: its word if words are given, and its numbers, with ``separator`` between.
 
     Numbers look as with ``%.9g``, but with the fewest digits that give the same float32 back.
 

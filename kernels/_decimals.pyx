@@ -24,7 +24,7 @@ cdef enum:
 
 
 cdef const char *read_number(const char *at, const char *end, float *value) noexcept nogil:
-    """Read one number; return the place after it, or NULL if it is not of the simple exact kind."""
+    """Read one number; return the place after it, or NULL if it must be left to Python (see above)."""
     cdef uint64_t digits = 0
     cdef int n_digits = 0, exponent = 0, written = 0, sign = 1
     cdef bint negative = False, any_digit = False
@@ -134,9 +134,9 @@ cdef char *write_digits(char *at, uint64_t digits, int n_digits) noexcept nogil:
 
 
 cdef char *write_number(char *at, float value) noexcept nogil:
-    """Write the shortest decimal, in the style of ``%.9g``; return the place after it, or NULL if odd.
+    """Write the shortest decimal, in the style of ``%.9g``; return the place after it, or NULL.
 
-    Odd are NaN, infinity and magnitudes outside 1e-13 .. 1e7, for which powers of ten would not be exact.
+    NULL is for NaN, infinity and magnitudes outside 1e-13 .. 1e7, for which powers of ten would not be exact.
     """
     cdef double exact = value, magnitude = fabs(exact), scale, rounded, best
     cdef int exponent = 0, n_digits, best_digits = 9, places
@@ -159,7 +159,7 @@ cdef char *write_number(char *at, float value) noexcept nogil:
         exponent = -1
         while magnitude * POWERS[-exponent] < 1:
             exponent -= 1
-    # nine digits always do; drop them one by one as long as the float32 stays the same
+    # nine digits are always enough; drop them one by one as long as the float32 stays the same
     best = rint(magnitude * POWERS[8 - exponent])
     for n_digits in range(8, 0, -1):
         places = n_digits - 1 - exponent
@@ -172,7 +172,7 @@ cdef char *write_number(char *at, float value) noexcept nogil:
         best = rounded
         best_digits = n_digits
     digits = <uint64_t>best
-    # rounding up may have added a digit (9.99.. to 10), and trailing zeros say nothing
+    # rounding up may have added a digit (9.99.. to 10); trailing zeros are dropped
     if best >= POWERS[best_digits]:
         digits = digits // 10
         exponent += 1

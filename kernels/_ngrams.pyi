@@ -13,7 +13,7 @@ def word_ngrams(
     text : ndarray of uint8
         The words in UTF-8, one after the other, each with its marks of beginning and end.
     ends : ndarray of shape (n_words,), int64
-        Where each ends.
+        Where each word ends.
     min_n, max_n : int
         Characters of an n-gram.
     buckets : int
@@ -22,26 +22,26 @@ def word_ngrams(
     Returns
     -------
     offsets : ndarray of shape (n_words + 1,), int64
-        Which n-grams are those of a word.
+        The n-grams of word w are ``offsets[w]`` to ``offsets[w + 1]`` of the other arrays.
     keys : ndarray of shape (n_ngrams,), uint64
     places : ndarray of shape (n_ngrams,), int64
-        Where in the text each begins.
+        Where in the text each n-gram begins.
     """
 
 def ngram_keys(text: NDArray[np.uint8], ends: NDArray[np.int64], buckets: int) -> NDArray[np.uint64]:
-    """Return the keys of n-grams given whole, one after the other; see `word_ngrams`."""
+    """Return the keys of n-grams that are given as text, one after the other; see `word_ngrams`."""
 
 def distinct_words(tokens: NDArray[np.int32], seen: NDArray[np.int32], block: int) -> NDArray[np.int32]:
-    """Return the words of a block of tokens, each once, in the order in which they come.
+    """Return the words of a block of tokens, each once, in the order of their first occurrence.
 
     Parameters
     ----------
     tokens : ndarray of int32
         Word ids, -1 after each line.
     seen : ndarray of shape (n_words,), int32
-        The last block that had a word; updated.
+        The last block in which each word occurred; updated.
     block : int
-        Number of this block, unlike any before.
+        Number of this block, different from all before.
     """
 
 def compose(

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""N-grams of words, and what calls the loops over their rows (``ngrams_rows.h``)."""
+"""N-grams of words, and calls of the loops over their rows (``ngrams_rows.h``)."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def word_ngrams(
     text : ndarray of uint8
         The words in UTF-8, one after the other, each with its marks of beginning and end.
     ends : ndarray of shape (n_words,), int64
-        Where each ends.
+        Where each word ends.
     min_n, max_n : int
         Characters of an n-gram.
     buckets : int
@@ -48,12 +48,12 @@ def word_ngrams(
     Returns
     -------
     offsets : ndarray of shape (n_words + 1,), int64
-        Which n-grams are those of a word.
+        The n-grams of word w are ``offsets[w]`` to ``offsets[w + 1]`` of the other arrays.
     keys : ndarray of shape (n_ngrams,), uint64
     places : ndarray of shape (n_ngrams,), int64
-        Where in the text each begins.
+        Where in the text each n-gram begins.
     lengths : ndarray of shape (n_ngrams,), int32
-        Its bytes.
+        Bytes of each n-gram.
     """
     cdef int64_t n_words = ends.shape[0], word, begin, end, at, n = 0
     cdef int length
@@ -125,7 +125,7 @@ def word_ngrams(
 
 
 def ngram_keys(const uint8_t[::1] text not None, const int64_t[::1] ends not None, int64_t buckets) -> object:
-    """Return the keys of n-grams given whole, one after the other; see ``word_ngrams``.
+    """Return the keys of n-grams that are given as text, one after the other; see ``word_ngrams``.
 
     Returns
     -------
@@ -151,16 +151,16 @@ def ngram_keys(const uint8_t[::1] text not None, const int64_t[::1] ends not Non
 
 
 def distinct_words(const int32_t[::1] tokens not None, int32_t[::1] seen not None, int32_t block) -> object:
-    """Return the words of a block of tokens, each once, in the order in which they come.
+    """Return the words of a block of tokens, each once, in the order of their first occurrence.
 
     Parameters
     ----------
     tokens : ndarray of int32
         Word ids, -1 after each line.
     seen : ndarray of shape (n_words,), int32
-        The last block that had a word; updated.
+        The last block in which each word occurred; updated.
     block : int
-        Number of this block, unlike any before.
+        Number of this block, different from all before.
     """
     found = np.empty(min(tokens.shape[0], seen.shape[0]), np.int32)
     cdef int32_t[::1] words = found
@@ -246,7 +246,7 @@ def compose(
 ) -> None:
     """Compose the vectors of some words; see ``ngrams_numpy.compose`` for the arguments.
 
-    ``columns`` must be rows, without repetition; that is not checked.
+    Not checked: ``columns`` must be numbers of rows, without repetition in a word.
     """
     over_words(rows, offsets, columns, weights, words, vectors, before, isa, False)
 

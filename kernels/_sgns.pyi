@@ -9,7 +9,7 @@ Parameters = tuple[NDArray[np.float32], ...]
 Paths = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 def compiler() -> str:
-    """Return the version of the compiler that built the training loop, as the compiler says it."""
+    """Return the version of the compiler that built the training loop, as the compiler reports it."""
 
 def isas() -> tuple[str, ...]:
     """Return the names of the instruction sets that this processor runs, best first."""

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
 cdef extern from "sgns.h" nogil:
-    ctypedef struct Hyper:  # those fields that are checked here; sgns.h has them all
+    ctypedef struct Hyper:  # only the fields that are checked here; sgns.h has them all
         int32_t composition
         int32_t width
         int32_t out_width
@@ -148,7 +148,7 @@ cdef Rows rows_of(float[:, ::1] shared, float[:, :, ::1] private, int64_t n_priv
 
 cdef Rows aligned(Rows rows) except *:
     """Return the rows if they are aligned to 64 bytes."""
-    # rows of another stride are read number by number: one attention logit per word
+    # rows of another stride (one attention logit per word) are read number by number and need no alignment
     if rows.stride % 16 == 0 and (
         <size_t> rows.shared % 64 or <size_t> rows.private % 64 or <size_t> rows.base % 64
     ):
@@ -171,7 +171,7 @@ cdef int take_paths(Task *task, paths, int64_t n_words) except -1:
 
 
 cdef int64_t slots_of(const Hyper *p) noexcept:
-    """Return the slots of all rings, of the window if there are none, or -1 if rings do not fit the vector."""
+    """Return the number of slots of all rings, or of the window without rings; -1 if rings do not fit the vector."""
     cdef int64_t slots = 0
     cdef int r, begin = 0
     if p.n_rings == 0:
@@ -238,7 +238,7 @@ def train_chunk(
     """Train on one chunk of encoded text; see ``sgns_reference.train_chunk`` for the arguments.
 
     ``isa`` names the instruction set, one of ``isas()``. The GIL is released. All shapes and all
-    tokens are checked; that the pool holds word ids only, and the paths nodes, is taken on trust.
+    tokens are checked. Not checked: that the pool holds only word ids, and the paths only nodes.
     """
     cdef TrainChunk kernel = kernel_named(isa)
     cdef Hyper record = hyper_of(hyper)

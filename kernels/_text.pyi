@@ -14,7 +14,7 @@ CHARACTER_CLASSES: tuple[str, ...]
 """Classes of characters (docs/tokenising.md), in the order of their numbers."""
 
 class TextStats(TypedDict):
-    """What reading a block of text met; ``first_repaired`` is a byte offset or -1."""
+    """Counts from reading a block of text; ``first_repaired`` is a byte offset or -1."""
 
     tokens: int
     lines: int
@@ -23,7 +23,7 @@ class TextStats(TypedDict):
     first_repaired: int
 
 class Renumbered(TypedDict):
-    """What `renumber` wrote: see there."""
+    """Counts of what `renumber` wrote: see there."""
 
     head: int
     closed: int
@@ -34,7 +34,7 @@ class Renumbered(TypedDict):
     split: int
 
 class PhraseTable:
-    """Phrases, ready to be joined by ``_``: of those that begin at a token the longest wins."""
+    """Phrases, ready to be joined by ``_``: where several begin at a token, the longest is joined."""
 
     n_phrases: int
     def __init__(self, phrases: list[tuple[str, ...]]) -> None:
@@ -53,7 +53,7 @@ class Lexicon:
     ) -> tuple[NDArray[np.int32], TextStats]:
         """Return the ids of the tokens, with LINE_END where lines end.
 
-        Several in a row count once, unless every line counts.
+        Several line ends in a row count once, unless every line counts.
         """
     def read_tokens(self, tokens: list[str], ids: NDArray[np.int32]) -> None:
         """Write the ids of the tokens and a LINE_END to ``ids`` (at least len(tokens) + 1 long)."""
@@ -73,24 +73,24 @@ class Lexicon:
     def words(self) -> list[str]:
         """Return the types in the order of their ids."""
     def absorb(self, other: Lexicon, min_count: int = -1) -> NDArray[np.int32]:
-        """Add the types and counts of another lexicon; return our id of each of its types.
+        """Add the types and counts of another lexicon; return the id here of each of its types.
 
         Types of less than min_count are left out; their id is -1.
         """
     def scatter(self, start: int, room: int, bits: int) -> tuple[bytes, NDArray[np.int64], int]:
-        """Sort records into 2**bits parts by hash: one or more, up to ``room`` bytes, from an offset on.
+        """Sort records from an offset on into 2**bits parts by hash: at least one, at most ``room`` bytes.
 
         Returns the records, part by part; the bytes of each part; and the offset of the next record.
         """
     def absorb_records(self, data: bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Add the types and counts of scattered records; return their ids and ours."""
+        """Add the types and counts of scattered records; return the ids in their lexicon and in this one."""
     def ranked_records(self, min_count: int) -> bytes:
         """Return the records of types of at least min_count in the final order."""
     def rank(self, min_count: int) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
         """Return words, counts and ids of types of at least min_count, by (count desc, bytes asc)."""
 
 def vocabulary_lines(runs: list[NDArray[np.uint8]], room: int = ...) -> Iterator[bytes]:
-    """Yield the lines of a vocabulary file, merged from runs of ranked records."""
+    """Yield the lines of a vocabulary file, merged from lists of ranked records."""
 
 def renumber(
     raw: NDArray[np.int32], final: NDArray[np.int32], longest: int, every_line: bool = False
@@ -106,7 +106,7 @@ def renumber(
     """
 
 def character_classes() -> NDArray[np.uint8]:
-    """Return the class of each code point, shape (0x110000,): a place in ``CHARACTER_CLASSES``."""
+    """Return the class of each code point, shape (0x110000,): an index into ``CHARACTER_CLASSES``."""
 
 def cut_point(text: bytes, n: int) -> int:
     """Return where to cut text[:n]: behind its last line end, else behind its last ASCII space, else 0."""

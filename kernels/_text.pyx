@@ -246,7 +246,7 @@ cdef class Lexicon:
                     i += 1
                     continue
                 if not self.types.closed:
-                    for j in range(i, end):  # these tokens do not occur after all
+                    for j in range(i, end):  # the phrase occurs instead of these tokens: take back their counts
                         part = self.part_of[ids[j]]
                         text = table.part_texts[part]
                         length = table.part_lengths[part]
@@ -320,7 +320,7 @@ cdef class Lexicon:
         return words
 
     def scatter(self, size_t start, size_t room, int bits):
-        """Sort records from an offset of the arena on into 2^bits parts by hash; see the stub."""
+        """Sort the records from an offset of the arena on into 2^bits parts by hash; see the stub."""
         cdef Record *record = <Record *>(self.types.arena + start)
         cdef Record *first = record
         cdef char *end = self.types.arena + self.types.used
@@ -355,7 +355,7 @@ cdef class Lexicon:
         return self.types.used
 
     def absorb_records(self, const uint8_t[::1] data):
-        """Add the types and counts of scattered records; return their ids and ours."""
+        """Add the types and counts of scattered records; return the ids in their lexicon and in this one."""
         cdef const char *p = <const char *>&data[0] if data.shape[0] else NULL
         cdef const char *end = p + data.shape[0]
         cdef int32_t[::1] theirs = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
@@ -405,7 +405,7 @@ cdef class Lexicon:
             free(ranked)
 
     def absorb(self, Lexicon other, int64_t min_count=-1):
-        """Add the types and counts of another lexicon; return our id of each of its types.
+        """Add the types and counts of another lexicon; return the id here of each of its types.
 
         Types of less than min_count are left out; their id is -1.
         """
@@ -452,7 +452,7 @@ cdef class Lexicon:
 
 
 def vocabulary_lines(list runs, size_t room=1 << 20):
-    """Yield the lines of a vocabulary file, merged from runs of ranked records."""
+    """Yield the lines of a vocabulary file, merged from lists of ranked records."""
     cdef Run *heap = <Run *>malloc((len(runs) + 1) * sizeof(Run))
     cdef int n = 0, i
     cdef const uint8_t[::1] data

@@ -1,5 +1,5 @@
-/* Lines of text as rows of a classifier (Joulin et al. 2016), and what is learnt from them; shared by
- * _classifier.pyx and the loops (classifier_loop.h), which are compiled once per instruction set. */
+/* The rows that make up a line of text in a classifier (Joulin et al. 2016), and the tasks of predicting and learning;
+ * shared by _classifier.pyx and the loops (classifier_loop.h), which are compiled once per instruction set. */
 #ifndef CLASSIFIER_H
 #define CLASSIFIER_H
 
@@ -19,18 +19,18 @@ typedef struct {
     const int64_t *ends;        /* where each line ends among them */
     int64_t n_lines;
     int32_t n_types;
-    const int64_t *row_ends;    /* (n_types + 1,) the rows of a type: its own and those of its n-grams */
+    const int64_t *row_ends;    /* (n_types + 1,) where the rows of each type end: its own and those of its n-grams */
     const int32_t *rows;
     const int32_t *labels;      /* the label that a type is, -1 for a word, or IGNORED */
     const int32_t *hashes;      /* of types, for n-grams of words */
     int32_t word_ngrams;        /* the longest n-gram of words */
     int32_t n_words;            /* rows before those of buckets */
     int64_t buckets;
-    const int32_t *places;      /* the row of a bucket behind n_words, -1 for none; NULL: its number */
+    const int32_t *places;      /* each bucket's row, counted from n_words, -1 for none; NULL: the bucket's number */
     int32_t skip_unknown;       /* 1: an n-gram without a row does not count either, as in pruned models */
 } Lines;
 
-/* What one line is made of. */
+/* The rows, labels and hashes of one line. */
 typedef struct {
     int32_t *rows, *labels, *hashes;
     int64_t n, room, n_labels, label_room, hash_room;
@@ -68,7 +68,7 @@ static inline void bag_push(Bag *bag, int32_t row)
         bag->rows[bag->n++] = row;
 }
 
-/* The bucket of an n-gram of words, fastText's: hashes are taken as signed. */
+/* fastText's hash of an n-gram of words that is longer by one word: the hashes of words are taken as signed. */
 static inline uint64_t longer_hash(uint64_t hash, int32_t next) { return hash * 116049371u + (uint64_t)(int64_t)next; }
 
 static inline void push_bucket(const Lines *x, uint64_t bucket, Bag *bag)
@@ -139,7 +139,7 @@ typedef struct {
 
 enum Loss { LOSS_HS = 1, LOSS_NS = 2, LOSS_SOFTMAX = 3, LOSS_OVA = 4 }; /* fastText's numbers */
 
-/* The labels of lines. */
+/* The task of predicting the labels of lines. */
 typedef struct {
     const Lines *lines;
     const Matrix *inputs, *outputs;
@@ -152,7 +152,7 @@ typedef struct {
     int32_t *n_found;               /* (n_lines,) how many, -1 for a line without rows */
 } Prediction;
 
-/* A run of lines to learn from. */
+/* The task of learning from consecutive lines. */
 typedef struct {
     const Lines *lines;
     int64_t first, last;            /* lines */
@@ -167,7 +167,7 @@ typedef struct {
     const int32_t *pool;            /* ns: labels to draw from */
     int64_t n_pool;
     float alpha;                    /* at the beginning of training; falls linearly to 0 */
-    double tokens_before, tokens_in_all;
+    double tokens_before, tokens_in_all; /* of the whole training: the learning rate follows from them */
     uint64_t seed;
     float *scratch;                 /* (2 width + 4 n_met,), aligned to 64 bytes */
     int64_t n_met;                  /* at least the outputs that an example meets, a multiple of 16 */

@@ -1,6 +1,6 @@
-"""The loops of the classifier on the instruction set in use (Joulin et al. 2016); ``_classifier`` has them.
+"""The loops of the classifier (Joulin et al. 2016), from ``_classifier``, for the instruction set in use.
 
-A line's hidden vector is the mean of its rows: of words, of n-grams of characters, of n-grams of words.
+A line's hidden vector is the mean of the rows of its words, their n-grams of characters and n-grams of words.
 """
 
 from __future__ import annotations

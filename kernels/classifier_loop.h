@@ -1,10 +1,10 @@
 /* The loops of the classifier: a line's hidden vector is the mean of its rows; its labels are predicted, or
- * learnt (Joulin et al. 2016). Compiled once per instruction set. Before including: LANES, the floats per vector,
- * and NAME(loop), the name of a loop. */
+ * learnt (Joulin et al. 2016). Compiled once per instruction set. Define before including: LANES, the floats per
+ * vector, and NAME(loop), the name of a loop. */
 #include "classifier.h"
 #include "sgns_sigmoid.h"
 
-#define ROWS_AHEAD 8     /* rows under way: they are anywhere in memory, so that each is a miss */
+#define ROWS_AHEAD 8     /* rows prefetched ahead: they are scattered over memory, so each is a cache miss */
 #define SMALL 1e-5       /* fastText adds it to each probability */
 
 typedef float unaligned_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -83,7 +83,7 @@ INLINE void place(Best *b, int i, float score, int32_t label)
     b->labels[i] = label;
 }
 
-/* Moves a place that is free up to where a score belongs, and puts it there. */
+/* Moves the free place i up the heap to where a score belongs, and puts the score there. */
 INLINE void rise(Best *b, int i, float score, int32_t label)
 {
     for (; i && b->scores[(i - 1) / 2] > score; i = (i - 1) / 2)
@@ -91,8 +91,8 @@ INLINE void rise(Best *b, int i, float score, int32_t label)
     place(b, i, score, label);
 }
 
-/* Puts a score in the place of the worst of n: the free place goes down to a leaf, and up again. Of equal scores those
- * are kept that the heap of C++'s library keeps, so that labels are fastText's. */
+/* Replaces the worst of n scores: the free place moves down to a leaf, and up again. Of equal scores, the same ones are
+ * kept as by the heap of the C++ library, so that the labels are fastText's. */
 static void replace_worst(Best *b, int n, float score, int32_t label)
 {
     int i = 0;
@@ -125,7 +125,7 @@ static void sort_best(Best *b)
 
 /* ---- predicting ---- */
 
-/* fastText's sigmoid: of the last of 512 points between -8 and 8 that is not above x. */
+/* fastText's sigmoid, which is a table: that of the largest of 512 points between -8 and 8 that is not above x. */
 INLINE float tabled_sigmoid(float x)
 {
     if (x < -8.0f)
@@ -138,7 +138,8 @@ INLINE float tabled_sigmoid(float x)
 
 INLINE float log_of_probability(float p) { return (float)log((double)p + SMALL); }
 
-/* Labels below a node of the tree are at most as likely as it: subtrees that cannot be among the best are left. */
+/* Finds the best labels in the tree of hs. A label is at most as likely as each node above it, so subtrees that cannot
+ * hold one of the best are skipped. */
 static void best_leaves(const Prediction *t, const float *hidden, Best *best, Branch *stack)
 {
     const float lowest = log_of_probability(t->threshold);
@@ -217,7 +218,7 @@ typedef struct {
     Lesson *t;
     int64_t vectors;                /* of a row */
     float *hidden, *gradient;
-    float *logits, *labels, *mask;  /* of the rows of outputs that an example meets */
+    float *logits, *labels, *mask;  /* one for each row of outputs that an example uses */
     int32_t *met;
     uint64_t random;
     Product product;                /* of the losses of sigmoids */
@@ -254,7 +255,7 @@ INLINE float dot_with_hidden(const Learner *s, const float *row)
     return total(sum);
 }
 
-/* Moves a row of outputs by c times the hidden vector, and the gradient by c times the row as it was. */
+/* Moves a row of outputs by c times the hidden vector, and the gradient by c times the row as it was before. */
 INLINE void learn_output(const Learner *s, float *row, float c)
 {
     for (int64_t k = 0; k < s->vectors; k++) {
@@ -332,17 +333,17 @@ static float learn_negatives(Learner *s, int32_t target, float alpha)
 
 #define FREQUENT 4096 /* rows, the most frequent words first, that a line may have several times */
 
-/* A line to learn from: its rows, and how often each is in it. */
+/* A line to learn from: its rows, and how often it has each. */
 typedef struct {
     Bag bag;
     int32_t *times;
     int64_t times_room;
     float n_rows;                   /* with repetitions */
-    int32_t places[FREQUENT]; /* where in the bag a frequent row is, if it is there: nothing has to be cleared */
+    int32_t places[FREQUENT]; /* index in the bag of a frequent row, if the bag has that row there; else old */
 } Example;
 
-/* Fills an example with a line. A row that is not there, as -1 of an n-gram that quantising has pruned, is dropped:
- * learn_line writes to all of them. A frequent row is read and written once a line, since other threads write it. */
+/* Fills an example with a line. Missing rows (-1, an n-gram that quantising has pruned) are dropped, because learn_line
+ * writes to all rows. A frequent row is read and written once for a line, since other threads write it too. */
 static void read_example(const Lines *lines, int64_t line, Example *example)
 {
     Bag *bag = &example->bag;
@@ -404,7 +405,7 @@ static float learn_line(Learner *s, const Example *example, const Bag *next, flo
     return loss;
 }
 
-/* Adds what a private copy of the outputs has learnt to them, and takes over what others have. */
+/* Adds what this thread's private copy has learnt to the outputs, and takes over what other threads have added. */
 static void exchange(const Lesson *t)
 {
     const int64_t vectors = t->n_labels * t->width / LANES;

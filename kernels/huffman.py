@@ -32,7 +32,7 @@ class Paths(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The nodes on the longest path."""
+        """Number of nodes on the longest path."""
         return int(np.diff(self.ends).max(initial=0))
 
 
@@ -54,7 +54,7 @@ def huffman_paths(counts: np.ndarray) -> Paths:
     nodes, along = np.zeros(ends[n], np.int32), np.zeros(ends[n], np.float32)
     words, here = np.arange(n), np.arange(n)
     places = ends[1:] - 1
-    while len(words := words[places[words] >= ends[words]]):  # all words at once, a node up at a time
+    while len(words := words[places[words] >= ends[words]]):  # all words at once: each turn goes one node up
         along[places[words]] = labels[here[words]]
         here[words] = parents[here[words]]
         nodes[places[words]] = 2 * n - 2 - here[words]

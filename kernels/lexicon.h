@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define ABSENT (-2)     /* the id of a word that a closed lexicon does not have */
-#define NO_MEMORY (-3)  /* also where the arena has 32 GiB, the most that Slot.place reaches, or 2^31 - 1 types */
+#define NO_MEMORY (-3)  /* also at 32 GiB of arena, the most that Slot.place can address, or 2^31 - 1 types */
 
 typedef struct {
     int64_t count;
@@ -48,14 +48,14 @@ static inline uint32_t load4(const char *p)
     return v;
 }
 
-/* Multiply and fold the good high bits down. */
+/* Multiplies, and folds the high bits, which are mixed best, into the low ones. */
 static inline uint64_t stir(uint64_t h)
 {
     h *= 0x9E3779B97F4A7C15u;
     return h ^ (h >> 32);
 }
 
-/* 32 hash bits of n bytes; first and last eight (or four) bytes overlap, so no byte outside is read. */
+/* 32 hash bits of n bytes. The last eight (or four) bytes may overlap those before them, so no byte outside is read. */
 static inline uint32_t hash_text(const char *text, size_t n)
 {
     uint64_t h = n * 0xD6E8FEB86659FD93u;
@@ -123,7 +123,7 @@ static void lexicon_free(Lexicon *x)
     memset(x, 0, sizeof *x);
 }
 
-/* Twice the slots; the tags alone say where everything goes. */
+/* Doubles the number of slots. The tags alone determine the new slots: no record is read. */
 static int lexicon_grow(Lexicon *x)
 {
     size_t n = 2 * ((size_t)x->mask + 1);
@@ -174,7 +174,7 @@ static int32_t lexicon_append(Lexicon *x, const char *text, uint32_t length, uin
     return x->size - 1;
 }
 
-/* The id of a text. An open lexicon learns what it does not know and adds `times` to the count. */
+/* The id of a text. An open lexicon adds a text that it does not have, and adds `times` to the count. */
 static inline int32_t lexicon_id(Lexicon *x, const char *text, uint32_t length, uint32_t tag, int64_t times)
 {
     uint32_t at = tag & x->mask;
@@ -211,7 +211,7 @@ static inline uint32_t part_of_text(const char *text, uint32_t length, int bits)
     return hash_text(text, length) >> (32 - bits);
 }
 
-/* Is there a whole record at p, with a text? Records that come from a file are not believed. */
+/* Whether there is a whole record at p, with a text: records that come from a file may be damaged. */
 static inline int record_is_whole(const char *p, const char *end)
 {
     return (size_t)(end - p) >= sizeof(Record) && ((const Record *)p)->length > 0 &&
@@ -244,7 +244,8 @@ static Ranked ranked_of(Record *r)
     return result;
 }
 
-/* Runs of records in the final order become one: a heap of cursors, the first of them on top. */
+/* A cursor in a list of records in the final order. Lists are merged with a heap of cursors; on top is the cursor whose
+ * record comes first. */
 typedef struct {
     const char *at, *end;
 } Run;
@@ -272,7 +273,8 @@ static void sift_down(Run *heap, int n, int i)
     }
 }
 
-/* Write lines "word TAB count", escaped as in wordvec_ca/files/escapes.py, until a longest line might not fit; return bytes. */
+/* Writes lines "word TAB count", escaped as in wordvec_ca/files/escapes.py, as long as the next one fits for certain;
+ * returns the number of bytes. */
 static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
 {
     size_t w = 0;

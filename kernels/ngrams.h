@@ -1,4 +1,4 @@
-/* Rows of words made of the rows of their n-grams; shared by _ngrams.pyx and the loops
+/* Vectors of words, composed of the rows of their n-grams; shared by _ngrams.pyx and the loops
  * (ngrams_rows.h), which are compiled once per instruction set. */
 #ifndef NGRAMS_H
 #define NGRAMS_H
@@ -13,7 +13,7 @@ typedef struct {
     const int64_t *offsets;  /* (n_words + 1,) where the entries of a word begin */
     const int32_t *columns;  /* rows of a word */
     const float *weights;    /* their weights in its vector */
-    const int32_t *words;    /* (n,) the words to do, all different */
+    const int32_t *words;    /* (n,) the words to process, all different */
     int64_t n;
     float *vectors;          /* (n_words, width): the vectors of words */
     float *before;           /* (n, width): the vectors of these words as they were composed */

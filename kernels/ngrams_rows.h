@@ -1,13 +1,13 @@
 /* Composes the vectors of words from shared rows and adds what they gained to these rows; compiled once
- * per instruction set. Before including: LANES, the floats per vector, and NAME(loop), the name of a loop.
+ * per instruction set. Define before including: LANES, the floats per vector, and NAME(loop), the name of a loop.
  * The readable reference is in ngrams_numpy.py. */
 #include "ngrams.h"
 #include "sgns_simd.h"
 
-#define PANEL 8          /* vectors of a row that stay in registers while other rows go by */
-#define LINES_AHEAD 56   /* cache lines under way: rows are anywhere in memory, so that each is a miss */
+#define PANEL 8          /* vectors of the sum, or gain, that stay in registers while the rows are read */
+#define LINES_AHEAD 56   /* cache lines prefetched ahead: rows are scattered over memory, so each is a cache miss */
 
-/* The entries that come, some rows ahead of those at work. */
+/* The entry that is prefetched next, some rows ahead of the one in use. */
 typedef struct {
     int64_t word, entry, end;
 } Ahead;

@@ -14,13 +14,13 @@ POOL_DRAWS = 4_000_000
 """Draws in a large pool; 16 MB that are read sequentially."""
 
 RARE = 8_192
-"""A word that comes less often than once in so many draws is rare: by then its row has left the cache."""
+"""A word drawn less often than once in this many draws is rare: its row leaves the cache in between."""
 
 NEAR = 1 << 20
-"""Bytes of rows that a burst spans at most: few enough for the row to be still in the cache."""
+"""Most bytes of rows that a burst spans: few enough that the word's row is still in the cache."""
 
 APART = 128
-"""Minimum spread of a burst, in tuples: far enough apart to meet other contexts."""
+"""Minimum spread of a burst, in tuples: so far apart that its draws meet different contexts."""
 
 GOLDEN_SECTION = (5**0.5 - 1) / 2
 """Distance between the offsets of consecutive pools."""
@@ -32,8 +32,8 @@ PIECE = 1 << 18
 def noise_mass(counts: np.ndarray, ns_exponent: float = 0.75) -> np.ndarray:
     """Return how often each word is a negative, in proportion: the smoothed unigram distribution.
 
-    Another distribution is another line here: the pools, their number in a run and the merges of replicas
-    follow from what this returns.
+    For another distribution, change only this function: the pools, their number in a run and the merges of
+    replicas follow from what it returns.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def noise_mass(counts: np.ndarray, ns_exponent: float = 0.75) -> np.ndarray:
 class NoisePools:
     """The pools of a run, one after another, each drawn from the distribution of negatives.
 
-    The number of times that a word occurs in a pool is its expectation, rounded up or down. They are spread
-    evenly over the pool, each at a random place of its part; those of a rare word in bursts, if that is
-    wanted (docs/decisions/012). A word may occur twice in a tuple; it then counts twice.
+    A word occurs in a pool as often as expected, rounded up or down. A word with n draws has one at a random
+    position in each n-th part of the pool; the draws of a rare word come in bursts if ``burst`` is above 1
+    (docs/decisions/012-order-of-negatives.md). A word may occur twice in a tuple; it then counts twice.
 
-    All pools have the same order: a pool is one draw for each unit of mass, all at the same offset into
-    their units, and only that offset differs (systematic sampling). The offsets are multiples of the golden
-    section, which part [0, 1) evenly however many there are (Knuth, The Art of Computer Programming 3,
-    section 6.4): a word that should occur in every tenth pool occurs in about every tenth.
+    All pools have the same order. A pool has one draw for each unit of mass, all at the same offset into
+    their units (systematic sampling); only this offset differs between pools. The offsets are multiples of
+    the golden section, which divide [0, 1) evenly however many there are (Knuth, The Art of Computer
+    Programming 3, section 6.4): a word that should occur in every tenth pool occurs in about every tenth.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def noise_pool(mass: np.ndarray, drawn: int, **options: Any) -> np.ndarray:
 
 
 def _order_of(times: np.ndarray, burst: int, spread: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the order of the draws in a pool from the number of draws of each word, int32.
+    """Return the draws in the order of the pool, int32, from the number of draws of each word.
 
-    The draws are numbered by words. Bursts are within ``spread``.
+    Draws are numbered word by word. The draws of a burst are within ``spread`` of each other.
     """
     total = int(times.sum())
     draws = _pages(total)

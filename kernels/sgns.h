@@ -1,5 +1,5 @@
-/* What the training loop is given: by the Python module _sgns.pyx, to sgns_loop.h, which is compiled once per
- * instruction set.
+/* The arguments of the training loop: _sgns.pyx passes them to sgns_loop.h, which is compiled once per instruction
+ * set.
  *
  * All rows are float32, aligned to 64 bytes and padded with zeros to a multiple of 16 floats. The padding stays zero,
  * as every update of a padded row is a multiple of another padded row.
@@ -12,15 +12,15 @@
 
 #include "isa.h"
 
-/* What is counted. This list is the only one: the enum here, and the names and places that Python knows, are made from
- * it. */
+/* The statistics that the loop adds up. This is the only list of them: the enum here, and the names and indices that
+ * Python uses, are made from it. */
 #define STATS(STAT)                                                   \
     STAT(EXAMPLES)      /* predictions */                             \
     STAT(LOSS)          /* summed */                                  \
-    STAT(WORDS)         /* of the corpus, read */                     \
+    STAT(WORDS)         /* words of the corpus that were read */      \
     STAT(CONTEXTS)      /* context words used */                      \
     STAT(CONCENTRATION) /* summed sum of squared attention weights */ \
-    STAT(WEIGHED)       /* the predictions that these came from */
+    STAT(WEIGHED)       /* predictions that CONCENTRATION sums over */
 #define STAT_NUMBER(name) STAT_##name,
 #define STAT_NAME(name) #name,
 enum { STATS(STAT_NUMBER) N_STATS };
@@ -30,38 +30,38 @@ static inline const char *stat_name(int k)
     return names[k];
 }
 
-#define MOST_RINGS 8 /* parts of a vector, each with a ring of places of its own */
+#define MOST_RINGS 8 /* largest number of parts of a vector, each with a ring of places of its own */
 
-/* The hyper-parameters: INT(int32_t), REAL(float), or EACH_RING(an int32_t for each ring). This list is the only one:
- * the struct here, the fields that _sgns.hyper_fields() returns, and from these HYPER_DTYPE in kernels/__init__.py are
- * made from it. */
+/* The hyper-parameters: INT(int32_t), REAL(float), or EACH_RING(an int32_t for each ring). This is the only list of
+ * them: the struct here and the fields that _sgns.hyper_fields() returns are made from it, and HYPER_DTYPE in
+ * kernels/__init__.py is made from those fields. */
 #define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                            \
     INT(composition)     /* how x is made: the first letter of ModelSpec.composition */                               \
     INT(width)           /* floats per row of W, a multiple of 16 */                                                  \
     INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                 \
     INT(bands)           /* rows of O per word: 1, for ssg 2 window */                                                \
     INT(most_tags)       /* rows of D that a line has at most; 0: lines are not documents */                          \
-    INT(only_documents)  /* 1: a row at a time is a row of D: no pairs of words */                                    \
-    INT(frozen)          /* 1: nothing learns but the rows of D */                                                    \
+    INT(only_documents)  /* 1: targets are predicted from rows of D only, not from words */                           \
+    INT(frozen)          /* 1: only the rows of D learn */                                                            \
     INT(window)          /* context words on each side */                                                             \
     INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                   \
-    INT(n_rings)         /* parts of x, of cbow and cbow-attn; 0: x is in one part, made of the whole window */       \
+    INT(n_rings)         /* parts of x (cbow, cbow-attn); 0: one part, made of the whole window */                    \
     EACH_RING(ring_end)  /* the dimension after the part's last one; the first part begins at 0 */                    \
-    EACH_RING(ring_inner) /* it is made of the words from so many places off the target, at least 1, .. */            \
-    EACH_RING(ring_outer) /* .. to so many, at most window */                                                         \
+    EACH_RING(ring_inner) /* the part is made of words at least this far from the target (1 or more) .. */            \
+    EACH_RING(ring_outer) /* .. and at most this far (window or less) */                                              \
     INT(drawn)           /* negatives per tuple; 0: no negative sampling */                                           \
     INT(longest_path)    /* nodes on the longest path of the Huffman tree; 0: no hierarchical softmax */              \
     INT(shared_by)       /* examples that share a tuple, each from another part of the text; 1 for ssg and cwindow */ \
     REAL(alpha_begin)    /* learning rate at the first token of the chunk */                                          \
     REAL(alpha_end)      /* learning rate after the last token of the chunk */                                        \
     INT(word2vec_update) /* 1: context rows move by n times their gradient, as in word2vec.c */                       \
-    INT(sum_rows)        /* 1: x is the sum of the context rows where else it is their mean */                        \
+    INT(sum_rows)        /* 1: x is the sum of the context rows; 0: their mean */                                     \
     INT(word_stride)     /* floats per row of K; 0: no K */                                                           \
     INT(word_slots)      /* 1: K has a column per slot; 0: one number per word */                                     \
     INT(use_slots)       /* 1: s is added to the logits, and learns */                                                \
     REAL(attention_rate) /* learning rate of K and s relative to alpha; 0: frozen */                                  \
-    REAL(attention_clip) /* logits are read as if within +- this */                                                   \
-    INT(n_private)       /* most frequent words of which each thread has private rows */                              \
+    REAL(attention_clip) /* logits are clipped to +- this when they are read */                                       \
+    INT(n_private)       /* each thread has private rows of this many of the most frequent words */                   \
     INT(merge_every)     /* tokens between two merges of private rows */                                              \
     INT(skip_dots)       /* 1: leave out the dot products, to measure the memory system */
 
@@ -93,7 +93,7 @@ static inline HyperField hyper_field(int k)
 }
 
 /* One parameter array: the rows that all threads share and, of the n_private most frequent words, this thread's
- * private row and what that was after the last merge. */
+ * private row and what that row was after the last merge. */
 typedef struct {
     float *shared;   /* (n_words, stride) */
     float *private;  /* (n_private, stride) */
@@ -116,16 +116,16 @@ typedef struct {
     Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
     Rows nodes;             /* stride = out_width */
     Rows word_logits;       /* K; stride = word_stride */
-    Rows slot_logits; /* s: one row, (1, 2 window), or with rings the places of each in turn; then the document */
+    Rows slot_logits; /* s: one row of 2 window slots, or of each ring's slots in turn; then the document's */
     float *documents; /* D: (n_documents, width) */
-    float *document_logits; /* (n_documents,) what attention adds to that of the document's place */
-    const int64_t *tags; /* the row of D of each line end, -1 and -2, in the order of the tokens; -1: it has none */
+    float *document_logits; /* (n_documents,) what attention adds to the logit of the document's place */
+    const int64_t *tags; /* the row of D of each line end (tokens -1 and -2), in the order of the tokens; -1: none */
     uint64_t *rng; /* (2,) generator state, tuple cursor */
     double *stats; /* (N_STATS,) added to */
     int32_t *lock; /* (1,) held while private rows are merged */
 } Task;
 
-/* What the loop returns. */
+/* The values that the loop returns. */
 enum { TRAINED = 0, NO_SCRATCH_MEMORY = -1, NO_SUCH_WORD = -2, NO_SUCH_COMPOSITION = -3 };
 
 /* Trains on the tokens of the task. */
@@ -139,7 +139,8 @@ int sgns_train_avx512(const Task *task);
 int sgns_train_avx512_amd(const Task *task);
 #endif
 
-/* The loop for an instruction set, or NULL if the processor cannot run it. */
+/* The loop for an instruction set, or NULL if the processor cannot run it. AMD's processors have a loop of their own,
+ * as they need another way of prefetching (docs/decisions/013-prefetching.md). */
 static inline TrainChunk sgns_kernel(enum Isa isa)
 {
 #if defined(__x86_64__)

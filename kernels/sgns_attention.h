@@ -4,7 +4,8 @@
 
 #include "sgns_documents.h"
 
-/* s, as it is now, in a ring: one slot after the other from s->slot_logits[GROUP] on, with a gap for the hole. */
+/* Copies the present logits s of a ring's slots, one after the other, to s->slot_logits[GROUP] and on, with a gap for
+ * the hole. */
 INLINE void copy_slot_logits(State *s, int r)
 {
     const Ring *ring = &s->rings[r];
@@ -15,8 +16,8 @@ INLINE void copy_slot_logits(State *s, int r)
     memcpy(to + ring->outer + ring->inner, from + n, n * sizeof(float));
 }
 
-/* Reads K[w_i, i] into `numbers` [place][target], or adds the numbers to K. A word is at slot i of a target, and at
- * i - 1 of the next one: so those of GROUP targets are contiguous, in reverse, except around the hole. */
+/* Reads K[w_i, i] into `numbers` [place][target], or adds the numbers to K. A word at slot i of a target is at slot
+ * i - 1 of the next target, so its logits for GROUP targets are contiguous, in reverse, except around the hole. */
 INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *numbers, const int adds)
 {
     const Ring *ring = &s->rings[r];
@@ -44,8 +45,8 @@ INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *n
     }
 }
 
-/* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i] and weights[i] holds K[w_i, i] before;
- * the same for the tags of the document.
+/* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i]. Before the call, weights[i] holds
+ * K[w_i, i]. The same for the tags of the document.
  * Returns the sums Z: the attention weight of place i is a_i = weights[i] / Z. */
 INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
 {
@@ -76,8 +77,8 @@ INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float
     return sum + attend_to_tags(s, run, top, of_tags);
 }
 
-/* The same of the weights that K and s have now, to learn from; weights[i] holds K[w_i, i] before. Where logits are
- * clipped, no largest one is needed: exp(e_i - clip) is not a number that a float does not hold. */
+/* The same with K and s as they are now, to learn from. With logits clipped to at most 40 their maximum is not needed:
+ * exp(e_i - clip) neither overflows nor becomes 0. */
 INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;
@@ -101,8 +102,8 @@ INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r,
     return sum + attend_to_tags(s, run, high, of_tags);
 }
 
-/* slopes[i] = w_i . grad for each target, in the dimensions of a ring: the rows as the steps of the targets before it
- * have moved them. */
+/* slopes[i] = w_i . grad for each target, in the dimensions of a ring, where the rows w_i are those that the steps of
+ * the targets before it have moved. */
 INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, float *const *grads, const int first,
                            const int nv)
 {
@@ -127,7 +128,7 @@ INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, fl
     slopes_of_tags(s, run, grads, moves, first, nv);
 }
 
-/* s learns: a slot is at a place of each target, one after the other. */
+/* Adds the changes to s. A slot's place moves on by one from each target to the next. */
 INLINE void add_to_slots(const Ring *ring, const Span *span, const float *changes, float *slots)
 {
     const int n_side = ring->outer - ring->inner + 1;
@@ -144,9 +145,9 @@ INLINE void add_to_slots(const Ring *ring, const Span *span, const float *change
         }
 }
 
-/* K and s follow -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad) in the dimensions of a ring. The weights a are
- * those after the steps of K and s from the runs before: from the weights of which x was made, logits that many
- * examples share would keep falling long after their weight is zero. */
+/* Moves K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad) in the dimensions of a ring. The weights a are
+ * computed again, after the steps of K and s for the runs before: with the weights that x was made with, logits that
+ * many examples share would keep falling long after their weight is zero. */
 INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, const int first, const int nv)
 {
     const Hyper *p = s->p;
@@ -155,7 +156,7 @@ INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, con
     const int n = VECTORS(GROUP * span.n_places);
     float *const slopes = s->slopes, *weights = s->weights[run - s->runs] + r * s->ring_stride;
     const int again = run > s->runs; /* for the first run nothing has changed */
-    /* long before they are read: numbers that were just written one by one cannot be read as a vector at once */
+    /* long before they are read: a vector that is loaded right after its numbers were stored one by one has to wait */
     if (again && p->word_stride)
         exchange_word_logits(s, run, r, s->renewed, 0);
     if (again && p->use_slots)
@@ -194,6 +195,7 @@ typedef struct {
     vec head, tail;
 } Ends;
 
+/* Sets the dimensions of other parts to zero in the vectors at both ends of a part: loops work on whole vectors. */
 INLINE Ends zero_around(const Ring *ring, float *grad, ivec lanes)
 {
     const int first = ring->begin / LANES, last = VECTORS(ring->end) - 1;

@@ -5,10 +5,10 @@
  *     cbow-attn       their mean weighted by attention
  *     cwindow         the rows side by side, zeros where there is no word
  *
- * The tags of a document are further rows of its lines: of pairs, of the mean, of the softmax, or side by side.
+ * The tags of a document are further rows for its lines: in pairs, in the mean, in the softmax, or side by side.
  *
- * With parts (`rings`), cbow and cbow-attn make each part of x of the rows of its own ring of places, and with a softmax
- * of its own; a part that has no word in reach is zero.
+ * With parts (`rings`), cbow and cbow-attn make each part of x from the rows in its own ring of places; in cbow-attn
+ * each part has a softmax of its own. A part without a word in reach is zero.
  */
 #ifndef SGNS_CONTEXT_H
 #define SGNS_CONTEXT_H
@@ -76,7 +76,7 @@ INLINE void weigh(State *s)
     if (p->composition == 'a' && p->use_slots)
         for (int r = 0; r < s->n_rings; r++)
             copy_slot_logits(s, r);
-    /* for all runs first: numbers that were just written one by one cannot be read as a vector at once */
+    /* for all runs first: a vector that is loaded right after its numbers were stored one by one has to wait */
     if (p->composition == 'a' && p->word_stride)
         for (int k = 0; k < s->n_runs; k++)
             for (int r = 0; r < s->n_rings; r++)
@@ -86,7 +86,7 @@ INLINE void weigh(State *s)
             set_context_weights(s, &s->runs[k], r);
 }
 
-/* Multiplies the weights of a run by its gains: now they are those with which rows take the gradient. */
+/* Multiplies the weights of a run by its gains: then they are the weights with which the rows take the gradient. */
 INLINE void use_gains(State *s, const Run *run, int r, int n_places)
 {
     float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
@@ -95,8 +95,8 @@ INLINE void use_gains(State *s, const Run *run, int r, int n_places)
             AT(weights, k) *= run->gains[r];
 }
 
-/* Makes the parts of x of a run. Where the dimensions of one begin within a vector, the part before stays. Not inline:
- * the width of a part is not a constant, so one copy of the code serves all. */
+/* Makes the parts of x of a run. Where a part begins within a vector, the end of the part before it is kept. Not
+ * inline: the width of a part is not a constant, so one copy of the code serves all. */
 static __attribute__((noinline)) void compose_parts(State *s, const Run *run)
 {
     float *xs[GROUP];
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void compose_parts(State *s, const Run *run)
     }
 }
 
-/* Attention learns from the parts of the gradients of x, or these are added to the rows that x was composed of. */
+/* For each part of x: attention learns from its gradients, or these are added to the rows that x was composed of. */
 static __attribute__((noinline)) void use_parts_of_gradients(State *s, const Run *run, const int learns)
 {
     float *grads[GROUP];
@@ -139,8 +139,8 @@ static __attribute__((noinline)) void use_parts_of_gradients(State *s, const Run
     }
 }
 
-/* Makes the hidden vector x of each example of the batch. The words of a hole, the target at least, are among the
- * places with weight 0; this adds nothing unless a row has diverged, as 0 times infinity is NaN. */
+/* Makes the hidden vector x of each example of the batch. The places in the hole of a ring, at least the target's, take
+ * part with weight 0. They add nothing unless a row has diverged, as 0 times infinity is NaN. */
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
@@ -177,9 +177,9 @@ INLINE void compose(State *s, const int nv)
     }
 }
 
-/* Moves a part of the x of a target as the steps of the targets before it in its run have moved the rows: so these
- * learn one after the other, though x was made of rows that no one had moved. A word that occurs twice in the window
- * is treated as two words. */
+/* Moves a part of the x of a target by what the steps of the targets before it in its run change in the rows. So
+ * neighbours learn one after the other, although x was made of rows that none of them had moved. A word that occurs
+ * twice in the window is treated as two words. */
 INLINE void follow_ring(State *s, const Run *run, int r, int b, const int first, const int nv)
 {
     float *const x = s->hidden[(run->column + b) * GROUP + run->reader];
@@ -207,7 +207,7 @@ static __attribute__((noinline)) void follow_parts(State *s, const Run *run, int
     }
 }
 
-/* Moves each x of a column as those before in its run have moved the rows that it was made of. */
+/* Moves each x of a column by what the targets before it in its run have changed in the rows that it was made of. */
 INLINE void follow(State *s, int column, const int nv)
 {
     for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {

@@ -1,5 +1,5 @@
-/* The tags of a document: further rows of the lines that it consists of, and further places of the softmax. The rows
- * of a line's tags are those of its line end and of the marks behind it. */
+/* The tags of a document: further rows for each of its lines, and further places of the softmax. In the text, the rows
+ * of a line's tags are at its line end (-1) and at the marks (-2) behind it. */
 #ifndef SGNS_DOCUMENTS_H
 #define SGNS_DOCUMENTS_H
 
@@ -33,7 +33,7 @@ INLINE void scale_tags(State *s, const Run *run, vec scale, vec *overlaps)
     }
 }
 
-/* The logit of a tag of a document, by its row and its place, clipped as the others are. */
+/* The logit of a tag of a document, the sum of its row's and its place's, clipped as the logits of words are. */
 INLINE vec tag_logit(const State *s, const Run *run, int t)
 {
     const Hyper *p = s->p;

@@ -1,6 +1,6 @@
 /* One training loop for all models, compiled once per instruction set.
  *
- * Before including: LANES, the floats per vector, and TRAIN, the name of the function.
+ * Define before including: LANES, the floats per vector, and TRAIN, the name of the function.
  * The reference implementation, with the same order of draws and the same names, is sgns_reference.py; the equations
  * are in docs/models.md.
  *
@@ -14,7 +14,7 @@
  * They differ in what x is, in which output row of a word they use ("band"), and in whether attention logits learn.
  * Read the headers in this order, each relies on those before it:
  *
- *     sgns.h            what the loop is given
+ *     sgns.h            the arguments of the loop
  *     sgns_simd.h       vectors of floats
  *     sgns_rows.h       products and sums of rows
  *     sgns_state.h      examples, readers, scratch space
@@ -33,8 +33,8 @@
 #include "sgns_reader.h"
 #include "sgns_step.h"
 
-/* Reads the text in `shared_by` parts at a time, an example of each in turn, or a few neighbouring ones: so the
- * examples that share a tuple of negatives come from places far apart. Returns 0, or the error of subsample. */
+/* Reads the text in `shared_by` parts side by side: in each turn an example from each part, or a few neighbouring ones.
+ * So the examples that share a tuple of negatives come from places far apart. Returns 0, or the error of subsample. */
 INLINE int train_tokens(State *s, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
@@ -43,7 +43,7 @@ INLINE int train_tokens(State *s, const int nv, const int out_nv)
         return (int)n;
     const int64_t *tag = s->task->tags;
     for (int64_t i = 0; i < n; i++) {
-        if (s->tokens[i] < 0 && p->most_tags) { /* the rows of a document are those of its line end */
+        if (s->tokens[i] < 0 && p->most_tags) { /* the rows of a line's tags are at its line end */
             s->rows[i] = *tag < 0 ? 0 : s->task->documents + *tag * p->width;
             if (p->word_stride)
                 s->logit_rows[i] = s->task->document_logits + *tag;
@@ -154,7 +154,7 @@ static size_t lay_out(State *s, uintptr_t arena)
     return arena - begin;
 }
 
-/* Sets the rings: without parts one of all dimensions and the whole window. */
+/* Sets the rings: without parts, one ring with all dimensions and the whole window. */
 static void set_rings(State *s)
 {
     const Hyper *p = s->p;
@@ -192,9 +192,9 @@ int TRAIN(const Task *task)
         for (int column = 0; column < GROUP; column++)
             leave_empty(&s, r, column);
 
-    merge(task);
+    merge(task); /* takes over what the other threads have merged since this thread's last chunk */
     int status;
-    switch (p->composition == 's' ? 0 : p->width) {
+    switch (p->composition == 's' ? 0 : p->width) { /* side by side, x is wider than a row of W */
     case 64: status = train_64(&s); break;
     case 112: status = train_112(&s); break;
     case 304: status = train_304(&s); break;

@@ -3,8 +3,8 @@
  * sigmoid(-node . x) where it turns right.
  *
  * So the nodes of the path are rows that x is multiplied with, as negatives are, but each with a label of its own.
- * Models that predict from one context word at a time take this step for all context words of a target at once,
- * a GROUP at a time: they meet the same rows. The others take it for all examples of a batch, each with its path.
+ * Models that predict from one context word at a time take this step once for all context words of a target, a GROUP
+ * at a time: all of them use the same nodes. The others take it for all examples of a batch, each with its own path.
  */
 #ifndef SGNS_PATHS_H
 #define SGNS_PATHS_H
@@ -36,9 +36,9 @@ INLINE void prefetch_path(const State *s, int32_t word)
     __builtin_prefetch(s->task->path_labels + begin + 15);
 }
 
-/* The step of a column along the paths of its targets: all logits are those before it, and then each example finds the
- * rows as the one before has left them. The gradient is added to `grads`, which hold that of negative sampling if there
- * is any. */
+/* The step of a column along the paths of its targets. All logits are computed before the step; then each example sees
+ * the rows as the example before it left them. The gradient is added to `grads`, which hold that of negative sampling
+ * if there is any. */
 INLINE void step_paths(State *s, int column, const int nv)
 {
     const Path *path = &s->path;
@@ -67,8 +67,8 @@ INLINE void step_paths(State *s, int column, const int nv)
     }
 }
 
-/* The step of a group of context words along the path of n nodes above their target: the rows of W learn in place, or,
- * if one is there twice, after the gradients of all. */
+/* The step of a group of context words along the path of n nodes above their target. The rows of W learn in place or,
+ * if the group has a row twice, after all gradients are known. */
 INLINE void step_path_of_group(State *s, float *const *xs, int n, const int nv)
 {
     const Path *path = &s->path;

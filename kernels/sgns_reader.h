@@ -13,11 +13,12 @@ INLINE uint32_t draw(uint64_t *state)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-/* The rate at the place that has been read up to. */
+/* The learning rate at the place that reading has reached. */
 INLINE float learning_rate(const State *s) { return s->p->alpha_begin + s->slope * (float)s->n_read; }
 
-/* Copies the tokens that sub-sampling keeps, and every line end, to s->kept, and points *tokens there; without
- * sub-sampling, to the text itself. Returns their number, or NO_SUCH_WORD if a token is not a word of the vocabulary. */
+/* Copies the tokens that sub-sampling keeps, and every line end, to s->kept, and points *tokens there. Without
+ * sub-sampling, points *tokens to the text itself. Returns their number, or NO_SUCH_WORD if a token is not in the
+ * vocabulary. */
 static int64_t subsample(State *s, const int32_t **tokens)
 {
     const Task *task = s->task;
@@ -70,7 +71,7 @@ INLINE Reader read_from(const State *s, int64_t start, int64_t stop)
     return (Reader){.at = start - 1, .stop = stop, .begin = begin, .next = 0, .last = -1, .document = -1};
 }
 
-/* Goes on to the next target of a part that has context words; returns 0 at the end of the part. */
+/* Goes on to the next target of a part; skips targets without context words and tags. Returns 0 at the part's end. */
 INLINE int next_target(State *s, int which, int column, const int nv, const int out_nv)
 {
     const Hyper *p = s->p;
@@ -141,7 +142,7 @@ INLINE int next_example(State *s, int which, int column, const int nv, const int
     }
     if (r->next <= r->last) {
         one->place = r->next++;
-        r->next += r->next == r->at;
+        r->next += r->next == r->at; /* the target is not its own context */
     } else {
         one->place = r->tag++;
     }
@@ -156,7 +157,7 @@ INLINE int next_example(State *s, int which, int column, const int nv, const int
     return 1;
 }
 
-/* There is no example of a reader in a column. */
+/* Marks that a reader has no example in a column. */
 INLINE void leave_empty(State *s, int which, int column)
 {
     s->target_rows[column * s->column_stride + which] = s->zero_row;
@@ -181,7 +182,7 @@ INLINE void drop_reader(State *s, int which)
 {
     const int last = --s->n_readers;
     s->readers[which] = s->readers[last];
-    s->target_rows[which] = s->target_rows[last]; /* of models that read on in the context of one target */
+    s->target_rows[which] = s->target_rows[last]; /* the next pairs may be of the same target */
     s->target_words[which] = s->target_words[last];
     for (int column = 0; column < neighbours(s->p); column++)
         leave_empty(s, last, column);

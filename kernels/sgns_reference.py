@@ -2,8 +2,8 @@
 
 It does the same as ``sgns_loop.h``, with the same draws in the same order, in plain loops over arrays of
 any float type, compiled by Numba. With float64 arrays it serves the gradient checks. It leaves out what
-only speed needs: prefetching, padding, and replicas of rows for several threads. Long because the whole loop
-can be read here from top to bottom.
+only speed needs: prefetching, padding, and private rows of threads. The file is long so that the whole
+loop can be read from top to bottom.
 
 Models and equations: docs/models.md. Sources: Mikolov et al. 2013 (cbow, skipgram), Ling et al.
 2015a (ssg, cwindow), Ling et al. 2015, equations 2 and 3 (cbow-attn), Irsoy et al. 2021 (the
@@ -32,7 +32,7 @@ BLOCK = GROUP * GROUP
 """Examples in a batch of models that average: GROUP neighbouring ones from each of GROUP parts."""
 
 BATCH = 8
-"""Pairs in a batch of skip-gram: their logits are computed before any of them learns. Other models: GROUP."""
+"""Pairs in a batch of skip-gram: their logits are computed before any of them learns."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,9 +61,9 @@ class Paths(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """At most BLOCK examples: pairs of BATCH parts of the text, or a column of GROUP parts after the other.
+    """At most BLOCK examples: a pair from each of BATCH parts of the text, or columns of GROUP examples.
 
-    The k-th column has the k-th example of each part.
+    The k-th column has the k-th example of each of GROUP parts.
     """
 
     targets: np.ndarray  # (BLOCK,) the word to predict; -1 where there is no example
@@ -83,7 +83,7 @@ class Batch(NamedTuple):
 
 
 class Ring(NamedTuple):
-    """A part of x, and the ring of places of whose rows it is made."""
+    """A part of x and its ring: the places whose rows the part is made of."""
 
     begin: int
     end: int  # the dimension after its last one
@@ -179,7 +179,7 @@ def exchange(x: np.ndarray, row: np.ndarray, weight: float, total: np.ndarray) -
 
 @njit(nogil=True, cache=True)
 def number_of_rings(p: Any) -> int:
-    """Return how many parts x has: without rings one, of all dimensions and the whole window."""
+    """Return how many parts x has: without rings, one with all dimensions and the whole window."""
     return max(1, p.n_rings)
 
 
@@ -198,7 +198,7 @@ def ring_of(p: Any, r: int) -> Ring:
 
 @njit(nogil=True, cache=True)
 def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
-    """Return the number that a slot of the window has among those of a ring, -1 if it is not there."""
+    """Return the number of a window's slot among the slots of a ring, or -1 if it is not in the ring."""
     offset = slot - p.window + (slot >= p.window)
     if not ring.inner <= abs(offset) <= ring.outer:
         return -1
@@ -209,7 +209,7 @@ def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
 def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
     """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3).
 
-    The tags of a document have the same place, which is after the slots, and a logit each.
+    The tags of a document share one place, which comes after the slots; each tag also has its own logit.
     """
     weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
     for i in range(batch.n[b]):
@@ -248,7 +248,7 @@ def exists(b: int, batch: Batch) -> bool:
 
 @njit(nogil=True, cache=True)
 def neighbour_before(b: int, d: int, batch: Batch) -> int:
-    """Return the example in the batch whose target is the d-th one before that of another, -1 if none is."""
+    """Return the example in the batch whose target is d places before that of example b, or -1."""
     before = b - d * GROUP
     if before < 0 or not exists(before, batch) or batch.places[b] - batch.places[before] != d:
         return -1
@@ -272,10 +272,10 @@ def place_of(p: Any, b: int, i: int, batch: Batch) -> int:
 
 @njit(nogil=True, cache=True)
 def follow(p: Any, b: int, batch: Batch) -> None:
-    """Move x as the steps of the targets before it in its part of the text have moved the rows of its words.
+    """Move x by what the steps of the targets before it, in its part of the text, change in its words' rows.
 
-    So neighbours learn one after the other, though x was made of rows that none of them had moved. A word
-    that occurs at two places counts as two.
+    So neighbours learn one after the other, although x was made of rows that none of them had moved. A word
+    that occurs at two places is treated as two words.
     """
     for r in range(number_of_rings(p)):
         ring = ring_of(p, r)
@@ -296,7 +296,7 @@ def follow(p: Any, b: int, batch: Batch) -> None:
 def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: Parameters) -> None:
     """Move K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad), from the rows before the step.
 
-    All in the dimensions of one ring. These are the rows as the neighbours before have moved them;
+    Only the dimensions of one ring take part. The rows are those that the neighbours before have moved;
     a = weights / total.
     """
     ring = ring_of(p, r)
@@ -343,8 +343,8 @@ def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: 
 def learn_attention_of_reader(p: Any, reader: int, batch: Batch, params: Parameters) -> None:
     """Move K and s for the examples of a part of the text, those of neighbouring targets at once.
 
-    The weights are those after the steps of K and s before: from the weights of which x was made, logits that
-    many examples share would keep falling long after their weight is zero.
+    The weights are computed again, after the steps of K and s that came before. With the weights that x was
+    made with, logits that many examples share would keep falling long after their weight is zero.
     """
     totals = np.zeros(GROUP)
     for r in range(number_of_rings(p)):
@@ -521,7 +521,7 @@ def step_paths(
 ) -> float:
     """Take the step of the examples of a column along the paths of their targets; return the loss.
 
-    All logits are those before the step; then each example finds the rows as the one before has left them.
+    All logits are computed before the step; then each example sees the rows as the one before it left them.
     """
     total = 0.0
     logits = np.zeros((BLOCK, len(params.nodes)), params.nodes.dtype)
@@ -548,8 +548,8 @@ def step_path_of_target(
 ) -> float:
     """Take the step of the pairs of a target along its path; return the loss.
 
-    The context words, and then the tags of the document, take it a GROUP at a time. Logits of a group are
-    those before its step, and each node moves by the sum of its steps.
+    The context words, and then the tags of the document, take it a GROUP at a time. The logits of a group are
+    computed before its step, and each node moves by the sum of the group's steps.
     """
     begin, end = paths.ends[target], paths.ends[target + 1]
     nodes, total = paths.nodes[begin:end], 0.0
@@ -586,13 +586,14 @@ def train_batch(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Take one step of the examples of the batch, of ``size`` parts of the text, a column after the other.
+    """Take the step of a batch, which has examples from ``size`` parts of the text, column by column.
 
-    In a column, each example has its own target, and all share one tuple of negatives: first negative
-    sampling, then hierarchical softmax. Logits are those before its step. It is taken a GROUP at a time, and
-    each group finds the rows as the one before has left them; along the paths of the targets, an example at
-    a time. All x are made of W, K and s as they are before the batch, and these learn after it, but an x
-    follows the steps of its neighbours before, and attention learns from its weights at that time.
+    In a column, each example has its own target, and all share one tuple of negatives. Negative sampling
+    comes first, then hierarchical softmax. The logits of a column are computed before its step. The step is
+    taken a GROUP at a time, and each group sees the rows as the group before it left them; along the paths
+    of the targets it is taken one example at a time. All x are made of W, K and s as they are before the
+    batch, and these learn after it. But each x follows the steps of the neighbours before it, and attention
+    learns from the weights that K and s give when it learns.
     """
     drawn, band = p.drawn, batch.first[0] if p.bands > 1 else 0
     examples: Any = np.flatnonzero(batch.targets >= 0)
@@ -640,7 +641,7 @@ def subsample(tokens: np.ndarray, keep: np.ndarray, rng: np.ndarray, stats: np.n
 
 @njit(nogil=True, cache=True)
 def tags_of(p: Any, at: int, tokens: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the rows of D of the line of a place; its first line end is -1, the others -2."""
+    """Return the rows of D for the line of a place: those at its end (-1) and at the marks (-2) behind."""
     end = at
     while end < len(tokens) and tokens[end] >= 0:
         end += 1
@@ -734,10 +735,10 @@ def train_tokens(
     rng: np.ndarray,
     stats: np.ndarray,
 ) -> None:
-    """Read the text in ``shared_by`` parts at a time, an example of each in turn, or a few neighbouring ones.
+    """Read the text in ``shared_by`` parts side by side: an example from each in turn, or a few neighbours.
 
-    So the examples that share a tuple of negatives come from places far apart. A reader that is at its end is
-    dropped, and the last reader takes its number.
+    So the examples that share a tuple of negatives come from places far apart. A reader at the end of its
+    part is dropped, and the last reader takes its number.
     """
     n, read, n_readers = len(tokens), 0, p.shared_by
     most = BATCH if pairwise(p) else GROUP

@@ -55,7 +55,7 @@ INLINE void dots_panel(const float *x, float *const *rows, vec *sums, int n, int
         part[k] = AT(x, at + k);
     for (int t = 0; t < n; t++) {
         const float *row = rows[t];
-        vec even = part[0] * AT(row, at), odd = {0};
+        vec even = part[0] * AT(row, at), odd = {0}; /* two sums: in one, each addition waits for the one before */
         EACH (k, count - 1) {
             if (k % 2)
                 even += part[k + 1] * AT(row, at + k + 1);
@@ -282,7 +282,8 @@ INLINE void exchange_group_panel(float *const *xs, float *const *sums, float *co
 /* With w = weights:
  *     sums[b] = w[n][b] target_rows[b] + sum_t w[t][b] rows[t]
  *     target_rows[b] += w[n][b] xs[b]   and   rows[t] += sum_b w[t][b] xs[b]
- * in one pass: a row that occurs twice is read the second time after its first step, target rows first. In place, the sums are added to the xs themselves; then no two of these may be the same row. */
+ * in one pass: a row that occurs twice is read the second time after its first step, target rows first. In place, the
+ * sums are added to the xs themselves; then no two xs may be the same row. */
 INLINE void exchange_group(float *const *xs, float *const *sums, float *const *target_rows, float *const *rows,
                            const float *weights, int n, int nv, const int in_place)
 {

@@ -7,8 +7,8 @@
 /* Turns n logits into g = alpha * mask * (label - sigmoid(logit)), in place. Their loss is the sum of mask times
  *     -log sigmoid(logit if label else -logit) = max(0, -logit if label else logit) + log(1 + exp(-|logit|)).
  * Returns the first part; `product` is multiplied by 1 + exp(-|logit|), so that one logarithm at the end of the chunk
- * gives the second part of all. The mask is 0 or 1, and 0 in the padding: a negative of another weight would need that
- * factor to the power of its weight. */
+ * gives the second part of all. The mask is 0 or 1, and 0 in the padding; a negative of another weight would need its
+ * factor raised to the power of that weight. */
 INLINE float coefficients(float *logits, const float *labels, const float *mask, float alpha, int n, Product *product)
 {
     vec sum = {0}, factors = broadcast(1.0f);

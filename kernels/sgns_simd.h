@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-#define VECTORS(n) (((n) + LANES - 1) / LANES) /* that hold n floats */
+#define VECTORS(n) (((n) + LANES - 1) / LANES) /* number of vectors that hold n floats */
 #define GROUP 4         /* examples that are multiplied with each negative at once */
 
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
@@ -38,7 +38,8 @@ INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
 
 INLINE vec magnitude(vec x) { return (vec)((ivec)x & 0x7fffffff); }
 
-/* exp(x) for x <= 0 with a relative error of 1e-7, and exactly 1 at 0: so that frozen attention is CBOW bit for bit. */
+/* exp(x) for x <= 0 with a relative error of 1e-7, and exactly 1 at 0, so that frozen attention equals CBOW bit for
+ * bit. */
 INLINE vec exp_negative(vec x)
 {
     x = larger(broadcast(-87.0f), x);
@@ -54,13 +55,13 @@ INLINE vec exp_negative(vec x)
     return (p * r * r + r + 1.0f) * (vec)((n + 127) << 23);
 }
 
-/* A product of many factors in each lane, mantissa * 2^exponent, as it would overflow a float. */
+/* A product of many factors in each lane, kept as mantissa * 2^exponent because it would overflow a float. */
 typedef struct {
     vec mantissa;            /* in [1, 2) */
     ivec exponent;
 } Product;
 
-INLINE void multiply(Product *product, vec factors) /* from 1 to 2^126 */
+INLINE void multiply(Product *product, vec factors) /* factors from 1 to 2^126 */
 {
     ivec bits = (ivec)(product->mantissa * factors);
     product->exponent += (bits >> 23) - 127;
@@ -106,14 +107,14 @@ INLINE float total(vec x)
     return (q[0] + q[2]) + (q[1] + q[3]);
 }
 
-/* The lanes of x and y side by side, numbered 0 .. 2 LANES - 1, picked by a list of LANES constants. */
+/* Picks lanes of x and y by a list of LANES constants: the lanes are numbered 0 .. 2 LANES - 1, those of x first. */
 #if defined(__clang__)
 #define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else
 #define SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (ivec){__VA_ARGS__})
 #endif
 
-/* Such a list: the same pick from each 16-byte part. */
+/* Such a list, which picks the same lanes from each 16-byte part. */
 #if LANES == 16
 #define BY_QUADS(a, b, c, d) \
     a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, d + 12
@@ -125,7 +126,7 @@ INLINE float total(vec x)
 #define ADD_PAIRS(x, y) /* x0 + x2, y0 + y2, x1 + x3, y1 + y3 of each part */ \
     (SHUFFLE(x, y, BY_QUADS(0, LANES, 1, LANES + 1)) + SHUFFLE(x, y, BY_QUADS(2, LANES + 2, 3, LANES + 3)))
 
-/* The lanes of x from the n-th on, and then those before. */
+/* Rotates x: its lanes from the n-th on come first, then those before. */
 #if LANES == 16
 #define ROTATED(x, n)                                                                                               \
     SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, \
@@ -134,7 +135,7 @@ INLINE float total(vec x)
 #define ROTATED(x, n) SHUFFLE(x, x, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7)
 #endif
 
-/* In each lane the sum of those lanes that belong to the same vector of a GROUP: of every GROUP-th lane. */
+/* In each lane, the sum over the lanes that belong to the same vector of a GROUP, which are every GROUP-th lane. */
 INLINE vec totals_of_group(vec x)
 {
 #if LANES > 8
@@ -146,7 +147,7 @@ INLINE vec totals_of_group(vec x)
     return x;
 }
 
-/* The same with the largest of them. */
+/* The same with the maximum instead of the sum. */
 INLINE vec largest_of_group(vec x)
 {
 #if LANES > 8
@@ -158,7 +159,8 @@ INLINE vec largest_of_group(vec x)
     return x;
 }
 
-/* In each lane the number of the d-th vector before in the group; with d = 1 the first lane has that of the last. */
+/* Each lane gets the number of the vector d before its own in the group, cyclically: with d = 1 the first lane gets
+ * the number of the last one. */
 INLINE vec from_before(vec x, const int d)
 {
     if (d == 0)
@@ -170,8 +172,8 @@ INLINE vec from_before(vec x, const int d)
     return SHUFFLE(x, x, BY_QUADS(1, 2, 3, 0));
 }
 
-/* Numbers of slots as [place][target]: from[3], from[2], from[1], from[0] for the targets of the first place, from[4],
- * from[3], from[2], from[1] for those of the next one, and so on. */
+/* Arranges numbers of slots as [place][target]: from[3], from[2], from[1], from[0] at the first place, from[4],
+ * from[3], from[2], from[1] at the next one, and so on. */
 INLINE vec slots_of_group(const float *from)
 {
     vec x;
@@ -197,7 +199,7 @@ INLINE quad reversed(const float *from)
 #endif
 }
 
-/* The totals of four vectors at once: half of the additions of four times total(). */
+/* The totals of four vectors at once, with half of the additions of four calls of total(). */
 INLINE quad totals(vec a, vec b, vec c, vec d)
 {
     vec ab = ADD_PAIRS(a, b), cd = ADD_PAIRS(c, d);

@@ -1,7 +1,7 @@
-/* What one call of the loop carries along: the examples of a batch, the readers of the text, scratch space.
+/* The state of one call of the loop: the examples of a batch, the readers of the text, scratch space.
  *
- * A place is a position in the text, a slot one in the window: slots are numbered 0 .. 2 window - 1 from left to
- * right, without the target.
+ * Here a place is a position in the text, and a slot is a position in the window: slots are numbered
+ * 0 .. 2 window - 1 from left to right, without the target.
  */
 #ifndef SGNS_STATE_H
 #define SGNS_STATE_H
@@ -10,48 +10,48 @@
 #include "sgns_rows.h"
 
 #define BATCH 8          /* pairs in a batch of skip-gram, a multiple of GROUP */
-#define BLOCK (GROUP * GROUP) /* examples in a batch of models that average: GROUP neighbours from each reader */
+#define BLOCK (GROUP * GROUP) /* examples in a batch of models that average: GROUP neighbours from GROUP readers */
 #define PREFETCH_LINES 10 /* cache lines of a row that are prefetched; the hardware itself follows a longer row */
 
-/* One prediction: of the target from words around it. */
+/* One prediction: the target, from words around it. */
 typedef struct {
     int64_t place;           /* of the first context word; the others follow, with the target among them */
-    int n_places, middle;    /* their number with the target, and which is the target; unset for a pair */
+    int n_places, middle;    /* places with the target's, and which of them is the target's; not set for a pair */
     int slot, n;             /* slot of the first context word, and the number of context words */
-    int64_t document;        /* the place of the line end, at which the rows of its tags begin */
+    int64_t document;        /* place of the line's end: the rows of the line's tags begin there */
     int n_tags;
 } Example;
 
-/* A part of x, and the ring of places of whose rows it is made: those from `inner` to `outer` places off the target.
- * Its slots are numbered from left to right, 0 .. 2 (outer - inner + 1) - 1. */
+/* A part of x and its ring: the places whose rows the part is made of, from `inner` to `outer` places off the target.
+ * The slots of a ring are numbered from left to right, 0 .. 2 (outer - inner + 1) - 1. */
 typedef struct {
-    int begin, end;          /* its dimensions, those of the last part with the padding */
+    int begin, end;          /* dimensions of the part; those of the last part include the padding */
     int inner, outer;
     int column, first_slot;  /* where its logits begin in a row of K, and in s */
 } Ring;
 
-/* Targets that follow each other in a line, at most GROUP, and the places in reach of any of them. So a row of W is
- * loaded once for all. Numbers for each pair of place and target are stored place by place, [place][target]. */
+/* At most GROUP targets that follow each other in a line, and the places in reach of any of them: a row of W is loaded
+ * once for all these targets. Numbers for each pair of place and target are stored place by place, [place][target]. */
 typedef struct {
     int64_t target;          /* place of the first target */
     int64_t begin, end;      /* the places in reach, with the targets among them */
-    int reader, column, n;   /* reader in the batch, which of its examples the first one is, and their number */
+    int reader, column, n;   /* the reader's number in the batch, the column of the first target, number of targets */
     int64_t document;        /* as in Example */
     int n_tags;
-    ivec left, right;        /* words in reach of the k-th target, in the lanes k, k + GROUP, ..; no target: -1 */
+    ivec left, right;        /* words in reach of the k-th target on each side, in lanes k, k + GROUP, ..; else -1 */
     vec gains[MOST_RINGS];   /* in the same lanes: W += gain weight grad */
-    vec overlaps[MOST_RINGS][GROUP]; /* [d]: x moves by this times the gradient of the d-th target before its own */
+    vec overlaps[MOST_RINGS][GROUP]; /* [d]: x moves by this times the gradient of the target d before its own */
 } Run;
 
 /* The places of a run in a ring, with the hole around the targets. */
 typedef struct {
     int64_t place;           /* the first one */
     int n_places, middle;    /* their number, and the place of the first target, counted from the first one */
-    ivec offset, low, high;  /* [place][target]: distance of the first places to each target, and the limits of it */
+    ivec offset, low, high;  /* [place][target]: distance of the first places from each target, and its limits */
     int inner;
 } Span;
 
-/* One of the parts (`shared_by` of them) in which a chunk of text is read side by side. */
+/* The reader of one part of a chunk: a chunk has `shared_by` parts, which are read side by side. */
 typedef struct {
     int64_t at, stop;        /* place of the target, and the end of the part */
     int64_t begin, end;      /* of the line, as far as windows reach */
@@ -59,14 +59,14 @@ typedef struct {
     int64_t tag, tags_end;   /* tags still to come */
     int64_t document;        /* place of the end of the line that was read last */
     int n_tags;              /* of that line */
-    Example example;         /* read last */
+    Example example;         /* the one read last */
 } Reader;
 
 /* Scratch space for the nodes between the root of the Huffman tree and a word. */
 typedef struct {
-    float **rows;            /* (BATCH longest_path,) those of one path, or of all in the batch */
-    float *labels, *mask, *logits; /* (BATCH longest_path,), or (longest_path, GROUP); padded, where the mask is 0 */
-    float *grad;             /* (out_width,) what they add to the gradient of x */
+    float **rows;            /* (BATCH longest_path,) rows of the nodes of one path, or of all paths in the batch */
+    float *labels, *mask, *logits; /* (BATCH longest_path,), or (longest_path, GROUP); the mask is 0 in the padding */
+    float *grad;             /* (out_width,) what the nodes add to the gradient of x */
 } Path;
 
 typedef struct {
@@ -83,14 +83,14 @@ typedef struct {
     const int32_t *tokens;   /* (n_tokens,) after sub-sampling */
     int64_t n_tokens, n_read; /* n_read of them have been a target, or a line end */
     int n_readers;
-    Reader *readers;         /* (n_readers,) those that are not at the end of their part */
+    Reader *readers;         /* (n_readers,) the readers that are not at the end of their part */
     int column_stride;       /* examples per column: the k-th column has the k-th example of each reader */
     int32_t *target_words;   /* (GROUP, column_stride) of each reader, -1 where there is no example */
     float **target_rows;     /* (GROUP, column_stride) rows of O of the targets, and zero_row */
     float *zero_row;         /* (out_width,) target row of an example that does not exist; its mask is 0 */
-    Ring rings[MOST_RINGS];  /* without parts one of all dimensions and the whole window */
+    Ring rings[MOST_RINGS];  /* without parts, one ring: all dimensions, the whole window */
     int n_rings, ring_stride; /* ring_stride: floats for the weights of a ring */
-    int first, size, n_columns; /* the batch: its first reader, its readers, and the most examples of one of them */
+    int first, size, n_columns; /* the batch: its first reader, number of readers, most examples of one reader */
     int labelled;            /* the size for which labels are set */
     Run runs[BLOCK];         /* the examples of models that average */
     int n_runs;
@@ -100,7 +100,7 @@ typedef struct {
     float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
     vec *tag_weights[BLOCK]; /* (most_tags,) of a run: x += sum weights D; target k in the lanes k, k + GROUP, .. */
     vec *tag_slopes, *tags_renewed; /* (most_tags,) scratch space of learn_ring */
-    float **output_rows;     /* (n_outputs,) rows of O: of the negatives, and in a batch of one then of the target */
+    float **output_rows;     /* (n_outputs,) rows of O of the negatives; in a batch of one also, last, of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
     vec *sums;               /* scratch space of dots */
@@ -149,7 +149,8 @@ INLINE void prefetch_row(const float *row, int nv)
 #endif
 }
 
-/* How many targets, or tuples, before their use rows are prefetched: long rows would be evicted before that. */
+/* How many targets, or tuples, ahead of their use rows are prefetched. One for long rows: two targets' long rows would
+ * be evicted again before their use. */
 INLINE int prefetch_distance(int nv) { return nv * LANES / 16 > PREFETCH_LINES ? 1 : 2; }
 
 /* ---- examples ----------------------------------------------------------------------------- */
@@ -162,10 +163,11 @@ INLINE float **context_rows(const State *s, const Example *one) { return s->rows
 /* Whether the model predicts from one context word at a time. */
 INLINE int pairwise(const Hyper *p) { return p->composition == 'p'; }
 
-/* How many examples of a reader are in a batch: neighbours, where their windows have most words in common. */
+/* How many examples of a reader are in a batch. Models that average take GROUP neighbours: the windows of neighbouring
+ * targets have most words in common. */
 INLINE int neighbours(const Hyper *p) { return p->composition == 'p' || p->composition == 's' ? 1 : GROUP; }
 
-/* Puts an example into the run before it, if its target follows, or into a new one. */
+/* Adds an example to the last run if its target follows the targets there; else begins a new run. */
 INLINE void add_to_runs(State *s, int which, int column)
 {
     const Example *one = example(s, which - s->first);
@@ -192,7 +194,8 @@ INLINE void add_to_runs(State *s, int which, int column)
     run->n++;
 }
 
-/* The vectors of a run among hidden or grads; the last of these are place-holders for examples that do not exist. */
+/* Sets `to` to the vectors of a run in `from`, which is hidden or grads. from[BLOCK] replaces the vectors of examples
+ * that do not exist. */
 INLINE void vectors_of(const Run *run, float *const *from, float **to)
 {
     for (int b = 0; b < GROUP; b++)

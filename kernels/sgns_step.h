@@ -1,9 +1,10 @@
 /* The step of a batch: negative sampling, hierarchical softmax, and what follows from their gradients.
  *
- * A batch has one example or, of models that average, a few neighbouring ones from each reader. The first of each are
- * a column, so are the second, and so on. All examples of a column share a tuple of negatives, and each has its own
- * target. The logits of a column are those before its step. It is taken a GROUP at a time, and each group finds the
- * rows as the one before has left them. The gradients of all columns reach W, K and s after the last one.
+ * A batch has one example from each reader or, for models that average, a few neighbouring ones. The first examples of
+ * all readers are a column, the second ones are the next column, and so on. All examples of a column share a tuple of
+ * negatives, and each has its own target. The logits of a column are computed before its step. The step is taken a
+ * GROUP at a time, and each group sees the rows as the group before it left them. The gradients of all columns reach
+ * W, K and s after the last column.
  */
 #ifndef SGNS_STEP_H
 #define SGNS_STEP_H
@@ -17,7 +18,7 @@ INLINE const int32_t *tuple_at(const State *s, int64_t cursor)
     return s->task->pool + (cursor % s->task->n_tuples) * s->p->drawn;
 }
 
-/* Looks up the rows of the tuple of a column; ssg has a band of O for each slot, and batches of one. */
+/* Looks up the rows of the tuple of a column. ssg has a band of O for each slot; its batches have one example. */
 INLINE void use_tuple(State *s, int column)
 {
     const int band = s->p->bands > 1 ? example(s, 0)->slot : 0;
@@ -26,7 +27,7 @@ INLINE void use_tuple(State *s, int column)
         s->output_rows[t] = output_row(s, s->negatives[t], band);
 }
 
-/* Prefetches the rows of the tuple that is used so many columns after a column. */
+/* Prefetches the rows of the tuple that is used `distance` columns after a column. */
 INLINE void prefetch_tuple(const State *s, int column, int distance, const int nv)
 {
     const int32_t *later = tuple_at(s, s->cursor + column + distance);
@@ -38,13 +39,13 @@ INLINE void prefetch_tuple(const State *s, int column, int distance, const int n
 
 /* ---- labels and mask ---------------------------------------------------------------------- */
 
-/* From a logit of an example to its next one: the logits of a group are stored row by row, [t][b]. */
+/* The distance from a logit of an example to its next one: the logits of a group are stored row by row, [t][b]. */
 INLINE int logit_stride(const State *s) { return s->size == 1 ? 1 : GROUP; }
 
-/* Where the logits of the example b begin, if there are more than one. */
+/* Where the logits of the example b begin, in a batch of more than one. */
 INLINE int first_logit(const State *s, int b) { return b / GROUP * GROUP * s->n_outputs + b % GROUP; }
 
-/* The logits of the batch, including those of examples that fill up the last group. */
+/* The number of logits of the batch, including those of examples that fill up the last group. */
 INLINE int n_logits(const State *s)
 {
     return (s->size + logit_stride(s) - 1) / logit_stride(s) * logit_stride(s) * s->n_outputs;
@@ -84,8 +85,8 @@ INLINE void set_mask(State *s, const int32_t *words)
 
 /* ---- the step ----------------------------------------------------------------------------- */
 
-/* The step of a group whose logits have become coefficients. An x that is a row of W learns in place, or, if one is
- * there twice, after the gradients of all. */
+/* The step of a group whose logits have become coefficients. An x that is a row of W learns in place. If the group has
+ * a row twice, all rows learn after the gradients are known: in place, the second would overwrite the first. */
 INLINE void step_group(State *s, float **xs, float **grads, float **target_rows, const float *weights, const int nv)
 {
     const int in_place = pairwise(s->p);
@@ -155,7 +156,7 @@ INLINE void train_batch(State *s, const int in_nv, const int nv)
             step_negatives(s, column, nv);
         if (p->longest_path && !pairwise(p))
             step_paths(s, column, nv);
-        if (s->first == 0)
+        if (s->first == 0) /* the other batches of this turn use the same tuples */
             prefetch_tuple(s, column, ahead, nv);
     }
     if (p->composition == 'a' && p->attention_rate != 0.0f)

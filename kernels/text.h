@@ -1,4 +1,4 @@
-/* From UTF-8 text to the ids of its tokens. docs/tokenising.md says what a token is; tests/text/test_text.py says it in Python.
+/* From UTF-8 text to the ids of its tokens. docs/tokenising.md defines a token; tests/text/test_text.py does in Python.
  *
  * A block of text is copied once (ASCII capitals become small on the way) and read once. Runs of ASCII are cut
  * in place; a token that holds any other byte is decoded, repaired, lower-cased and written to a scratch
@@ -13,7 +13,7 @@
 #define LINE_END (-1) /* among the ids: here a line ends */
 #define LONGEST_TOKEN 1000 /* bytes; longer ones are cut */
 #define BATCH 64
-#define PADDING 8 /* readable white space behind the text: no loop needs to test for its end */
+#define PADDING 8 /* bytes of white space behind the text, so that no loop needs to test for its end */
 
 typedef struct {
     int64_t tokens, lines;
@@ -92,6 +92,7 @@ static inline void put_spelled(Reader *r)
     r->length = 0;
 }
 
+/* A line end; several in a row count once, unless every line counts. */
 static inline void put_line_end(Reader *r)
 {
     r->stats.lines++;
@@ -373,7 +374,7 @@ static int64_t cut_point(const uint8_t *text, int64_t n)
     return 0;
 }
 
-/* Share of a sample that text does not have: bytes of invalid UTF-8 and control characters. */
+/* How many bytes of a sample are unlike text: invalid UTF-8 and control characters. */
 static int64_t count_strange(const uint8_t *text, int64_t n)
 {
     int64_t strange = 0;
@@ -396,8 +397,9 @@ typedef struct {
     int64_t kept, lines, split;
 } Renumbered;
 
-/* out = final[raw], without what is ABSENT or has a negative final id and, unless every line counts, without empty
- * lines; lines are cut after `longest` tokens. out has room for n + n / longest + 2. A block with no line end is all head. */
+/* out = final[raw], without ids that are ABSENT or have a negative final id and, unless every line counts, without
+ * empty lines; lines are cut after `longest` tokens. out has room for n + n / longest + 2. A block without a line end
+ * is all head. */
 static void renumber(const int32_t *raw, int64_t n, const int32_t *final, int64_t longest, int every_line, int32_t *out,
                      Renumbered *result)
 {
