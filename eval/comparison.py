@@ -37,15 +37,16 @@ class Difference:
     n : int
         Items.
     verdict : str
-        "better", "worse", "tie", or "cannot be decided" where even the smallest p-value that so few items can
-        give would be no evidence after so many comparisons.
+        "better", "worse", "tie", or "cannot be decided": the items are so few, and the comparisons so many,
+        that even ``smallest_p`` would not be evidence.
     smallest_p : float
+        The smallest p-value that this number of items can give.
     candidates : int
-        Words from which both models chose their answers; 0 where the vocabulary does not set how hard the
-        task is.
+        Words from which both models chose their answers; 0 if the size of the vocabulary does not make the
+        task harder or easier.
     run_low, run_high : float
-        95 % interval of the difference between one run of each on other text, if both are of ``cawv train
-        --resamples``; else NaN. The other interval is over items.
+        95 % interval of the difference between one run of each model on another sample of text, if both come
+        from ``cawv train --resamples``; else NaN. The other interval is over items.
     run_unit : str
         What was sampled for the runs: "lines" or "documents", or "lines and documents"; empty if unknown.
     """
@@ -99,7 +100,7 @@ def compare(
     resamples : int
         Subsamples for statistics that are not means.
     refused : callable, optional
-        Gets the error of each pair of results that cannot be compared; without it the error is raised.
+        Called with the error of each pair of results that cannot be compared; without it the error is raised.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def compare(
     Raises
     ------
     DataError
-        Two reports on a data set of one name are not about the same items, or there is nothing to compare.
+        Two reports with the same name of data set are about different items, or there is nothing to compare.
     """
     found = {(report.task, report.dataset): report for report in baseline}
     pairs = [
@@ -306,7 +307,7 @@ def _difference(
 
 
 def _refuse_different(baseline: Report, model: Report) -> None:
-    """Raise if the two were asked different things, or chose their answers from different words."""
+    """Raise if the two reports are about different items, or chose their answers from different words."""
     if baseline.digest and model.digest and baseline.digest != model.digest:
         raise DataError(
             _different(

@@ -16,8 +16,8 @@ def permuted(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
     """Give each word the vector of another word of about its frequency.
 
     Rows are sorted by falling frequency; they are permuted within bins of ranks 1, 2-3, 4-7, 8-15, ... so
-    that frequency, norm and the distribution of the vectors stay as they are. What a task still finds is not
-    in the vectors but in frequency, norm, or the identity of the words.
+    that frequency, norm and the distribution of the vectors stay as they are. What a task still finds comes
+    not from the words' vectors but from frequency, norm, or the identity of the words.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def permuted(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
 
 
 def random_directions(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
-    """Give each word a random direction and leave it the length of its vector."""
+    """Give each word a vector of random direction, as long as its own."""
     rng = np.random.default_rng([seed, 0xD1CE])
     matrix = rng.standard_normal(vectors.vectors.shape, dtype=np.float32)
     lengths = np.linalg.norm(vectors.vectors, axis=1, keepdims=True)

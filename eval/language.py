@@ -20,14 +20,14 @@ FREQUENT = frozenset(
 """English function words that are among the first hundred of any English text."""
 
 AMONG = 1000
-"""First words of the vectors that are looked through: vocabularies have the most frequent ones first."""
+"""Number of first words that are searched for these: vocabularies have the most frequent words first."""
 
 LEAST = 300
 """Vectors of fewer words are not judged."""
 
 
 def other_language(vectors: Vectors, dataset: str) -> str | None:
-    """Return a warning if a set is known to be English and the words of the vectors do not look so.
+    """Return a warning if a set is known to be English and the words of the vectors do not look English.
 
     Notes
     -----

@@ -45,7 +45,7 @@ ESCAPES = {
     "``": '"',
     "''": '"',
 }
-"""Signs that the Penn Treebank (and SST) writes otherwise than everybody else."""
+"""How the Penn Treebank (and SST) writes some signs -> the usual sign."""
 
 
 class WithNgrams:
@@ -59,7 +59,7 @@ class WithNgrams:
     Attributes
     ----------
     vectors, index_to_key, key_to_index, counts, metadata
-        As of the model, with the rows that were added at the end (their count is 0).
+        Those of the model, with the added rows at the end (their count is 0).
     n_added : int
     """
 
@@ -91,7 +91,7 @@ class WithNgrams:
 
 
 def with_ngrams(vectors: Vectors) -> Vectors:
-    """Return vectors that make rows of n-grams for unknown words, if the model has any."""
+    """Return vectors that make rows for unknown words from n-grams, if the model has n-grams."""
     if isinstance(vectors, KeyedVectors) and vectors.ngrams is not None and vectors.oov == "ngrams":
         return WithNgrams(vectors)
     return vectors
@@ -100,9 +100,9 @@ def with_ngrams(vectors: Vectors) -> Vectors:
 def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None) -> np.ndarray:
     """Return the row of each word, -1 where it has none.
 
-    A word is looked up as it is written and, if it has no vector so, in lower case; one of ``ESCAPES`` then
-    as the sign that it means. Words that a model builds from n-grams get a row (see ``WithNgrams``), unless
-    only the first rows count.
+    A word is looked up as it is written and, if that has no vector, in lower case. One of ``ESCAPES`` is then
+    looked up as the sign that it means. Words that a model builds from n-grams get a row (see
+    ``WithNgrams``), unless only the first rows count.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: s
     sentences : sequence of lists of str
         Words are looked up as in ``rows_of``.
     joiner : str
-        The character that holds a phrase together.
+        The character between the words of a phrase.
     """
     dictionary = PhraseDictionary(vectors.key_to_index, joiner)
     return [dictionary.segment(sentence) for sentence in in_known_forms(vectors, sentences)]

@@ -87,18 +87,18 @@ class Report:
     model : str
         Name of the vectors.
     digest : str
-        Digest of what was asked (``digest_of``): models are only compared on equal items.
+        Digest of the items (``digest_of``): models are only compared on equal items.
     candidates : int
-        Number of words that answers are chosen from, if it decides how hard the task is; otherwise 0.
+        Number of words that answers are chosen from, if this number makes the task harder; otherwise 0.
     candidates_digest : str
         Digest of these candidate words; it does not depend on their order.
     runs : list of float
         The headline figure of each resampled model of ``cawv train --resamples``; the intervals of metrics
         are over items, that of ``one_run`` is over runs.
     run_unit : {"lines", "documents", ""}
-        What was sampled for the resampled models; empty if there are none, or if they do not say it.
+        What was sampled for the resampled models; empty if there are none, or if they do not record it.
     shown : int
-        How many of the first metrics are shown where there is no room for all: the headline and baselines.
+        How many of the first metrics (the headline and baselines) are shown where there is no room for all.
     """
 
     task: str
@@ -124,7 +124,7 @@ class Report:
 
     @property
     def one_run(self) -> tuple[float, float]:
-        """95 % interval of the headline figure of one run on other text; NaN without resampled models."""
+        """95 % interval of the headline figure of one run on another sample of text, or NaN."""
         if len(self.runs) < 2:
             return math.nan, math.nan
         correlation = self.metrics[self.headline].statistic in CORRELATIONS
@@ -160,10 +160,10 @@ class Report:
     def measure(self, name: str, statistic: str, *columns: str, resamples: int = 1000) -> None:
         """Compute a metric from the items, with its 95 % interval, and add it.
 
-        Quantiles of the bootstrap for means and correlations; Student's t with the standard error of
-        subsamples for agreement of clusters and classes, and with that of crossed units for means of items
-        that depend on two units. The figure of several searches is their mean, and its interval is over items
-        and searches.
+        For means and correlations the interval is from quantiles of the bootstrap. For the agreement of
+        clusters and classes it is Student's t with the standard error of subsamples, and for means of items
+        that depend on two units Student's t with the standard error of crossed units. The figure of several
+        searches is their mean, and its interval is over items and searches.
 
         Items with NaN in one of the columns (out of vocabulary) are left out.
 
@@ -295,7 +295,7 @@ def known(column: np.ndarray) -> np.ndarray:
 
 
 def digest_of(*columns: Iterable[Any]) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of what a data set asks, item by item.
+    """Return 16 hexadecimal digits of the SHA-256 of a data set's items.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Vectors of several models cut down to the words that all have, so that none answers among fewer.
+"""Vectors of several models cut down to the words that all have, so that all choose among the same words.
 
 An analogy is answered with the nearest of all words of a model, so the same vectors seem better without their
 rarer words: .050 better, for vectors of 23,691 words cut to the first 4,000. Categories and induced parts of
-speech depend on the vocabulary too, by the words that are clustered.
+speech depend on the vocabulary too, because its words are the ones that are clustered.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def common_words(vocabularies: Iterable[Sequence[str]]) -> list[str]:
     Parameters
     ----------
     vocabularies : iterable of sequence of str
-        They are read one at a time; only the words that are still common are kept in memory.
+        Vocabularies are read one at a time; only the words that all have had so far are kept in memory.
     """
     words: list[str] | None = None
     for vocabulary in vocabularies:

@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Missing:
-    """A task that does not run, and why, or which file it needs and where to get the public set.
+    """A task that does not run. The reason says why, or which file it needs and where to get the public set.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def plan(
     Raises
     ------
     DataError
-        There is no such folder, or nothing can be made of the files that were given.
+        There is no such folder, or the files that were given are not enough for their task.
     ValueError
         A task is unknown.
     """
@@ -143,21 +143,21 @@ def run(
     name : str
         Name of the vectors, written into the reports.
     progress : callable
-        Gets a line of text before each job, and others in the course of long ones.
+        Called with a line of text before each job, and with more lines during long jobs.
     skipped : callable, optional
-        Gets the jobs for which the vectors know too few words, and those whose files cannot be read or for
-        which the vectors cannot be used (``failed``); without it the error is raised.
+        Called with each job for which the vectors know too few words, whose files cannot be read, or for
+        which the vectors cannot be used (the last two are ``failed``); without it the error is raised.
     common : sequence of str, optional
-        The words that all models have that will be compared: tasks whose difficulty the vocabulary sets are
-        run among these.
+        The words that all compared models have. Tasks that a smaller vocabulary makes easier are run among
+        these words.
     method : str, optional
         For similarity of sentences: the readout that is the headline, one of ``SENTENCE_METHODS``.
     phrases : str, optional
-        For sentences: join words to phrases of the vectors, which this character holds together.
+        For sentences: join words to phrases of the vectors; this character is between the words of a phrase.
     runs : bool
         Whether to compute the headline figure for each resampled model too, if the vectors have any.
     infer : callable, optional
-        For a model of documents: makes the vectors of texts, in sentiment, sts and sick.
+        For a model of documents: makes the vectors of texts for the tasks sentiment, sts and sick.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the reports of one model say, in six sentences that can be repeated to somebody else."""
+"""A summary of the reports of one model, in at most six sentences that need no explanation."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     ("Sequences of items", (("next-item", "next items among the ten nearest"),)),
 )
-"""A theme -> the tasks that speak of it, and what their headline figure is in words.
+"""A theme -> the tasks that belong to it, and what their headline figure is in words.
 
 A task that is not here is left out of the summary.
 """
 
 
 def summary_lines(reports: Sequence[Report]) -> list[str]:
-    """Return at most six lines: a theme each, and how much of the data the vocabulary covers.
+    """Return at most six lines: one for each theme, and one on how much of the data the vocabulary covers.
 
     Parameters
     ----------
     reports : sequence of Report
-        Reports of one model. If a task has several sets, the mean of the headline figures is given, with the
-        lowest and the highest.
+        Reports of one model. If a task has several sets, the line has the mean of the headline figures, with
+        the lowest and the highest.
     """
     lines = []
     for theme, tasks in THEMES:

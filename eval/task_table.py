@@ -1,9 +1,9 @@
-"""The tasks: for each its name, the sets that it finds or is given, and what judges the vectors by them.
+"""The tasks: the name of each, how it gets its data sets, and the function that judges vectors by them.
 
 A new task is one entry here and one in ``wordvec_ca/specs/tasks.py``, and a module in ``eval/tasks`` with
 its ``evaluate`` and, if no reader in ``eval/data`` fits, its reader. The options of the command line, the
-plan of a run and the words of every message follow from the entries. Written by hand are its row in
-``docs/data.md`` and its words in the summary of a model, in ``eval/summary.py``.
+plan of a run and the words of every message follow from the entries. Two things are written by hand: its
+row in ``docs/data.md``, and its words in the summary of a model, in ``eval/summary.py``.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """What every task of a run gets: the seed of everything random, threads, where lines of progress go.
+    """The settings of a run: the seed of everything random, threads, and a function for lines of progress.
 
     ``method`` is the readout of sentences for the headline figure; None for the first readout of each task.
-    ``phrases`` holds together the phrases of the vectors to which words of sentences are joined; None to join
-    none. ``infer`` makes the vectors of texts, of a model of documents; None for vectors of words alone.
+    ``phrases`` is the character between the words of a phrase, if words of sentences are joined to phrases of
+    the vectors; else None. ``infer`` makes the vectors of texts with a model of documents; else None.
     """
 
     seed: int = 1
@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set that was found: its name, and how to read it, which is done only when its turn comes."""
+    """A data set: its name, and a function that reads it, which is called only when the task runs."""
 
     name: str
     read: Callable[[], Any]
@@ -65,7 +65,7 @@ class DataSet:
 
 @dataclass(frozen=True, kw_only=True)
 class Task(TaskSpec):
-    """A task with what finds its data and judges by them.
+    """A task, with the functions that find its data sets and judge vectors by them.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Task(TaskSpec):
     by_default : bool
         Whether it runs without being named.
     among_common_words : bool
-        Whether the vocabulary sets how hard it is: models are compared on the words that all of them have.
+        Whether a smaller vocabulary makes the task easier: models are compared among the words that all have.
     left_alone : mapping of str to str
         Files in a data folder that run only when they are given by option, and why.
     """
@@ -112,8 +112,8 @@ def _corpora(folder: Path) -> dict[str, Parts]:
 
 
 def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
-    """One part of each corpus: tags are not used in training, so any part could serve as the test, and the
-    test part is kept unchanged.
+    """Return one part of each corpus, the test part if there is one. Tags are not used in training, so any
+    part could serve as the test.
     """
     chosen = [next(parts[p] for p in ("", "test", "dev", "train") if p in parts) for parts in groups.values()]
     return _each(read_tagged_part)(chosen)
@@ -230,7 +230,7 @@ def _sequences(groups: Mapping[str, Parts]) -> list[DataSet]:
 
 
 def _task(name: str, **judging: Any) -> Task:
-    """Return a task; its texts are in the table of specifications."""
+    """Return a task; its name and texts come from the table of specifications."""
     return Task(**vars(TASK_SPECS[name]), **judging)
 
 

@@ -100,7 +100,7 @@ typedef struct {
     float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
     vec *tag_weights[BLOCK]; /* (most_tags,) of a run: x += sum weights D; target k in the lanes k, k + GROUP, .. */
     vec *tag_slopes, *tags_renewed; /* (most_tags,) scratch space of learn_ring */
-    float **output_rows;     /* (n_outputs,) rows of O of the negatives; in a batch of one also, last, of the target */
+    float **output_rows;     /* (n_outputs,) rows of O of the negatives; in a batch of one, then of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
     vec *sums;               /* scratch space of dots */

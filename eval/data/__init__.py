@@ -1,1 +1,1 @@
-"""Readers of evaluation sets: word pairs, analogies, labelled sentences, treebanks, folders of them."""
+"""Readers of evaluation sets (word pairs, analogies, labelled sentences, treebanks) and of their folders."""

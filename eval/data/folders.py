@@ -1,4 +1,4 @@
-"""Where evaluation sets are: files of a data folder by pattern and by part, and the sets inside gensim."""
+"""Finds evaluation sets: files of a data folder, by pattern and by part, and the sets inside gensim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Parts = dict[str, Path]
 
 
 def found(folder: Path, *patterns: str) -> list[Path]:
-    """Files that match a pattern, compressed or not, in the order of their names."""
+    """Return the files that match a pattern, compressed or not, in the order of their names."""
     paths: set[Path] = set()
     for pattern in patterns:
         for suffix in ("", ".gz", ".bz2", ".xz", ".zst"):

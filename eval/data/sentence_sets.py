@@ -79,8 +79,8 @@ def tokenised(text: str) -> list[str]:
 
     Contractions are split as in the Penn Treebank (``do n't``, ``it 's``), signs are tokens of their own,
     hyphens inside words and points inside numbers and abbreviations stay. The case is kept. ``\/`` becomes
-    ``/``. Text that is tokenised already stays as it is, except for things that no tokeniser would leave
-    joined.
+    ``/``. Text that is already tokenised stays as it is, unless its tokeniser left something joined that this
+    one splits.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> Labell
     ----------
     path : path-like
     split : bool
-        Split the text with ``tokenised`` (else at blanks).
+        Split the text with ``tokenised``; otherwise at blanks.
 
     Raises
     ------

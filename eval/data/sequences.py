@@ -41,7 +41,7 @@ def read_sequences(path: str | os.PathLike[str]) -> Iterator[list[str]]:
             continue
         try:
             items = json.loads(line)
-        except (ValueError, RecursionError):  # no list, or a line of brackets
+        except (ValueError, RecursionError):  # not a list, or brackets too deep
             yield line.split()  # an item may begin with a bracket
             continue
         if not all(type(item) in (str, int) for item in items):

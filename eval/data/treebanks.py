@@ -146,7 +146,7 @@ def _recognise(path: str | os.PathLike[str]) -> str:
     fields = [line.split("\t") if "\t" in line else line.split() for line in lines]
     if all(re.fullmatch(r"\d+([-.]\d+)?", row[0]) and len(row) >= 4 for row in fields):
         return "conllu" if all(len(row) == 10 for row in fields) else "conllx"
-    # All tokens of the first line must match, but only most of all: a later one without a tag is an error.
+    # All tokens of the first line must match, but only most of the others: reading reports one without a tag.
     tagged = [[bool(re.fullmatch(r".+[_/][^_/]+", field)) for field in line.split()] for line in lines]
     if "\t" not in lines[0] and all(tagged[0]) and 2 * sum(map(sum, tagged)) > sum(map(len, tagged)):
         return "word_tag"

@@ -15,7 +15,7 @@ def averages(
     sentences: Sequence[Sequence[str]],
     weight: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average the vectors of each sentence's words; repeated words count repeatedly.
+    """Average the vectors of each sentence's words; a repeated word counts each time.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ def averages(
     sentences : sequence of sequence of str
         Tokens.
     weight : callable, optional
-        Rows -> weight of each of these words. The sum of weighted vectors is divided by the number of words.
+        Function from rows to the weight of each of these words. The weighted sum is divided by the number of
+        words, not by the sum of weights.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class EncodedText:
 def k_means_plus_plus(
     text: EncodedText, n_states: int, variance: float, rng: np.random.Generator
 ) -> GaussianHMM:
-    """Return a model with means drawn by k-means++ from the tokens, and random, nearly even transitions.
+    """Return a model with means drawn by k-means++ from the tokens, and nearly equal random transitions.
 
     Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability
     proportional to its squared distance to the nearest mean so far.
@@ -110,7 +110,7 @@ def train(
     -------
     model : GaussianHMM
     likelihoods : list of float
-        Log-likelihood before each step and of the returned model. It never falls: EM.
+        Log-likelihood before each step and of the returned model. It does not fall, as EM never lowers it.
     """
     likelihoods: list[float] = []
     blocks = list(_blocks(text))
@@ -136,7 +136,7 @@ def decode(model: GaussianHMM, text: EncodedText) -> np.ndarray:
 
 
 def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled emission densities and the logarithms of their scales; the last row is for unknown words.
+    """Return scaled emission densities and the logarithms of their scales; the last row is for unknown words.
 
     An unknown word is missing data and is summed out: every state emits it with probability 1.
     """
@@ -158,7 +158,7 @@ def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.
 
 @dataclass(frozen=True)
 class Block:
-    """Tokens of some sentences of similar length, by place in the sentence.
+    """Tokens of some sentences of similar length, ordered by their place in the sentence.
 
     Attributes
     ----------

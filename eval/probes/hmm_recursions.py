@@ -1,11 +1,11 @@
 """Forward-backward and Viterbi of a first-order hidden Markov model over sentences of types.
 
-A token is the number of its type, and the emission probabilities of a type are computed once however often
-it occurs. They come scaled by their maximum over the states, with the logarithm of the scale beside them, and
-the forward probabilities are divided by their sum at each token, so that products of probabilities never
-leave the range of float64 and no logarithm of a sum is needed (Rabiner 1989, §V.A). The results are those of
-the same recursions in the log domain as long as every scaled emission and every transition is at least
-``FLOOR``: then nothing underflows, not even to the slow subnormal numbers.
+A token is the number of its type, and the emission probabilities of a type are computed once, however often
+it occurs. They are divided by their maximum over the states, whose logarithm is kept separately, and the
+forward probabilities are divided by their sum at each token. So products of probabilities stay within the
+range of float64 and no logarithm of a sum is needed (Rabiner 1989, §V.A). The results are those of the same
+recursions in the log domain as long as every scaled emission and every transition is at least ``FLOOR``: then
+nothing underflows, not even to the slow subnormal numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FLOOR = 1e-100
 """Least scaled emission and least transition probability."""
 
 REORDER = {"reassoc", "contract", "nsz"}
-"""Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning."""
+"""Lets LLVM reorder and fuse sums, so that it can vectorise them; NaN and infinity keep their meaning."""
 
 
 @njit(nogil=True, cache=True, fastmath=REORDER)

@@ -1,9 +1,9 @@
 """Means of items that each depend on two units, such as analogy questions on two pairs of words.
 
 "Athens Greece Oslo Norway" fails when either pair is badly placed. Every question that shares a pair with
-it, on either side, depends on it. Resampling by the first pair alone takes the other dependence for
-independence: in a simulation with the sections of questions-words (406 pairs) its standard error was half of
-the true one, and 24 to 31 % of equal models were called different at a nominal 5 %.
+it, on either side, depends on it. Resampling by the first pair alone ignores the dependence through the
+second: in a simulation with the sections of questions-words (406 pairs) its standard error was half of the
+true one, and 24 to 31 % of equal models were called different at a nominal 5 %.
 
 The variance is the sum of the products of the residuals of all questions that share a pair (Aronow, Samii
 and Assenova 2015, eq. 2; Fafchamps and Gubert 2007; Cameron, Gelbach and Miller 2011 for two sides that do
@@ -36,8 +36,8 @@ def standard_error_of_mean(values: np.ndarray, units: np.ndarray) -> tuple[float
     Returns
     -------
     error : float
-        At least that of independent items, since with few units the estimate can be too small, even below
-        zero (Cameron, Gelbach and Miller 2011, §2.3). NaN with fewer than two units.
+        At least that of independent items, since with few units the estimated variance can be too small, even
+        below zero (Cameron, Gelbach and Miller 2011, §2.3). NaN with fewer than two units.
     n_units : int
     """
     n_items = len(values)
@@ -50,7 +50,7 @@ def standard_error_of_mean(values: np.ndarray, units: np.ndarray) -> tuple[float
     of_unit = np.bincount(unit[:, 0], residuals, n_units)
     crossed = unit[:, 0] != unit[:, 1]
     of_unit += np.bincount(unit[crossed, 1], residuals[crossed], n_units)
-    # Two questions on the same two pairs are in the sums of both pairs: once too often.
+    # Two questions on the same two pairs are in the sums of both pairs: subtract them once.
     couple = np.unique(unit[crossed, 0] * n_units + unit[crossed, 1], return_inverse=True)[1]
     of_couple = np.bincount(couple, residuals[crossed])
     shared = (of_unit**2).sum() - (of_couple**2).sum()

@@ -1,10 +1,10 @@
 """The difference of two models on the same items: its interval and its p-value.
 
-What is estimated is the mean difference over data sets of this size and kind. For measures of agreement
-between clusters and classes, which are the larger the fewer the items, that is not the difference on endless
-data.
+The estimate is the mean difference over data sets of this size and kind. Measures of agreement between
+clusters and classes are larger where there are fewer items, so for them this is not the difference on
+unlimited data.
 
-* **Means** (accuracy). The p-value is that of random sign flips: were the models exchangeable, the sign of
+* **Means** (accuracy). The p-value is that of random sign flips: if the models were exchangeable, the sign of
   each unit's difference would be random (approximate randomization: Noreen 1989; Yeh 2000, §3; Dror et al.
   2018, §3.2). The interval is the t interval of the units' contributions to the ratio of sums (Cochran 1977,
   §6.3), the same as of a paired t-test where each item is a unit.
@@ -13,15 +13,15 @@ data.
   interval of Zou 2007 (eq. 15), which is as asymmetric as the correlations are. The p-value is the level at
   which that interval reaches zero.
 * **Tasks with a random search inside** (k-means, an HMM): the figure is the mean over several searches, and
-  the variance of that mean is added to the variance over items (``searches``), with degrees of freedom after
-  Satterthwaite. Without it two seeds of one recipe were called different in 4 of 6 pairs.
+  the variance of that mean is added to the variance over items (``searches``), with Satterthwaite's degrees
+  of freedom. Without it two seeds of one recipe were called different in 4 of 6 pairs.
 * **Purity, many-to-one accuracy, V-measure**: observed difference plus and minus t times the standard error
-  of the paired subsamples. The subsamples give only the spread, so the interval is centred at the observed
-  difference: resampled differences may not be read as they are, since their own mean is not what was
-  observed (Hall and Wilson 1991, guideline 1; Davison and Hinkley 1997, §4.4).
+  of the paired subsamples. The subsamples give only the spread, and the interval is centred at the observed
+  difference. Quantiles of the resampled differences themselves would be wrong, since their mean is not the
+  observed difference (Hall and Wilson 1991, guideline 1; Davison and Hinkley 1997, §4.4).
 
-Only the sign flips are counted, so only they have a floor: p = (b + 1) / (flips + 1), never 0 (Phipson and
-Smyth 2010; Davison and Hinkley 1997, §4.2.5). Their number grows with the number of comparisons.
+Only the p-value of sign flips comes from counting, so only it has a floor: p = (b + 1) / (flips + 1), never
+0 (Phipson and Smyth 2010; Davison and Hinkley 1997, §4.2.5). More comparisons get more flips.
 
 References
 ----------
@@ -60,7 +60,7 @@ FLIPS = 10_000
 """Sign patterns for one comparison."""
 
 FINENESS = 20
-"""The smallest p-value of sign flips is at most so many times below what Holm's procedure needs."""
+"""Sign flips are so many that their smallest p-value is this many times below what Holm's procedure needs."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class PairedDifference:
     low, high : float
         95 % interval of the difference.
     p : float
-        Two-sided; NaN if there is none.
+        Two-sided p-value; NaN if it cannot be computed.
     smallest_p : float
         The smallest p-value that is possible with this number of units.
     """
@@ -124,7 +124,7 @@ def paired_difference(
         low, high, p = _of_searches(statistic, first, second, units, seed, resamples)
         return PairedDifference(before, after, after - before, low, high, p, 0.0)
     first, second = of_each_search(first)[0], of_each_search(second)[0]
-    if all(map(np.array_equal, first, second)):  # Zou's limits, which are not symmetric, would leave a rest
+    if all(map(np.array_equal, first, second)):  # Zou's limits, which are not symmetric, would not give 0
         return PairedDifference(before, after, 0.0, 0.0, 0.0, 1.0, 0.0)
     if statistic == "mean" and (units is None or units.ndim == 1):
         flips = max(FLIPS, math.ceil(FINENESS * comparisons / level))
@@ -184,7 +184,7 @@ def _of_searches(
     seed: int,
     resamples: int,
 ) -> tuple[float, float, float]:
-    """Interval and p-value of the difference of means over searches, over items and searches."""
+    """Return interval and p-value, over items and searches, of the difference of means over searches."""
     variance, n_units = _variance_over_items(statistic, [first, second], units, seed, resamples)
     before, after = (figures_of_searches(statistic, columns) for columns in (first, second))
     parts = [(variance, n_units - 1)]
@@ -200,7 +200,7 @@ def _variance_over_items(
     seed: int,
     resamples: int,
 ) -> tuple[float, int]:
-    """Variance over items of a figure, or of the difference of two, and the number of units."""
+    """Return the variance over items of a figure, or of the difference of two, and the number of units."""
     n_units = len(models[0][0]) if units is None else len(np.unique(units))
     replicates = [subsampled(statistic, columns, units, seed=seed, resamples=resamples) for columns in models]
     values = replicates[-1][0] - (replicates[0][0] if len(models) > 1 else 0.0)
@@ -208,11 +208,11 @@ def _variance_over_items(
 
 
 def _by_t(value: float, error: float, n_units: float) -> tuple[float, float, float]:
-    """Interval and p-value of Student's t with one degree of freedom less than there are units."""
+    """Return interval and p-value of Student's t with one degree of freedom less than there are units."""
     half = error * float(students_t.ppf((1 + CONFIDENCE) / 2, n_units - 1))
     if error > 0:
         p = 2 * float(students_t.sf(abs(value) / error, n_units - 1))
-    else:  # all units say the same
+    else:  # all units have the same value
         p = 0.0 if value != 0 else 1.0
     return value - half, value + half, p
 
@@ -220,7 +220,7 @@ def _by_t(value: float, error: float, n_units: float) -> tuple[float, float, flo
 def _of_means(
     differences: np.ndarray, units: np.ndarray | None, seed: int, flips: int
 ) -> tuple[float, float, float, float]:
-    """Interval, p-value and smallest p-value of a mean of paired differences."""
+    """Return interval, p-value and smallest possible p-value of a mean of paired differences."""
     unit = np.arange(len(differences)) if units is None else np.unique(units, return_inverse=True)[1]
     sums, sizes = np.bincount(unit, differences), np.bincount(unit)
     n_units, mean = len(sums), float(sums.sum() / sizes.sum())
@@ -244,7 +244,7 @@ def _by_subsamples(
     seed: int,
     resamples: int,
 ) -> tuple[float, float, float]:
-    """Interval and p-value of a difference in correlation or in agreement."""
+    """Return interval and p-value of a difference in correlation or in agreement."""
     replicates = []
     scale = math.nan
     for columns in (first, second):
@@ -262,7 +262,7 @@ def _by_subsamples(
 def _of_correlations(
     before: float, after: float, replicates: np.ndarray, scale: float, n_units: int
 ) -> tuple[float, float, float]:
-    """Interval of Zou 2007 for the difference of two correlations, and the level at which it reaches zero."""
+    """Return the interval of Zou 2007 for the difference of two correlations, and the level where it is at 0."""
     z = np.arctanh(np.clip([before, after], -1 + 1e-12, 1 - 1e-12))
     errors = scale * np.arctanh(np.clip(replicates, -1 + 1e-12, 1 - 1e-12)).std(axis=1)
     spread = replicates.std(axis=1)

@@ -53,7 +53,7 @@ STATISTICS: dict[str, Callable[..., float]] = {
     "many-to-one": many_to_one,
     "purity": purity,
 }
-"""What a metric can be computed with: columns of items -> number."""
+"""Name -> function that computes a metric from columns of items."""
 
 CORRELATIONS = frozenset({"pearson", "spearman", "mean-pearson"})
 """Statistics between -1 and 1; the others are between 0 and 1."""
@@ -67,7 +67,7 @@ _OF_TABLE: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def evaluate_statistic(statistic: str, columns: Sequence[np.ndarray]) -> float:
-    """Return the named statistic of the columns; of several searches the mean over them."""
+    """Return the named statistic of the columns, or with several searches the mean over them."""
     return float(np.mean(figures_of_searches(statistic, columns)))
 
 
@@ -91,7 +91,7 @@ def bootstrap(
     statistic : str
         Name in ``STATISTICS``.
     columns : sequence of ndarray of shape (n_items,)
-        What the statistic is computed from.
+        The arguments of the statistic.
     units : ndarray of shape (n_items,), optional
         Items with the same number are drawn together; without it each item is drawn alone.
     seed : int
@@ -108,7 +108,7 @@ def bootstrap(
     n = len(columns[0]) if groups is None else len(groups[1])
     if n < 2:
         return np.empty(0)
-    if statistic == "mean" and groups is not None:  # sums and sizes of the units say it all
+    if statistic == "mean" and groups is not None:  # sums and sizes of the units are enough
         order, starts, sizes = groups
         sums = np.add.reduceat(columns[0][order].astype(np.float64), starts)
         return np.array([sums[drawn].sum() / sizes[drawn].sum() for drawn in _draws(rng, n, resamples)])
@@ -144,10 +144,10 @@ def interval(
 ) -> tuple[float, float]:
     """Return the bootstrap interval of a statistic.
 
-    Quantiles of the replicates for means and correlations. Drawing with replacement repeats items, and
-    repeated items always agree with each other, so measures of agreement between clusters and classes are
-    larger in nearly all replicates than on the items themselves: for them the replicates are first shifted so
-    that their mean is the value (and the interval kept within 0 and 1).
+    For means and correlations it is made of quantiles of the replicates. Drawing with replacement repeats
+    items, and repeated items always agree with each other, so measures of agreement between clusters and
+    classes are larger in nearly all replicates than on the items themselves. For them the replicates are
+    first shifted so that their mean is the value, and the interval is kept within 0 and 1.
 
     Parameters
     ----------
@@ -175,14 +175,14 @@ def sign_flips(
     """Return the two-sided p-value of a mean difference being zero, by paired permutation.
 
     Under the null hypothesis the two models are exchangeable on each unit, so the sign of each unit's summed
-    difference is random. All patterns of signs are counted where there are no more than ``flips``; otherwise
-    random ones, and p is at least ``1 / (flips + 1)`` (Phipson and Smyth 2010).
+    difference is random. If there are no more than ``flips`` patterns of signs, all are counted; otherwise
+    random ones are, and p is at least ``1 / (flips + 1)`` (Phipson and Smyth 2010).
 
     Parameters
     ----------
     differences : ndarray of shape (n_items,)
     units : ndarray of shape (n_items,), optional
-        Items with the same number keep one sign together.
+        Items with the same number get the same sign.
     seed : int
     flips : int
         Number of random sign patterns.
@@ -235,14 +235,14 @@ ROWWISE: dict[str, Callable[..., np.ndarray]] = {
 
 
 def _groups(units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Items sorted by unit; start and size of each unit's run."""
+    """Return the items sorted by unit, and where each unit starts there and its size."""
     order = np.argsort(units, kind="stable")
     _, starts, sizes = np.unique(units[order], return_index=True, return_counts=True)
     return order, starts, sizes
 
 
 def _members(groups: tuple[np.ndarray, np.ndarray, np.ndarray], drawn: np.ndarray) -> np.ndarray:
-    """Items of the drawn units, one unit after the other."""
+    """Return the items of the drawn units, one unit after the other."""
     order, starts, sizes = groups
     counts = sizes[drawn]
     ends = np.cumsum(counts)

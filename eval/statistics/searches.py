@@ -2,8 +2,8 @@
 
 Two searches on the same vectors give different results: V-measures of induced parts of speech differ by
 .03 (standard deviation), as much as models do. So such a task searches several times, its figure is the mean
-over the searches, and what they leave uncertain is added to what the items do. Items of a search are columns
-of a table, (n_items, n_searches); other items are of shape (n_items,).
+over the searches, and the variance of this mean is added to the variance over items. The outcomes of searches
+are columns of a table, (n_items, n_searches); other items are of shape (n_items,).
 """
 
 from __future__ import annotations

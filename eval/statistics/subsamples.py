@@ -1,14 +1,15 @@
 """Standard errors from subsamples: a statistic on four fifths of the items, many times (delete-d jackknife).
 
-The bootstrap draws items with replacement. Items that are drawn twice always agree with themselves; they
-make clusters and classes agree more than they do, and their agreement vary less: on 45 words in 9 classes a
-centred bootstrap calls 12 to 18 % of equal models different at a nominal 5 %. Subsamples have no item twice.
+The bootstrap draws items with replacement. Items that are drawn twice always agree with themselves, so
+clusters and classes agree more in its samples than in the data, and their agreement varies less: on 45 words
+in 9 classes a centred bootstrap calls 12 to 18 % of equal models different at a nominal 5 %. Subsamples do
+not have an item twice.
 
 The variance of the statistic is ``(n - d) / d`` times that of the subsamples without d of n items (Shao and
-Wu 1989, eq. 2.2). The delete-one jackknife fails for statistics with corners, as purity is with its maxima;
-with d a fixed share of n it is right for them too (Shao and Wu 1989, theorem 1; Shao and Tu 1995, §2.3). A
-fifth was chosen by simulation among 1 item, .1, .2, .33 and .5 of the items:
-`scripts/quality/calibration.py` writes what it gives.
+Wu 1989, eq. 2.2). The delete-one jackknife fails for statistics that are not smooth, such as purity with its
+maxima; with d a fixed share of n it is right for them too (Shao and Wu 1989, theorem 1; Shao and Tu 1995,
+§2.3). A fifth was chosen by simulation among 1 item, .1, .2, .33 and .5 of the items:
+`scripts/quality/calibration.py` writes the error rates.
 
 References
 ----------
@@ -39,7 +40,7 @@ OF_TABLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """Statistics of contingency tables of classes and clusters, many at a time."""
 
 BLOCK = 4_000_000
-"""Numbers held at a time."""
+"""Numbers that are held in memory at a time."""
 
 FEWEST = 200
 """Smallest number of subsamples. With more searches fewer are drawn, since each subsample is evaluated for
@@ -61,7 +62,7 @@ def subsampled(
     statistic : str
         Name in ``resampling.STATISTICS``.
     columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
-        What the statistic is computed from; of several searches the mean over them is meant.
+        The arguments of the statistic; with several searches, the mean over them is computed.
     units : ndarray of shape (n_items,), optional
         Items with the same number are left out together; without it each item is left out alone.
     seed : int
@@ -124,7 +125,7 @@ def _of_rows(statistic: str, columns: Sequence[np.ndarray], blocks: Iterator[np.
 def _of_moments(
     x: np.ndarray, y: np.ndarray, part: np.ndarray, unit: np.ndarray, blocks: Iterator[np.ndarray]
 ) -> np.ndarray:
-    """Pearson's correlation in each part of a subsample, from sums over its units; mean over the parts."""
+    """Return the mean over the parts of Pearson's correlation in each, from sums over a subsample's units."""
     parts, of_item = np.unique(part, return_inverse=True)
     n_units = int(unit.max()) + 1
     x, y = x - x.mean(), y - y.mean()
@@ -153,7 +154,7 @@ def _of_moments(
 def _of_tables(
     statistic: str, columns: Sequence[np.ndarray], unit: np.ndarray, blocks: Iterator[np.ndarray]
 ) -> np.ndarray:
-    """Statistics of the contingency tables of subsamples, each the mean over the searches."""
+    """Return the statistic of the contingency table of each subsample, as the mean over the searches."""
     searches = [_Cells(classes, clusters, unit) for classes, clusters in of_each_search(columns)]
     parts = []
     for kept in blocks:

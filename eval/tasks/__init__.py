@@ -1,1 +1,1 @@
-"""One module per task: what it reads, how it judges vectors, what it reports."""
+"""One module per task: how it judges vectors and what it reports."""

@@ -14,7 +14,7 @@ from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows, vocabulary
 from wordvec_ca.eval.report import Report, digest_of
 
 BLOCK = 4096
-"""Words of the vocabulary per matrix product: with a thousand question words, 16 MB of cosines."""
+"""Words of the vocabulary in one matrix product: with a thousand question words, 16 MB of cosines."""
 
 
 def evaluate(

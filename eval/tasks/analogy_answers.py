@@ -8,7 +8,7 @@ from numba import njit
 LOWEST = np.float32(-1e30)
 
 REORDER = {"nnan", "nsz", "reassoc", "contract"}
-"""What lets LLVM vectorise a maximum; the cosines hold no NaN."""
+"""Lets LLVM vectorise a maximum; it may assume that there is no NaN, and the cosines hold none."""
 
 
 @njit(nogil=True, cache=True, fastmath=REORDER)

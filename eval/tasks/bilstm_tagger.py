@@ -57,7 +57,7 @@ class BiLSTMTagger(nn.Module):
         Returns
         -------
         Tensor of shape (n_tokens, n_tags)
-            The tokens of one sentence after those of the other.
+            Sentence after sentence.
         """
         n, longest = words.shape
         framed = torch.full((n, longest + 2), self.end, dtype=torch.int64)
@@ -100,7 +100,7 @@ def fit_tagger(
         Seed of the order and of the unknown words.
     epochs : int
     progress : callable
-        Gets a line of text after each epoch.
+        Called with a line of text after each epoch.
 
     Returns
     -------

@@ -37,14 +37,14 @@ def evaluate(
     seed : int
         Seed of the network, the order, the choice of training sentences and the bootstrap.
     sizes : tuple of int
-        Training sentences of a learning curve, besides all.
+        Numbers of training sentences of a learning curve; the whole training set is always used too.
     epochs : int
     n_hidden : int
         Size of the LSTM's state in each direction.
     restarts : int
         Networks trained from random weights of their own; figures are means over them.
     progress : callable
-        Gets a line of text after each epoch.
+        Called with a line of text after each epoch.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def _run(
     gold: np.ndarray,
     progress: Callable[[str], None],
 ) -> tuple[np.ndarray, list[float], float]:
-    """Train on the chosen sentences: outcome of each test token, dev accuracies, share of known tokens."""
+    """Train on the chosen sentences; return the outcome of each test token, dev accuracies, known share."""
     import torch
 
     from wordvec_ca.eval.tasks.bilstm_tagger import BiLSTMTagger, fit_tagger, predict_tags

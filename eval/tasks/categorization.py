@@ -23,7 +23,7 @@ def evaluate(
     data : WordCategories
     seed : int
     restarts : int
-        Starts of k-means in one search, which ends with the clusters of the start with the least inertia.
+        Starts of k-means in one search; the clusters of the start with the least inertia are kept.
     searches : int
         Number of searches; figures are means over them. Single searches differ by .02 (purity of 402 words).
 
@@ -56,7 +56,7 @@ def evaluate(
     inertia = []
     with threadpool_limits(1):
         for search in range(searches):
-            # The first search equals the only one with ``searches=1`` and the same seed.
+            # The first search is the same as with ``searches=1`` and this seed.
             state = seed if search == 0 else np.random.RandomState([seed, search])
             model = KMeans(n_clusters, n_init=restarts, random_state=state)
             found = model.fit_predict(unit)

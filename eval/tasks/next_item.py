@@ -1,8 +1,8 @@
-"""Sequences of items: is the next one among the nearest of the last, and among what baselines propose?
+"""Sequences of items: is the next item among those nearest to the last one, and do baselines find it?
 
-Each step from one item to the next depends on both, as an analogy does on two pairs: after one last item the
-same ten are always proposed. Taken as independent from sequence to sequence, two seeds of one recipe were
-called different in 4 of 16 pairs (docs/measurements/two-seeds.md).
+A step from one item to the next depends on both items, as an analogy does on two pairs: after the same last
+item the same ten are proposed. When sequences were taken as independent, two seeds of one recipe were called
+different in 4 of 16 pairs (docs/measurements/two-seeds.md).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of, unit_
 from wordvec_ca.eval.report import Metric, Report, digest_of
 
 K = 10
-"""Items that are proposed."""
+"""Number of items that are proposed at each step."""
 
 MOST = 10_000
-"""Steps of the held-out sequences that are judged, of more some sequences are drawn: intervals of .02."""
+"""Most steps that are judged: this gives intervals of .02. If there are more, some sequences are drawn."""
 
 FAR = 10
 """Places within which two items of a training sequence occur together, for the baseline."""
 
 BLOCK = 64
-"""Last items whose scores of all items are held at once."""
+"""Number of last items for which the scores of all items are held at once."""
 
 Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """Rows of last items -> a new array of shape (n_rows, n_items): how well each item follows."""
@@ -151,7 +151,7 @@ def _ranks(
 
 
 def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Scores]:
-    """Return what else could propose items: popularity, and how often items occur together."""
+    """Return the scores by which baselines propose items: popularity, and how often items occur together."""
     from scipy.sparse import coo_matrix
 
     counts = getattr(vectors, "counts", None)

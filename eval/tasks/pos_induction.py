@@ -66,13 +66,14 @@ def evaluate(
     workers : int
         Restarts that run at the same time.
     progress : callable
-        Gets a line of text after each restart.
+        Called with a line of text after each restart.
 
     Returns
     -------
     Report
-        ``v-measure``, ``many-to-one`` over all tokens; the same with ``-no-punct``. Protocols that report the
-        most likely restart find it in the notes, and in ``details``.
+        ``v-measure`` and ``many-to-one`` over all tokens, and with ``-no-punct`` over the tokens without
+        punctuation. The figure of the most likely restart, which other protocols report, is in the notes and
+        in ``details``.
     """
     started = time.perf_counter()
     text, known = encode(vectors, data, covariance=covariance, normalise=normalise)
@@ -157,7 +158,7 @@ def encode(
     covariance: Literal["spherical", "diagonal"] = "spherical",
     normalise: bool = False,
 ) -> tuple[EncodedText, np.ndarray]:
-    """Return the corpus as types, with vectors centred and scaled, and which tokens have one.
+    """Return the corpus as types, with vectors centred and scaled, and which tokens have a vector.
 
     The scale makes the mean variance of the dimensions over the tokens 1 (``diagonal``: the variance of each
     dimension). Without it the scale of an embedding, which carries no information, would decide the result.

@@ -30,8 +30,8 @@ class ClassificationData:
     name : str
     train : LabelledSentences
     dev, test : LabelledSentences or None
-        With both, C is chosen on dev and the accuracy is that on test. With one of them, C is chosen by
-        cross-validation on train and the accuracy is that on this one. With neither, both are done by
+        With both, C is chosen on dev, and the accuracy is measured on test. With one of them, C is chosen by
+        cross-validation on train, and the accuracy is measured on that part. With neither, both are done by
         cross-validation.
     """
 
@@ -64,7 +64,7 @@ def evaluate(
     folds : int
         Number of folds of the cross-validation. Equal texts are in the same fold.
     grid : tuple of float
-        Values of C; of equally accurate ones the smallest is taken.
+        Values of C; if several are equally accurate, the smallest is taken.
     phrases : str, optional
         Character that joins the words of a phrase; words of texts are joined to phrases of the vectors.
     infer : callable, optional
@@ -147,7 +147,7 @@ def evaluate(
 
 
 def _read(data: ClassificationData) -> Iterator[Sequence[object]]:
-    """Yield what the classifier learns from and is judged by."""
+    """Yield the labels and the texts of all parts."""
     for part in (data.train, data.dev, data.test):
         if part is not None:
             yield part.labels
@@ -194,7 +194,7 @@ def _examples(
 
 
 def _path(train: _Examples, test: _Examples, grid: tuple[float, ...]) -> np.ndarray:
-    """Accuracy on test for each C, each fit starting from the one before."""
+    """Return the accuracy on test for each C; each fit starts from the weights of the one before."""
     accuracies = np.empty(len(grid))
     fitted = None
     for i, C in enumerate(grid):
@@ -204,7 +204,7 @@ def _path(train: _Examples, test: _Examples, grid: tuple[float, ...]) -> np.ndar
 
 
 def _validated(train: _Examples, folds: int, grid: tuple[float, ...], seed: int) -> np.ndarray:
-    """Mean accuracy over the folds for each C."""
+    """Return the mean accuracy over the folds for each C."""
     fold = _folds(train, folds, seed)
     scores = [_path(train.part(fold != f), train.part(fold == f), grid) for f in range(folds)]
     return np.asarray(np.mean(scores, axis=0))
@@ -213,7 +213,7 @@ def _validated(train: _Examples, folds: int, grid: tuple[float, ...], seed: int)
 def _cross_validated(
     train: _Examples, folds: int, grid: tuple[float, ...], seed: int
 ) -> tuple[np.ndarray, list[float]]:
-    """Outcome of each text when it was held out, and the C chosen without each fold."""
+    """Return the outcome of each text when it was held out, and the C chosen without each fold."""
     fold = _folds(train, folds, seed)
     right = np.empty(len(train.classes))
     chosen = []
@@ -229,7 +229,7 @@ def _cross_validated(
 
 
 def _folds(data: _Examples, folds: int, seed: int) -> np.ndarray:
-    """Assign texts to folds so that classes are even and equal texts stay together."""
+    """Assign texts to folds so that each class is spread evenly and equal texts stay together."""
     rng = np.random.default_rng([seed, 0xF01D])
     fold_of_group = np.full(int(data.group.max()) + 1, -1)
     start = 0

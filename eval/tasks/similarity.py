@@ -24,8 +24,8 @@ def evaluate(
     seed : int
         Seed of the bootstrap.
     oov : {'exclude', 'mean'}
-        Which Spearman is the headline: that of the pairs whose words both have vectors, or that of all pairs,
-        where a pair without vectors gets the mean cosine of the others. Both are reported.
+        Which Spearman is the headline: over the pairs whose words both have vectors, or over all pairs, where
+        a pair with a word without a vector gets the mean cosine of the others. Both are reported.
 
     Returns
     -------

@@ -29,8 +29,8 @@ READOUTS: dict[str, dict[str, Any]] = {
     "ca-sem-full": _PAPER | {"readout": "full"},
     "ca-sem-full-no-oov": _PAPER | {"readout": "full-no-oov"},
 }
-"""Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018)
-and CA-SEM: its weights times SIF's, and as Zeng 2019 has it, in three readings of eq. 18. The first is the
+"""Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018),
+CA-SEM with its weights times SIF's, and CA-SEM as in Zeng 2019, in three readings of eq. 18. The first is the
 headline."""
 
 OF_ATTENTION: dict[str, dict[str, Any]] = {
@@ -57,8 +57,8 @@ class SimilaritySets:
     name : str
     sets : list of SentencePairs
     background : list of SentencePairs
-        Sentences that a readout learns from (common directions, v0; word frequencies, if the vectors have
-        none); if it is empty, the sentences of each set themselves.
+        Sentences from which a readout learns common directions, v0 and, if the vectors have none, word
+        frequencies. If it is empty, readouts learn from the sentences of each set.
     """
 
     name: str
@@ -79,9 +79,8 @@ def evaluate(
 ) -> Report:
     """Correlate cosines of sentence vectors with people's scores.
 
-    What a readout learns from sentences it learns from the background or, without one, from both sides of the
-    pairs of one set after the other. Word frequencies are the relative ones in the vectors' own counts or,
-    without counts, in the same sentences.
+    A readout learns from the sentences of the background or, without one, for each set from both sides of its
+    pairs. Word frequencies come from the vectors' own counts or, without counts, from the same sentences.
 
     Parameters
     ----------
@@ -92,20 +91,22 @@ def evaluate(
     a : float
         Constant of SIF.
     readouts : sequence of str or mapping of str to dict, optional
-        Names in ``READOUTS`` and ``OF_ATTENTION``, or others with the parameters of their
-        ``SentenceVectorizer``; the first is the headline. By default all that the vectors allow.
+        Names in ``READOUTS`` and ``OF_ATTENTION``, or a mapping of other names to the parameters of a
+        ``SentenceVectorizer``; the first is the headline. By default all that these vectors can be read with.
     method : str, optional
         The readout that is the headline, in place of the first.
     phrases : str, optional
-        Join words to phrases of the vectors, which this character holds together.
+        Join words to phrases of the vectors; this character is between the words of a phrase.
     infer : callable, optional
-        For a model of documents: infers the vectors of texts, for one more readout, ``infer``, the first.
+        For a model of documents: infers the vectors of texts, for one more readout, ``infer``, which is then
+        the first.
 
     Returns
     -------
     Report
-        For each readout the mean over the sets of Pearson's correlation, without pooling; if there are
-        several sets, ``READOUT SET`` for the headline, and the others in ``details``.
+        For each readout, the mean over the sets of Pearson's correlation, without pooling. If there are
+        several sets, each also has a metric ``READOUT SET`` for the headline; other readouts are in
+        ``details``.
 
     Raises
     ------
@@ -222,7 +223,7 @@ def _cosines(
     """Yield the cosines of the pairs of each set; 0 where a side is zero."""
     for text in sets:
         if not any(word for sentence in background or text for word in sentence):
-            yield np.zeros(len(text) // 2)  # nothing is known
+            yield np.zeros(len(text) // 2)  # no word is known
             continue
         vectorizer = SentenceVectorizer(vectors, counts="fit" if counts is None else counts, **setting)
         rows = vectorizer.fit(background or text).transform(text)

@@ -46,8 +46,8 @@ def evaluate(
 ) -> Report:
     """Tag words from the vectors of the words around them.
 
-    Nothing else is known to the classifier: no spelling, no features of words without a vector but that they
-    have none. So it measures what the vectors know about syntax, and not how well text can be tagged.
+    The classifier sees nothing else: no spelling, and of a word without a vector only that it has none. So
+    the task measures what the vectors know about syntax, and not how well text can be tagged.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def evaluate(
     C : float
         Inverse strength of the L2 penalty on the sum of losses.
     steps : int
-        Number of steps of L-BFGS, from zero: an early stop that is part of the protocol.
+        Number of steps of L-BFGS, from zero. The protocol stops early on purpose.
     progress : callable
-        Gets a line of text after each size.
+        Called with a line of text after each size.
 
     Returns
     -------
@@ -140,13 +140,13 @@ def evaluate(
 def divided(corpus: TaggedCorpus) -> TaggingData:
     """Divide a corpus into training and test sentences without cutting a document.
 
-    The last eighth of the documents in the order of their names is for the test; of the Penn Treebank sample
-    these are wsj_0150 and later. Without documents it is the last eighth of the sentences.
+    The last eighth of the documents in the order of their names is the test part; in the Penn Treebank sample
+    it is wsj_0150 and later. Without documents it is the last eighth of the sentences.
     """
     documents = sorted(set(corpus.sources))
     if len(documents) > 1:
         test = set(documents[-max(1, len(documents) // 8) :])
-        if "wsj_0001" in documents[0]:  # the division that others use
+        if "wsj_0001" in documents[0]:  # the usual division
             test = {name for name in documents if name[:8] >= "wsj_0150"} or test
         return TaggingData(
             corpus.name,
@@ -164,7 +164,7 @@ def divided(corpus: TaggedCorpus) -> TaggingData:
 
 
 def _table(vectors: Vectors, data: TaggingData) -> tuple[np.ndarray, dict[str, int]]:
-    """Feature rows of all words, then one for unknown words and one for outside of the sentence."""
+    """Return feature rows of all words, then one for unknown words and one for outside of the sentence."""
     words = list(
         dict.fromkeys(
             word for corpus in (data.train, data.test) for sentence in corpus.sentences for word in sentence
@@ -217,7 +217,7 @@ def _features(
 
 
 def _most_frequent_tag(data: TaggingData) -> np.ndarray:
-    """Outcome of tagging each word with its most frequent tag, and new words with that of rare ones."""
+    """Return the outcome of tagging words with their most frequent tag, and new words with that of rare ones."""
     counts: dict[str, dict[str, int]] = {}
     for words, tags in zip(data.train.sentences, data.train.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
