@@ -262,7 +262,7 @@ def _by_subsamples(
 def _of_correlations(
     before: float, after: float, replicates: np.ndarray, scale: float, n_units: int
 ) -> tuple[float, float, float]:
-    """Return the interval of Zou 2007 for the difference of two correlations, and the level where it is at 0."""
+    """Return Zou's interval (2007) for the difference of two correlations, and the level where it is at 0."""
     z = np.arctanh(np.clip([before, after], -1 + 1e-12, 1 - 1e-12))
     errors = scale * np.arctanh(np.clip(replicates, -1 + 1e-12, 1 - 1e-12)).std(axis=1)
     spread = replicates.std(axis=1)

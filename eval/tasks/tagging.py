@@ -217,7 +217,7 @@ def _features(
 
 
 def _most_frequent_tag(data: TaggingData) -> np.ndarray:
-    """Return the outcome of tagging words with their most frequent tag, and new words with that of rare ones."""
+    """Return the outcome of giving words their most frequent tag, and new words that of rare ones."""
     counts: dict[str, dict[str, int]] = {}
     for words, tags in zip(data.train.sentences, data.train.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
