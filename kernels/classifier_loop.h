@@ -331,7 +331,7 @@ static float learn_negatives(Learner *s, int32_t target, float alpha)
     return learn_sigmoids(s, s->met, n, alpha);
 }
 
-#define FREQUENT 4096 /* rows, the most frequent words first, that a line may have several times */
+#define FREQUENT 4096 /* first rows, those of the most frequent words, whose repetitions in a line are counted */
 
 /* A line to learn from: its rows, and how often it has each. */
 typedef struct {
@@ -339,7 +339,7 @@ typedef struct {
     int32_t *times;
     int64_t times_room;
     float n_rows;                   /* with repetitions */
-    int32_t places[FREQUENT]; /* index in the bag of a frequent row, if the bag has that row there; else old */
+    int32_t places[FREQUENT]; /* index of a frequent row in the bag; the bag is asked, so nothing has to be cleared */
 } Example;
 
 /* Fills an example with a line. Missing rows (-1, an n-gram that quantising has pruned) are dropped, because learn_line
