@@ -288,7 +288,7 @@ def spec_of(model: str) -> ModelSpec:
 
 def table_of_models() -> str:
     """Return the models as a table in Markdown: how x is made, what is learnt, and when to choose each."""
-    rows = [("`--model`", "x", "O", "x takes its gradient g to W by", "source", "take it for"), ("---",) * 6]
+    rows = [("`--model`", "x", "O", "step of W (g: gradient of x)", "source", "choose it for"), ("---",) * 6]
     rows += [
         (f"`{one.name}`", one.hidden, one.output_shape, one.gradient, one.source, one.advice) for one in SPECS
     ]
