@@ -130,6 +130,7 @@ cdef extern from "text_line.h" nogil:
 
     int is_space(char)
     int is_line_end(const char *, int64_t)
+    int32_t fnv(const char *, int64_t)
     int32_t number_of(const LineReader *, const char *, int64_t)
     int64_t next_token(const char *, int64_t, int64_t *, const char **)
     void push_word(LineReader *, const char *, int64_t, int32_t, Bag *)
@@ -229,12 +230,8 @@ cdef class TokenTypes:
         """Return fastText's hash of each type, FNV-1a with signed bytes, int32."""
         cdef int32_t[::1] hashes = np.empty(self.lexicon.size, np.int32)
         cdef Record *record = first_record(&self.lexicon)
-        cdef uint32_t found, i
         while record != NULL:
-            found = 2166136261u
-            for i in range(record.length):
-                found = (found ^ <uint32_t> <int32_t> <signed char> text_of(record)[i]) * 16777619u
-            hashes[record.id] = <int32_t> found
+            hashes[record.id] = fnv(text_of(record), record.length)
             record = next_record(&self.lexicon, record)
         return np.asarray(hashes)
 

@@ -28,6 +28,14 @@ static inline uint32_t longer_fnv(uint32_t hash, char c)
     return (hash ^ (uint32_t)(int32_t)(signed char)c) * 16777619u;
 }
 
+static inline int32_t fnv(const char *word, int64_t n)
+{
+    uint32_t hash = 2166136261u;
+    for (int64_t i = 0; i < n; i++)
+        hash = longer_fnv(hash, word[i]);
+    return (int32_t)hash;
+}
+
 static inline int within_character(char c) { return (c & 0xC0) == 0x80; }
 
 /* Adds the rows of the n-grams of characters of a word, in fastText's order. */
@@ -107,12 +115,9 @@ static void gather_text(LineReader *x, const char *text, int64_t n, Bag *bag)
         push_word(x, token, length, number, bag);
         if (x->rules.word_ngrams < 2)
             continue;
-        uint32_t hash = 2166136261u;
-        for (int64_t i = 0; i < length; i++)
-            hash = longer_fnv(hash, token[i]);
         bag->hashes = with_room(bag->hashes, &bag->hash_room, n_hashes + 1, &bag->failed);
         if (!bag->failed)
-            bag->hashes[n_hashes++] = (int32_t)hash;
+            bag->hashes[n_hashes++] = fnv(token, length);
     } while (!is_line_end(token, length) && !bag->failed);
     push_word_ngrams(&x->rules, n_hashes, bag);
 }
