@@ -84,7 +84,7 @@ $(VENV)/.libraries: $(VENV)/.dev
 	touch $@
 
 test-libraries: $(VENV)/.libraries ## install the libraries that exports are for, and run the tests that load them
-	$(BIN)/python -m pytest -n auto tests/vectors tests/text
+	$(BIN)/python -m pytest -n auto tests/formats tests/vectors tests/text
 
 # The torch extra, for the package installed above. The version is fixed so that the tests use the same one everywhere.
 $(VENV)/.torch: $(VENV)/.dev
@@ -92,7 +92,7 @@ $(VENV)/.torch: $(VENV)/.dev
 	touch $@
 
 test-torch: $(VENV)/.torch ## install PyTorch and run the tests that need it
-	$(BIN)/python -m pytest tests/nn tests/eval/test_bilstm_tagging.py tests/vectors/test_exports.py
+	$(BIN)/python -m pytest tests/nn tests/eval/test_bilstm_tagging.py tests/formats/test_exports.py
 
 # The cluster extra, and an S3 server (moto) for its tests.
 $(VENV)/.cluster: $(VENV)/.dev

@@ -125,7 +125,7 @@ static inline void gather(const Lines *x, int64_t line, Bag *bag)
     push_word_ngrams(x, n_hashes, bag);
 }
 
-/* Rows of numbers, or of codes (vectors/formats/product_codes.py). */
+/* Rows of numbers, or of codes (formats/product_codes.py). */
 typedef struct {
     const float *numbers;       /* (n, stride), or NULL */
     int64_t n, stride;

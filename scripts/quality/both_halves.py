@@ -27,11 +27,12 @@ from wordvec_ca.corpus import EncodedCorpus, TextOptions, Vocab, encode_corpus
 from wordvec_ca.eval import plan, pos_induction, read_tagged
 from wordvec_ca.eval.tasks import tagging
 from wordvec_ca.eval.tasks.sts import evaluate as judge_sentences
+from wordvec_ca.formats import read_fasttext_model
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 from wordvec_ca.runs import train
+from wordvec_ca.tables.published import FITTED, FittedForm, Halves, unit
 from wordvec_ca.text import tokenize
-from wordvec_ca.vectors import KeyedVectors, read_fasttext_model
-from wordvec_ca.vectors.published import FITTED, FittedForm, Halves, unit
+from wordvec_ca.vectors import KeyedVectors
 
 TITLE = "Both matrices"
 

@@ -22,7 +22,7 @@ from wordvec_ca.change import DECIDABLE, false_discovery_rate, harmonic_mean_cou
 from wordvec_ca.change.permutations import LabelPermutations
 from wordvec_ca.change.texts import LEAST_PERMUTATIONS, PERMUTATIONS, Slices
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.vectors import one_blas_thread
+from wordvec_ca.tables import one_blas_thread
 
 BANDS = ((10, 20), (20, 50), (50, 200), (200, 1 << 40))
 NAMES = [f"{low} to {high - 1}" if high < 1 << 40 else f"{low} or more" for low, high in BANDS]

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from study import parser, table, write_section
 
-from wordvec_ca.vectors import KeyedVectors, precision_loss
+from wordvec_ca.formats import precision_loss
+from wordvec_ca.vectors import KeyedVectors
 
 EXPORTS = (("float32", None), ("float16", None), ("int8", None), ("int8", 20_000))
 

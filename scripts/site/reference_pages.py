@@ -19,6 +19,8 @@ PACKAGES = (
     "models",
     "training",
     "vectors",
+    "formats",
+    "tables",
     "sentences",
     "eval",
     "text",

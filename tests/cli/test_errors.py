@@ -23,7 +23,8 @@ import pytest
 
 from wordvec_ca import cli
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
-from wordvec_ca.vectors import CutOffError, KeyedVectors
+from wordvec_ca.tables import CutOffError
+from wordvec_ca.vectors import KeyedVectors
 
 
 class Panic(BaseException):

@@ -17,9 +17,9 @@ import pytest
 from wordvec_ca import fasttext
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext import settings
+from wordvec_ca.formats import FastTextModel, FastTextOptions, write_fasttext_model
 from wordvec_ca.gensim.models import FastText
 from wordvec_ca.gensim.models.fasttext import FastTextKeyedVectors
-from wordvec_ca.vectors import FastTextModel, FastTextOptions, write_fasttext_model
 
 LINES = "__label__a one two three\n__label__b four five six\n__label__c seven eight\n" * 5
 

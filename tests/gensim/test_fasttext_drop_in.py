@@ -20,7 +20,8 @@ from wordvec_ca.gensim.models.fasttext import (
 from wordvec_ca.gensim.models.fitting import engine_of
 from wordvec_ca.gensim.models.ngram_rows import NgramRows
 from wordvec_ca.kernels import aligned_zeros
-from wordvec_ca.vectors import KeyedVectors, NgramIndex
+from wordvec_ca.tables import NgramIndex
+from wordvec_ca.vectors import KeyedVectors
 
 OPTIONS = {"vector_size": 16, "min_count": 1, "workers": 1, "bucket": 500, "seed": 3, "sample": 0}
 SENTENCES = [[f"{stem}{end}" for stem in ("walk", "talk", "jump") for end in ("ed", "ing", "s")]] * 30

@@ -211,7 +211,7 @@ def test_an_older_file_stays_until_the_new_one_is_whole(
 @pytest.mark.parametrize("sg", [0, 1])
 def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
     """They are those that ``cawv publish`` makes of the same matrices, also of a model of gensim's own."""
-    from wordvec_ca.vectors.published import FittedForm, Halves
+    from wordvec_ca.tables.published import FittedForm, Halves
 
     theirs = pytest.importorskip("gensim.models").Word2Vec(sentences(), **SMALL, sg=sg)
     theirs.save(str(tmp_path / "m.model"))

@@ -20,20 +20,22 @@ DRAWING = {
     "files": set(),
     "text": {"kernels", "files"},
     "corpus": {"kernels", "files", "text"},
-    "vectors": {"kernels", "files"},
-    "models": {"kernels", "files", "corpus", "vectors"},
+    "tables": {"kernels", "files"},
+    "formats": {"kernels", "files", "tables"},
+    "vectors": {"files", "tables", "formats"},
+    "models": {"kernels", "files", "corpus", "tables", "formats", "vectors"},
     "training": {"kernels", "files", "corpus", "models"},
-    "resampling": {"kernels", "files", "corpus", "vectors", "models", "training"},
-    "runs": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "resampling"},
-    "cluster": {"kernels", "files", "text", "corpus", "vectors", "models", "training", "runs"},
-    "sentences": {"files", "text", "vectors"},
+    "resampling": {"kernels", "files", "corpus", "tables", "vectors", "models", "training"},
+    "runs": {"kernels", "files", "text", "corpus", "formats", "vectors", "models", "training", "resampling"},
+    "cluster": {"kernels", "files", "text", "corpus", "formats", "models", "training", "runs"},
+    "sentences": {"files", "text", "tables", "formats", "vectors"},
     "documents": {"files", "text", "vectors", "models", "training", "sentences"},
-    "report": {"files", "vectors", "models"},
-    "change": {"corpus", "files", "text", "vectors", "models", "training", "report"},
-    "associations": {"files", "vectors"},
+    "report": {"files", "tables", "vectors", "models"},
+    "change": {"corpus", "files", "text", "tables", "vectors", "models", "training", "report"},
+    "associations": {"files", "tables", "vectors"},
     "nn": {"text", "vectors"},
-    "gensim": {"files", "corpus", "vectors", "models", "training"},
-    "fasttext": {"files", "kernels", "corpus", "vectors", "models", "training", "runs"},
+    "gensim": {"files", "corpus", "tables", "formats", "vectors", "models", "training"},
+    "fasttext": {"files", "kernels", "corpus", "formats", "vectors", "models", "training", "runs"},
     "eval": {"files", "vectors", "sentences"},
 }
 """The packages, from the ground up, and of which others each may import. The command line may import all."""
@@ -43,7 +45,7 @@ GROUND = {"_version", "errors", "machine", "showable", "specs"}
 
 ONLY_HERE = {
     "torch": ("wordvec_ca.nn", *(f"wordvec_ca.eval.tasks.bilstm_{name}" for name in ("tagging", "tagger"))),
-    "gensim": ("wordvec_ca.vectors.formats.gensim_index",),
+    "gensim": ("wordvec_ca.formats.gensim_index",),
     "ray": ("wordvec_ca.cluster",),
 }
 """Heavy libraries and the places that alone may import them."""

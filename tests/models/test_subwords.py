@@ -13,8 +13,9 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_mass, noise_pool
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
 from wordvec_ca.runs import continued_config, resume, train
+from wordvec_ca.tables import ngrams_of
 from wordvec_ca.training.composed_words import ComposedWords, block_tokens, shared_steps
-from wordvec_ca.vectors import KeyedVectors, ngrams_of
+from wordvec_ca.vectors import KeyedVectors
 
 WORDS = [
     *[
@@ -100,7 +101,7 @@ def test_words_seen_by_their_ngrams_alone():
 
 
 def by_ngrams(made):
-    from wordvec_ca.vectors import NgramVectors
+    from wordvec_ca.tables import NgramVectors
 
     return NgramVectors(made.index, made.rows[:, :5])
 

@@ -14,8 +14,9 @@ from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig, weights_by_word
-from wordvec_ca.vectors import KeyedVectors, mean_attention
-from wordvec_ca.vectors import attention as attention_module
+from wordvec_ca.tables import attention as attention_module
+from wordvec_ca.tables import mean_attention
+from wordvec_ca.vectors import KeyedVectors
 
 WORDS = ["the", "of", "cat", "sat", "slept"]
 COUNTS = [50, 30, 10, 7, 3]

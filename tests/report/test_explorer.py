@@ -21,7 +21,8 @@ from wordvec_ca.report.explorer.neighbour_graph import (
     neighbour_graph,
 )
 from wordvec_ca.report.explorer.quantised import STEPS, whole_numbers
-from wordvec_ca.vectors import EightBit, KeyedVectors, Resamples
+from wordvec_ca.tables import EightBit, Resamples
+from wordvec_ca.vectors import KeyedVectors
 
 
 def directions(n_words: int, seed: int = 1, size: int = 20) -> np.ndarray:

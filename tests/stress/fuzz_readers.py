@@ -131,8 +131,8 @@ def fuzz(name: str, into: Path, seconds: int) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["wordvec_ca"]):
+        import wordvec_ca.formats as formats
         import wordvec_ca.training  # noqa: F401 - imports all but the formats, each of which comes when it is needed
-        import wordvec_ca.vectors.formats as formats
 
         for module in pkgutil.iter_modules(formats.__path__):
             importlib.import_module(f"{formats.__name__}.{module.name}")

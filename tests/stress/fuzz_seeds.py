@@ -49,7 +49,7 @@ def seeds_of(form: str, *extra: bytes) -> Iterator[Files]:
 def seeds_of_fasttext() -> Iterator[Files]:
     import numpy as np
 
-    from wordvec_ca.vectors.formats.fasttext import FastTextModel, Options, write_model
+    from wordvec_ca.formats.fasttext import FastTextModel, Options, write_model
 
     rng, words = np.random.default_rng(1), [b"</s>", b"the", "wörd".encode()]
     for n_labels, options in ((0, Options(2, bucket=5, minn=2, maxn=3)), (1, Options(2, model=3))):
@@ -72,7 +72,7 @@ def seeds_of_fasttext() -> Iterator[Files]:
 def seeds_of_classifiers() -> Iterator[Files]:
     import numpy as np
 
-    from wordvec_ca.vectors import FastTextModel, FastTextOptions, QuantisedRows, write_fasttext_model
+    from wordvec_ca.formats import FastTextModel, FastTextOptions, QuantisedRows, write_fasttext_model
 
     rng, words = np.random.default_rng(1), [b"</s>", b"the", "wörd".encode(), b"__label__a", b"__label__b"]
     counts, types = np.array([9, 3, 1, 5, 4]), np.array([0, 0, 0, 1, 1], np.int8)
@@ -296,7 +296,7 @@ def seeds_of_checkpoints() -> Iterator[Files]:
 def seeds_of_resamples() -> Iterator[Files]:
     import numpy as np
 
-    from wordvec_ca.vectors import EightBit, Resamples
+    from wordvec_ca.tables import EightBit, Resamples
 
     rng, made = np.random.default_rng(1), small_model("cbow-attn")
     codes = [EightBit.empty(3, 3, columns) for columns in (3, 4)]

@@ -116,7 +116,7 @@ def test_many_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
 def test_a_refused_pickle_leaves_nothing_behind(tmp_path: Path) -> None:
     """What a failed unpickler leaves on its stack must not hold on to it: the collector cannot free both."""
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors.formats.gensim import read_gensim
+    from wordvec_ca.formats.gensim import read_gensim
 
     (tmp_path / "v").write_bytes(b"cnumpy\nndarray\ncos\nsystem\n.")
 

@@ -18,8 +18,9 @@ from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, atten
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.runs import train
 from wordvec_ca.runs.run import resume
+from wordvec_ca.tables import logits_by_part
 from wordvec_ca.training.collapse import dead_places
-from wordvec_ca.vectors import KeyedVectors, logits_by_part
+from wordvec_ca.vectors import KeyedVectors
 
 PAIRS = 20
 

@@ -15,7 +15,8 @@ import pytest
 pytest.importorskip("usearch", reason="the extra ann is not installed")
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors, table
+from wordvec_ca.tables import table
+from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
 
 
 @pytest.fixture(scope="module")

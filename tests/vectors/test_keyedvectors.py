@@ -10,8 +10,8 @@ import pytest
 
 from wordvec_ca.cli import main
 from wordvec_ca.errors import DataError
+from wordvec_ca.tables import table as vector_table
 from wordvec_ca.vectors import lookup
-from wordvec_ca.vectors import table as vector_table
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 

@@ -23,7 +23,8 @@ from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_vari
 from wordvec_ca.associations.word_lists import known_words
 from wordvec_ca.errors import DataError, did_you_mean
 from wordvec_ca.files import html_table
-from wordvec_ca.vectors import KeyedVectors, one_blas_thread
+from wordvec_ca.tables import one_blas_thread
+from wordvec_ca.vectors import KeyedVectors
 
 if TYPE_CHECKING:
     from pandas import DataFrame

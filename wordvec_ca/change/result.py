@@ -15,7 +15,8 @@ from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.statistics import POOL, harmonic_mean_count, moved, ranks
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import data_frame
-from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
+from wordvec_ca.tables import one_blas_thread
+from wordvec_ca.vectors import KeyedVectors, directions
 
 DECIDABLE = 10
 """A word with fewer occurrences in any text is undecided."""

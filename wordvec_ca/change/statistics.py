@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordvec_ca.vectors import one_blas_thread, robust_fit
+from wordvec_ca.tables import one_blas_thread
+from wordvec_ca.vectors import robust_fit
 
 NEIGHBOURS = 50
 """Nearest neighbours that are compared."""

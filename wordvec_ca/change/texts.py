@@ -39,9 +39,10 @@ from wordvec_ca.corpus import Corpus, DocumentStarts, Vocab, count_corpus, encod
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.text import Documents
 from wordvec_ca.training import Trainer
-from wordvec_ca.vectors import KeyedVectors, directions, one_blas_thread
+from wordvec_ca.vectors import KeyedVectors, directions
 
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
 """Options of training if ``config`` is not given."""

@@ -36,7 +36,8 @@ def command(model: str, target: str, output: str, left_out: float, form: str | N
     Cosines between words of MODEL stay as they are; cosines between words of OUT and words of TARGET become
     meaningful. Standard error shows how well they fit.
     """
-    from wordvec_ca.vectors import align, format_of_suffix
+    from wordvec_ca.formats import format_of_suffix
+    from wordvec_ca.vectors import align
 
     try:
         to = format_of_suffix(output)

@@ -66,10 +66,10 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     opens.
     """
     from wordvec_ca.files import check_output
+    from wordvec_ca.formats import MODEL_FILES
     from wordvec_ca.models import ResolvedConfig, TrainConfig
     from wordvec_ca.runs import RunRequest, progress_display, run_request
     from wordvec_ca.text import articles, docstrings
-    from wordvec_ca.vectors import MODEL_FILES
 
     config = TrainConfig(model=model, window=10, sample=1e-4, min_count=8, epochs=epochs)
     overwrite = overwrite or _is_of_demo(Path(output))
@@ -141,7 +141,7 @@ def _map(model: str) -> str:
 def _is_of_demo(model: Path) -> bool:
     """Return whether a folder is a model that the demo made."""
     from wordvec_ca.errors import DataError
-    from wordvec_ca.vectors import read_metadata
+    from wordvec_ca.formats import read_metadata
 
     try:
         return read_metadata(model).get("command") == COMMAND

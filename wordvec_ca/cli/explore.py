@@ -86,8 +86,8 @@ def command(
     MODEL and OTHER are model directories or files of vectors in any format that export writes. A .parquet has
     a row for each word: word, count, x, y, region and neighbors (ids and distances), for embedding-atlas.
     """
+    from wordvec_ca.formats import detect_format
     from wordvec_ca.report import explore, read_classes
-    from wordvec_ca.vectors import detect_format
 
     if output is None and (other is not None or detect_format(model) != "model"):
         raise click.UsageError("give -o FILE: only the page of a single model directory has a default name")

@@ -118,7 +118,7 @@ def command(
     overwrite: bool,
 ) -> None:
     """Read the vectors of MODEL and write them to OUT."""
-    from wordvec_ca.vectors import format_of_suffix, precision_loss
+    from wordvec_ca.formats import format_of_suffix, precision_loss
 
     if output is None:
         if to != "gensim":
@@ -128,7 +128,7 @@ def command(
                 f"--format gensim without -o only adds the index to {model!r}: --{more[0].replace('_', '-')} "
                 "goes with -o OUT"
             )
-        from wordvec_ca.vectors import add_gensim_index
+        from wordvec_ca.formats import add_gensim_index
 
         say(f"Wrote {add_gensim_index(model, overwrite=overwrite)}")
         return

@@ -94,6 +94,7 @@ def command(
     from wordvec_ca.cli.sentence_options import text_options
     from wordvec_ca.corpus import TextOptions, count_corpus
     from wordvec_ca.files import check_output
+    from wordvec_ca.formats import MODEL_FILES
     from wordvec_ca.sentences import (
         REEMBEDDING_FILES,
         TextLines,
@@ -103,7 +104,6 @@ def command(
         segmented_counts,
         with_rows_for,
     )
-    from wordvec_ca.vectors import MODEL_FILES
 
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")

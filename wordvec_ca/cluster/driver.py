@@ -34,12 +34,12 @@ from wordvec_ca.cluster.words import SharedWords, Words, text_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
+from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import Callback, EmbeddingModel, Progress
 from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
 from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.training import Checkpoints, parse_interval, quality_warning
-from wordvec_ca.vectors import MODEL_FILES
 
 FETCH_BYTES = 8 << 20
 """Bytes of the model that the driver fetches at a time, to write them to its disk."""

@@ -18,12 +18,12 @@ from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
 from wordvec_ca.files import Storage, absolute_name, check_output
+from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import Callback, ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.runs import run_folder
 from wordvec_ca.showable import showable_name
 from wordvec_ca.text import find_files
 from wordvec_ca.training import DEFAULT_INTERVAL, Checkpoints, parse_interval
-from wordvec_ca.vectors import MODEL_FILES
 
 
 def train_on_cluster(

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.formats import FastTextOptions
 from wordvec_ca.kernels import TextLines, TokenTypes, word_ngrams
-from wordvec_ca.vectors import FastTextOptions
 
 EOS = "</s>"
 BOW = "<"

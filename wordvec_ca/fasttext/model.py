@@ -12,14 +12,14 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.label_tree import label_tree
 from wordvec_ca.files import in_memory
-from wordvec_ca.kernels import LOSSES, LineModel, RowMatrix, TextLines, isa, predict_labels
-from wordvec_ca.vectors import (
+from wordvec_ca.formats import (
     FastTextModel,
     FastTextOptions,
     QuantisedRows,
     read_fasttext_model,
     write_fasttext_model,
 )
+from wordvec_ca.kernels import LOSSES, LineModel, RowMatrix, TextLines, isa, predict_labels
 
 SUPERVISED = 3
 """fastText's number for the model type of classifiers."""

@@ -13,8 +13,8 @@ from wordvec_ca.fasttext.labelled_text import encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.settings import LARGEST, whole_number
 from wordvec_ca.fasttext.training import Text, fit
+from wordvec_ca.formats import MOST_PLACES, QuantisedRows
 from wordvec_ca.kernels import aligned_zeros, padded
-from wordvec_ca.vectors import MOST_PLACES, QuantisedRows
 
 CENTROIDS = 256
 MOST_POINTS = 1 << 16

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import did_you_mean
+from wordvec_ca.formats import LONGEST_NGRAM, MOST_DIMENSIONS, FastTextOptions
 from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import SPECS
-from wordvec_ca.vectors import LONGEST_NGRAM, MOST_DIMENSIONS, FastTextOptions
 
 UNSUPERVISED: dict[str, Any] = {
     "model": next(spec.name for spec in SPECS if spec.fasttext_number == 2),

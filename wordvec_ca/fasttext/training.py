@@ -23,6 +23,7 @@ from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.fasttext.labelled_text import encoded, lines_of
 from wordvec_ca.fasttext.model import SUPERVISED, Model
 from wordvec_ca.fasttext.settings import stored_options
+from wordvec_ca.formats import read_vectors
 from wordvec_ca.kernels import (
     LOSSES,
     TokenTypes,
@@ -34,7 +35,6 @@ from wordvec_ca.kernels import (
 )
 from wordvec_ca.runs import progress_display, show_progress, style_for_python
 from wordvec_ca.training import TrainingDiverged
-from wordvec_ca.vectors import read_vectors
 
 OWN_OUTPUTS = 1 << 16
 """Largest matrix of outputs of which each thread has a copy, in numbers: every line changes all labels."""

@@ -24,7 +24,8 @@ from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
-from wordvec_ca.vectors import KeyedVectors, Part, Resamples, interval, logits_by_part
+from wordvec_ca.tables import Part, Resamples, logits_by_part
+from wordvec_ca.vectors import KeyedVectors, interval
 
 DOCUMENT = "[document]"
 """The name of the document among the words of a window."""

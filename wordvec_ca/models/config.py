@@ -20,7 +20,7 @@ from wordvec_ca.specs.options import (
     TrainFields,
     with_parameters,
 )
-from wordvec_ca.vectors import Part, parse_parts, written_parts
+from wordvec_ca.tables import Part, parse_parts, written_parts
 
 OF_OLDER_RECORDS = {"vectors": "input"}
 """Options that the records of earlier versions do not have, and what they were then."""

@@ -10,11 +10,11 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
+from wordvec_ca.formats import read_metadata
 from wordvec_ca.models.config import OF_OLDER_RECORDS, ResolvedConfig, TrainConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
-from wordvec_ca.vectors import read_metadata
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     -------
     words : ndarray of shape (n_words, columns), float32
         K; columns is 2 * window, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
-        those of each part in turn, see ``wordvec_ca.vectors.logits_by_part``.
+        those of each part in turn, see ``wordvec_ca.tables.logits_by_part``.
     slots : ndarray of shape (2 * window,), float32
         s; with parts, the places of each part in turn. For a model of documents, the logit of the document
         follows.

@@ -10,10 +10,10 @@ import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.formats import FastTextModel, FastTextOptions, read_fasttext_model
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.specs.models import SPECS
-from wordvec_ca.vectors import FastTextModel, FastTextOptions, read_fasttext_model
 
 END_OF_LINE = b"</s>"
 

@@ -29,6 +29,7 @@ from wordvec_ca.files import (
     write_checksums,
     write_npy_stream,
 )
+from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, check_ngrams, write_gensim_index
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, noise_mass, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
@@ -41,20 +42,16 @@ from wordvec_ca.models.subwords import Subwords
 from wordvec_ca.showable import showable_name, showable_record
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
-from wordvec_ca.vectors import (
-    MODEL_FILES,
-    MODEL_FORMAT,
+from wordvec_ca.tables import (
     FittedForm,
     Halves,
-    KeyedVectors,
     NgramVectors,
     Resamples,
     attention_of_words,
-    check_ngrams,
     logits_by_part,
     map_of_inputs,
-    write_gensim_index,
 )
+from wordvec_ca.vectors import KeyedVectors
 
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Paths
@@ -338,7 +335,7 @@ class EmbeddingModel:
 
     @property
     def form(self) -> str:
-        """The form of the published vectors, see `wordvec_ca.vectors.published`."""
+        """The form of the published vectors, see `wordvec_ca.tables.published`."""
         return self.config.vectors or "input"
 
     @property
@@ -432,7 +429,7 @@ class EmbeddingModel:
             self.__dict__.pop(name, None)
 
     def word_attention(self, part: str | None = None) -> np.ndarray:
-        """Return how much attention each word draws, see `wordvec_ca.vectors.mean_attention`.
+        """Return how much attention each word draws, see `wordvec_ca.tables.mean_attention`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Publishes vectors of another form for a trained model: see `wordvec_ca.vectors.published`."""
+"""Publishes vectors of another form for a trained model: see `wordvec_ca.tables.published`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,11 @@ from wordvec_ca.files import (
     write_checksums,
     write_npy_stream,
 )
+from wordvec_ca.formats import MODEL_FILES, add_gensim_index, form_of_directory
 from wordvec_ca.models.directory import read_config, read_record
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.vectors import (
-    MODEL_FILES,
-    add_gensim_index,
-    form_of_directory,
-    map_of_inputs,
-)
+from wordvec_ca.tables import map_of_inputs
 
 OF_FORM = {
     *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca.files import escape_lines
 from wordvec_ca.kernels import aligned_zeros, load_ngram_loops, padded
-from wordvec_ca.vectors import NgramIndex, ngrams_of, with_boundary_marks
+from wordvec_ca.tables import NgramIndex, ngrams_of, with_boundary_marks
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab

@@ -14,7 +14,8 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig, read_attention
 from wordvec_ca.report.figure import Figure, chart_figure
 from wordvec_ca.report.svg import Series, heat_map
-from wordvec_ca.vectors import KeyedVectors, Part, logits_by_part
+from wordvec_ca.tables import Part, logits_by_part
+from wordvec_ca.vectors import KeyedVectors
 
 BANDS = (50, 1_000, 10_000)
 """Frequency ranks that separate the rows of the heat map; most words above the first are function words."""

@@ -37,6 +37,7 @@ from wordvec_ca.models import (
     memory_bytes,
 )
 from wordvec_ca.specs.quantities import counted
+from wordvec_ca.tables import EightBit, Resamples, one_blas_thread
 from wordvec_ca.training import (
     Checkpointing,
     Checkpoints,
@@ -48,7 +49,7 @@ from wordvec_ca.training import (
     end_of_line,
     run_record,
 )
-from wordvec_ca.vectors import EightBit, Resamples, directions, mean_space, one_blas_thread
+from wordvec_ca.vectors import directions, mean_space
 
 FITTED = 5_000
 """Number of words on which rotations are fitted, the most frequent: their vectors have the least noise."""

@@ -30,12 +30,12 @@ import numpy as np
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
 from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, take_lock
+from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import WORK, read_tree
 from wordvec_ca.resampling import folder_of_model
 from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, request_in
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.training import BASE, Checkpoints, Interval, State, TrainingDiverged, parse_interval
-from wordvec_ca.vectors import MODEL_FILES
 
 VOCAB = "vocab.tsv"
 OURS = {REQUEST_FILE, ModelFile.TREE, WORK, BASE, VOCAB, "text", "valid", "resamples", "lock"}

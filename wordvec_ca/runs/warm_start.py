@@ -14,6 +14,7 @@ import numpy as np
 
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
 from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
+from wordvec_ca.formats import detect_format
 from wordvec_ca.models import (
     EmbeddingModel,
     ResolvedConfig,
@@ -29,7 +30,7 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
-from wordvec_ca.vectors import KeyedVectors, detect_format
+from wordvec_ca.vectors import KeyedVectors
 
 
 def check_together(

@@ -43,7 +43,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing_files, save_json, save_npy
 from wordvec_ca.sentences.counts import WordCounts, count_sentences
 from wordvec_ca.sentences.word_vectors import WordVectors, check_finite
-from wordvec_ca.vectors import one_blas_thread
+from wordvec_ca.tables import one_blas_thread
 
 Start = Literal["unit", "rms"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.vectors import one_blas_thread
+from wordvec_ca.tables import one_blas_thread
 
 
 @one_blas_thread

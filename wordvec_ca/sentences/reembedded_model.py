@@ -42,7 +42,7 @@ def save_reembedded(
         If the directory exists and ``overwrite`` is false, or cannot be written.
     """
     from wordvec_ca.files import escape_lines, replacing, save_npy, write_checksums
-    from wordvec_ca.vectors import MODEL_FILES, MODEL_FORMAT, write_gensim_index
+    from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, write_gensim_index
 
     known = getattr(vectors, "counts", None)
     counts = result.counts.counts if known is None else np.asarray(known)

@@ -22,8 +22,8 @@ from wordvec_ca.sentences.unknown_words import (
     renumbered,
 )
 from wordvec_ca.sentences.word_vectors import WordVectors
+from wordvec_ca.tables import NgramVectors
 from wordvec_ca.text import TOKENIZERS, KnownWords, column_values, is_frame
-from wordvec_ca.vectors import NgramVectors
 
 Sentence = str | Sequence[str]
 Tokenizer = str | Callable[[str], list[str]]

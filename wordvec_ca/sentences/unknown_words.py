@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.vectors import KeyedVectors, NgramVectors
+from wordvec_ca.tables import NgramVectors
+from wordvec_ca.vectors import KeyedVectors
 
 NO_VECTOR = -1
 FIRST = -2

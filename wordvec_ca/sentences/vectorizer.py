@@ -18,7 +18,7 @@ ca-sem      1                        1 - chi             see ``readout``      0
 ca-sem-sif a / (a + p(t))           1 - chi             see ``readout``      1
 ==========  =======================  ==================  ===================  =======================
 
-``g`` is 1 or, in an attention model, the mean attention of the word (`wordvec_ca.vectors.mean_attention`):
+``g`` is 1 or, in an attention model, the mean attention of the word (`wordvec_ca.tables.mean_attention`):
 training uses ``g w``, never ``w`` alone, so every method uses ``g w`` as the vector, also in ``length`` and
 ``chi``.
 

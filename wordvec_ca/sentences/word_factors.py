@@ -14,7 +14,7 @@ from wordvec_ca.sentences.ca_sem import chi
 from wordvec_ca.sentences.methods import Readout
 from wordvec_ca.sentences.unknown_words import FIRST
 from wordvec_ca.sentences.word_vectors import check_finite
-from wordvec_ca.vectors import NgramVectors
+from wordvec_ca.tables import NgramVectors
 
 
 @dataclass(frozen=True)

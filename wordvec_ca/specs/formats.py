@@ -2,8 +2,8 @@
 
 This table determines reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
 choices and help of ``cawv export``, and the suffixes. To add a format, write an entry here and a module in
-``vectors/formats`` with a function that reads and one that writes. A format without ``magic`` also needs a
-line in ``vectors/formats/registry.py`` that recognises it. CONTRIBUTING.md has an example.
+``formats`` with a function that reads and one that writes. A format without ``magic`` also needs a
+line in ``formats/registry.py`` that recognises it. CONTRIBUTING.md has an example.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class VectorFormat:
         Whether it is a folder.
     magic : bytes
         The first bytes of its files; empty if they do not identify it. Then ``detect_format``, or for a
-        folder ``_folder_format``, in ``vectors/formats/registry.py`` recognises it.
+        folder ``_folder_format``, in ``formats/registry.py`` recognises it.
     read, write : str or None
-        ``MODULE.FUNCTION`` in ``vectors/formats``; None if the format cannot be read, or written. ``read``
+        ``MODULE.FUNCTION`` in ``formats``; None if the format cannot be read, or written. ``read``
         takes a path and returns a ``VectorTable``; ``write`` takes a ``VectorTable`` and a path.
     read_given, write_given : mapping
         Arguments that these functions always get.

@@ -1,4 +1,4 @@
-"""The names of the files of a model directory; ``wordvec_ca.vectors`` describes their content."""
+"""The names of the files of a model directory; ``wordvec_ca.formats`` describes their content."""
 
 from __future__ import annotations
 

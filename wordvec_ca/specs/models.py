@@ -268,7 +268,7 @@ VECTOR_FORMS: dict[str, str] = {
     "beside": "input and output rows side by side, twice vector_size",
     "sum": "the sum of input and output rows at unit length",
 }
-"""Forms of a model's vectors, see `wordvec_ca.vectors.published`: name -> description for people."""
+"""Forms of a model's vectors, see `wordvec_ca.tables.published`: name -> description for people."""
 
 
 def spec_of(model: str) -> ModelSpec:

@@ -361,7 +361,7 @@ class TrainFields(TextFields):
         off="--cbow-sum", trait="sums")
     parts: str | None = _learning(None,
         "cbow, cbow-attn: make each part of the vectors of its own places, as near:2,far or "
-        "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.vectors.parse_parts``.", usual="one part",
+        "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.tables.parse_parts``.", usual="one part",
         metavar="NAME:PLACES:DIMENSIONS,…", trait="has_parts", shapes="always")
     dbow_words: bool = _learning(False, "pv-dbow: train the vectors of words too, as skipgram does.",
         trait="pairs_documents")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.vectors.blas import one_blas_thread
+from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 ROUNDS = 10

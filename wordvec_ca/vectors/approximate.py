@@ -25,8 +25,8 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory, replacing
 from wordvec_ca.machine import usable_cpus
+from wordvec_ca.tables import row_blocks
 from wordvec_ca.vectors.neighbours import highest, lengths, unit
-from wordvec_ca.vectors.table import row_blocks
 
 RECORD, GRAPH = "index.json", "graph.usearch"
 FILES = {RECORD, GRAPH}

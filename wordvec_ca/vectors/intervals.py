@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from wordvec_ca.files import data_frame, html_table
-from wordvec_ca.vectors.resamples import Resamples
+from wordvec_ca.tables import Resamples
 
 LEVEL = 0.9
 """Probability of an interval, by default."""

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import content_words, html_table
+from wordvec_ca.files import atomic_file, content_words, html_table
+from wordvec_ca.formats import encode_words, format_of_suffix, read_vectors, to_gensim, write_vectors
 from wordvec_ca.specs.formats import format_named
+from wordvec_ca.tables import VectorTable, row_blocks, show_word
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import NO_ATTENTION, Key, Lookup, NoAttentionError
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
-from wordvec_ca.vectors.table import VectorTable, row_blocks, show_word
 
 Item: TypeAlias = "Key | np.ndarray | tuple[Key | np.ndarray, float]"
 
@@ -107,7 +108,7 @@ class KeyedVectors(Lookup):
         """Read vectors; the format is recognised by content.
 
         Model directories, gensim's and safetensors files are memory-mapped. No pickle is run (see
-        ``wordvec_ca.vectors.formats.unpickler``).
+        ``wordvec_ca.formats.unpickler``).
 
         Parameters
         ----------
@@ -117,7 +118,7 @@ class KeyedVectors(Lookup):
             sentence-transformers, model2vec or the Hugging Face Hub. Text, binary and fastText's may be
             compressed.
         format : str
-            ``'auto'``, or one of ``wordvec_ca.vectors.formats.registry.READABLE``.
+            ``'auto'``, or one of ``READABLE`` of ``wordvec_ca/specs/formats.py``.
         errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
             How to decode words that are not UTF-8; 'strict' raises an error.
         duplicates : {'refuse', 'first'}
@@ -137,8 +138,6 @@ class KeyedVectors(Lookup):
         DataError
             The file is missing, damaged or of no known format; the message says where and what to do.
         """
-        from wordvec_ca.vectors.formats.registry import read_vectors
-
         table = read_vectors(path, format=format, errors=errors, duplicates=duplicates, vectors=vectors)
         return cls(
             table.words,
@@ -479,8 +478,6 @@ class KeyedVectors(Lookup):
         int
             How many words were written.
         """
-        from wordvec_ca.vectors.formats.registry import format_of_suffix, write_vectors
-
         if fold_attention is None:
             fold_attention = self.folds_attention(format or format_of_suffix(path))
         if fold_attention:
@@ -578,9 +575,6 @@ class KeyedVectors(Lookup):
         if binary and not write_header:
             raise ValueError("word2vec binary cannot be written without its header")
         if fvocab is not None:
-            from wordvec_ca.files import atomic_file
-            from wordvec_ca.vectors.formats.text import encode_words
-
             if self.counts is None:
                 raise DataError("cannot write fvocab: these vectors came without counts")
             words = encode_words(self.index_to_key, "strict", "a vocabulary of 'word count' lines")
@@ -597,8 +591,6 @@ class KeyedVectors(Lookup):
         ImportError
             gensim is not installed; the message says what to do.
         """
-        from wordvec_ca.vectors.formats.gensim_index import to_gensim
-
         return to_gensim(self.index_to_key, self.vectors, self.counts)
 
 

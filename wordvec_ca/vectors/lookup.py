@@ -12,11 +12,8 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory
+from wordvec_ca.tables import NgramVectors, Part, Resamples, check_unique, parts_of_record, show_word
 from wordvec_ca.vectors.neighbours import unit
-from wordvec_ca.vectors.ngrams import NgramVectors
-from wordvec_ca.vectors.parts import Part, parts_of_record
-from wordvec_ca.vectors.resamples import Resamples
-from wordvec_ca.vectors.table import check_unique, show_word
 
 DERIVED = {"key_to_index", "_directions", "_first_rows"}
 """Names of attributes that are computed at their first use."""
@@ -175,7 +172,7 @@ class Lookup:
     def attention(self) -> np.ndarray:
         """How much attention each word draws, shape (n_words,), float32; `attends` tells if there is any.
 
-        An average token has 1. Computed at the first use; see `wordvec_ca.vectors.mean_attention`.
+        An average token has 1. Computed at the first use; see `wordvec_ca.tables.mean_attention`.
 
         Raises
         ------

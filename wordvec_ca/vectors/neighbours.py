@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.files import Bar, data_frame, html_table
-from wordvec_ca.vectors.table import row_blocks, show_word
+from wordvec_ca.tables import row_blocks, show_word
 
 
 def lengths(block: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wordvec_ca.formats import FastTextModel, FastTextOptions, read_fasttext_model, write_fasttext_model
 from wordvec_ca.gensim.models.fasttext_inner import (
     compute_ngrams,
     compute_ngrams_bytes,
@@ -20,7 +21,6 @@ from wordvec_ca.gensim.models.lifecycle import Trainables
 from wordvec_ca.gensim.models.sentences import MAX_WORDS_IN_BATCH, LineSentence
 from wordvec_ca.gensim.models.trim_rules import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, Word2Vec
-from wordvec_ca.vectors import FastTextModel, FastTextOptions, read_fasttext_model, write_fasttext_model
 
 __all__ = [
     "FAST_VERSION",

@@ -13,7 +13,7 @@ from wordvec_ca.gensim.models import stored
 from wordvec_ca.gensim.models.coded_rows import package_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, Path
 from wordvec_ca.gensim.models.keys import random_vectors
-from wordvec_ca.vectors import NgramIndex, NgramVectors
+from wordvec_ca.tables import NgramIndex, NgramVectors
 
 logger = logging.getLogger("gensim.models.fasttext")
 

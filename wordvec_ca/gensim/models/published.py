@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
-from wordvec_ca.vectors import FittedForm, Halves
+from wordvec_ca.tables import FittedForm, Halves
 
 
 class WithForms:

@@ -17,15 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.formats import map_tensors, read_gensim_state, read_vectors, write_arrays, write_gensim_model
 from wordvec_ca.gensim.models.coded_rows import from_parts, package_of, to_parts
 from wordvec_ca.gensim.models.keys import KeyTable
-from wordvec_ca.vectors import (
-    map_tensors,
-    read_gensim_state,
-    read_vectors,
-    write_arrays,
-    write_gensim_model,
-)
 
 logger = logging.getLogger(__name__)
 

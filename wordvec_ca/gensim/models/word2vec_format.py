@@ -15,8 +15,9 @@ from xopen import xopen
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix
+from wordvec_ca.formats import read_binary, read_text
 from wordvec_ca.gensim.models.keys import KeyTable
-from wordvec_ca.vectors import keep_first, read_binary, read_text
+from wordvec_ca.tables import keep_first
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,8 @@ from wordvec_ca.report.explorer.regions import Region, regions
 from wordvec_ca.report.explorer.suggestions import suggestions
 from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.vectors import KeyedVectors, logits_by_part
+from wordvec_ca.tables import logits_by_part
+from wordvec_ca.vectors import KeyedVectors
 
 DOCUMENTS = 2_000
 """Default for the most documents on a map."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph, cosines_with, neighbour_graph
-from wordvec_ca.vectors import Resamples, interval
+from wordvec_ca.tables import Resamples
+from wordvec_ca.vectors import interval
 
 FIRST = 20_000
 """Number of most frequent words that get this column: for 100,000 it would take minutes and 14 MB."""

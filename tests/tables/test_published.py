@@ -1,0 +1,91 @@
+"""The published forms: what they are made of, and that they are the same each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wordvec_ca.tables import published
+from wordvec_ca.tables.published import FittedForm, Halves
+
+SIZE, WORDS = 6, 400
+
+
+@pytest.fixture
+def halves() -> Halves:
+    """Return matrices whose output rows share a large vector, as those of models do."""
+    rng = np.random.default_rng(1)
+    inputs = rng.standard_normal((WORDS, SIZE), dtype=np.float32)
+    outputs = inputs @ rng.standard_normal((SIZE, SIZE), dtype=np.float32) + np.float32(5)
+    return Halves(inputs, outputs[:, None])
+
+
+def length_one(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_forms_are_what_they_are_said_to_be(halves: Halves) -> None:
+    w, o = halves.inputs.astype(float), halves.outputs[:, 0].astype(float)
+    of_w, of_o = length_one(w - w.mean(axis=0)), length_one(o - o.mean(axis=0))
+    expected = {
+        "input": w,
+        "output": o - o.mean(axis=0),
+        "beside": np.hstack([of_w, of_o]),
+        "sum": of_w + of_o,
+    }
+    for form, rows in expected.items():
+        np.testing.assert_allclose(FittedForm(form, halves).matrix(halves), rows, atol=1e-5)
+    both = np.hstack([length_one(w), published.OUTPUT_WEIGHT * length_one(o)])
+    both -= both.mean(axis=0)
+    left, values, _ = np.linalg.svd(both, full_matrices=False)
+    made = FittedForm("both", halves).matrix(halves)
+    assert made.shape == (WORDS, SIZE)
+    best = left[:, :SIZE] * values[:SIZE]  # of all sets of so many numbers the one nearest to both
+    np.testing.assert_allclose(made @ made.T, best @ best.T, atol=1e-4)
+    np.testing.assert_allclose(np.abs(made), np.abs(best), atol=1e-4)
+    with pytest.raises(ValueError, match="vectors is 'half'; known are 'input', "):
+        FittedForm("half", halves)
+
+
+def test_vectors_are_the_same_bits_wherever_the_rows_are(halves: Halves) -> None:
+    made = FittedForm("both", halves).matrix(halves)
+    padded = np.zeros((WORDS, 16), np.float32)
+    padded[:, :SIZE] = halves.inputs
+    views = Halves(padded[:, :SIZE], np.repeat(halves.outputs, 2, axis=2)[:, :, ::2])
+    assert np.array_equal(made, FittedForm("both", views).matrix(views))
+
+
+def test_parts_and_places(halves: Halves) -> None:
+    """Each part has a form of its own; of output rows by place the mean counts."""
+    parts = [slice(0, 2), slice(2, SIZE)]
+    made = FittedForm("both", halves, parts).matrix(halves)
+    for part in parts:
+        alone = halves.columns(part)
+        np.testing.assert_array_equal(made[:, part], FittedForm("both", alone).matrix(alone))
+    shift = np.arange(SIZE, dtype=np.float32)
+    places = Halves(halves.inputs, np.concatenate([halves.outputs - shift, halves.outputs + shift], axis=1))
+    one, two = (FittedForm("output", rows).matrix(rows) for rows in (halves, places))
+    np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_fit_is_on_frequent_words_and_not_on_damaged_rows(
+    halves: Halves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(published, "FITTED", 100)
+    first = Halves(halves.inputs[:100], halves.outputs[:100])
+    expected = FittedForm("both", first).matrix(first)
+    np.testing.assert_allclose(FittedForm("both", halves).matrix(halves)[:100], expected, atol=1e-5)
+    damaged = halves.inputs.copy()
+    damaged[7] = np.nan
+    made = FittedForm("both", Halves(damaged, halves.outputs)).matrix(Halves(damaged, halves.outputs))
+    assert np.isnan(made[7]).all()
+    assert np.isfinite(np.delete(made, 7, axis=0)).all()
+
+
+@pytest.mark.parametrize("n_words", [0, 1, 2])
+@pytest.mark.parametrize("form", ["output", "both", "beside", "sum"])
+def test_very_small_vocabularies_have_finite_vectors(halves: Halves, form: str, n_words: int) -> None:
+    few = Halves(halves.inputs[:n_words], halves.outputs[:n_words])
+    made = FittedForm(form, few).matrix(few)
+    assert made.shape == (n_words, 2 * SIZE if form == "beside" else SIZE)
+    assert np.isfinite(made).all()

@@ -1,0 +1,61 @@
+"""Files and folders of vectors: one module for each format, and the registry that recognises them.
+
+Input: a file or folder of vectors from any tool, or a `VectorTable`. Output: the other one. A new format is
+a module and an entry in ``wordvec_ca/specs/formats.py``.
+"""
+
+from wordvec_ca.formats.binary import read_binary
+from wordvec_ca.formats.fasttext import LONGEST_NGRAM, MOST_DIMENSIONS, MOST_PLACES, FastTextModel
+from wordvec_ca.formats.fasttext import Options as FastTextOptions
+from wordvec_ca.formats.fasttext import read_model as read_fasttext_model
+from wordvec_ca.formats.fasttext import write_model as write_fasttext_model
+from wordvec_ca.formats.gensim import read_gensim_state
+from wordvec_ca.formats.gensim_index import (
+    add_gensim_index,
+    to_gensim,
+    write_gensim_index,
+    write_gensim_model,
+)
+from wordvec_ca.formats.model_directory import (
+    MODEL_FILES,
+    MODEL_FORMAT,
+    check_ngrams,
+    form_of_directory,
+    read_metadata,
+)
+from wordvec_ca.formats.precision import precision_loss
+from wordvec_ca.formats.product_codes import QuantisedRows
+from wordvec_ca.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
+from wordvec_ca.formats.safetensors import map_tensors, write_arrays
+from wordvec_ca.formats.text import encode_words, read_text
+
+__all__ = [
+    "LONGEST_NGRAM",
+    "MODEL_FILES",
+    "MODEL_FORMAT",
+    "MOST_DIMENSIONS",
+    "MOST_PLACES",
+    "FastTextModel",
+    "FastTextOptions",
+    "QuantisedRows",
+    "add_gensim_index",
+    "check_ngrams",
+    "detect_format",
+    "encode_words",
+    "form_of_directory",
+    "format_of_suffix",
+    "map_tensors",
+    "precision_loss",
+    "read_binary",
+    "read_fasttext_model",
+    "read_gensim_state",
+    "read_metadata",
+    "read_text",
+    "read_vectors",
+    "to_gensim",
+    "write_arrays",
+    "write_fasttext_model",
+    "write_gensim_index",
+    "write_gensim_model",
+    "write_vectors",
+]

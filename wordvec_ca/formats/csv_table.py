@@ -1,0 +1,89 @@
+"""Vectors as a CSV table: a column of words, and one of lists or one of numbers for each dimension.
+
+The first line names the columns. A column ``count`` holds counts. pandas, DuckDB and databases write such.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import open_by_content
+from wordvec_ca.tables import VectorTable
+
+
+def is_csv_table(head: bytes) -> bool:
+    """Return whether a file with this beginning is such a table: names, then a word and numbers or a list."""
+    try:
+        rows = list(itertools.islice(csv.reader(io.StringIO(head.decode("utf-8-sig", "ignore"))), 2))
+    except csv.Error:
+        return False
+    if len(rows) < 2 or not 2 <= len(rows[0]) == len(rows[1]):
+        return False
+    return not any(map(_is_number, rows[0])) and any(_is_number(c) or c.startswith("[") for c in rows[1])
+
+
+def read_csv(path: str | Path) -> VectorTable:
+    """Read vectors, plain or compressed.
+
+    Raises
+    ------
+    DataError
+        The cells of a line do not match the first two lines; the message names the line.
+    """
+    with open_by_content(path) as stream:
+        rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""))
+        numbers: list[int] = []
+        words: list[str] = []
+        vectors: list[np.ndarray] = []
+        counts: list[int] = []
+        try:
+            names, first = next(rows), next(rows)
+            numbers = [i for i, cell in enumerate(first) if names[i] != "count" and _is_number(cell)]
+            lists = [i for i, cell in enumerate(first) if cell.startswith("[")]
+            named = [i for i, name in enumerate(names) if name in ("word", "token", "item", "key")]
+            rest = [i for i in range(len(names)) if i not in (*numbers, *lists) and names[i] != "count"]
+            word = (named or rest or [0])[0]
+            numbers = [i for i in numbers if i != word and names[i]]  # pandas leaves its index unnamed
+            empty = [names[i] for i, cell in enumerate(first) if not cell and i != word]
+            if empty:  # of a column of numbers, perhaps
+                raise ValueError(f"the cell of the column {empty[0]!r} is empty")
+            for row in itertools.chain([first], rows):
+                words.append(row[word])
+                cells = json.loads(row[lists[0]]) if lists else [row[i] for i in numbers]
+                vectors.append(np.array(cells, np.float32))
+                if vectors[-1].shape != vectors[0].shape or vectors[0].ndim != 1 or len(row) != len(names):
+                    raise ValueError(f"{len(cells)} numbers in {len(row)} cells")
+                if "count" in names:
+                    counts.append(int(row[names.index("count")]))
+            table = VectorTable(words, np.stack(vectors), np.array(counts, np.int64) if counts else None, {})
+        except (
+            StopIteration,
+            ValueError,
+            IndexError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+            csv.Error,
+        ) as error:
+            raise DataError(
+                f"{path}, line {rows.line_num}: expected a word and its numbers, as in the lines before "
+                f"({error})"
+            ) from error
+    if not vectors[0].size:
+        raise DataError(f"{path} has no column of numbers, or of lists such as [0.1, 0.2]")
+    return table
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,162 @@
+"""Reads word vectors from fastText's ``.bin`` models and writes them (``fasttext.py`` has the file
+format).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca.files import OpenedArray
+from wordvec_ca.formats.fasttext import (
+    CBOW,
+    HIERARCHICAL_SOFTMAX,
+    LARGEST_OPTION,
+    SKIPGRAM,
+    FastTextModel,
+    Options,
+    read_model,
+    write_model,
+)
+from wordvec_ca.formats.product_codes import QuantisedRows
+from wordvec_ca.formats.text import encode_words, not_utf8
+from wordvec_ca.specs.models import SPECS
+from wordvec_ca.tables import NgramIndex, NgramVectors, VectorTable
+
+
+def read_fasttext(
+    path: str | os.PathLike[str], *, errors: str = "strict", source: str | None = None
+) -> VectorTable:
+    """Read the vectors of words, composed of their own rows and those of their n-grams.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.bin`` file, plain or compressed, or a quantised ``.ftz``, whose rows are decoded.
+    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
+        What to do with words that are not UTF-8, as in ``read_text``.
+    source : str, optional
+        What to call the file in messages.
+
+    Returns
+    -------
+    VectorTable
+        With counts and, for models that have them, n-grams. Labels of a classifier are left out.
+
+    Raises
+    ------
+    DataError
+        As from ``read_model``, or a word is not UTF-8.
+    """
+    name = source or str(path)
+    model = read_model(path, source=name, quantised=True)
+    quantised = isinstance(model.inputs, QuantisedRows)
+    if quantised:
+        model.inputs = model.inputs[:]
+    words = []
+    for i, word in enumerate(model.words[: model.n_words]):
+        try:
+            words.append(word.decode("utf-8", errors))
+        except UnicodeDecodeError as error:
+            raise not_utf8(word, f"{name}, entry {i + 1}") from error
+    ngrams, own_rows = model.ngrams(), model.inputs[: len(words)]
+    vectors = np.array(own_rows, np.float32) if ngrams is None else ngrams.vectors_of(words, own_rows)
+    metadata = {"fasttext": model.options._asdict(), "raw_tokens": model.n_tokens}
+    ngrams = ngrams or NgramVectors(
+        NgramIndex(1, 0, 0, np.empty(0, np.uint64), np.empty(0, np.int32)), own_rows
+    )
+    ngrams.source = None if quantised or model.places is not None else model  # else not written as it was
+    return VectorTable(words, vectors, model.counts[: len(words)], metadata, ngrams)
+
+
+def write_fasttext(
+    table: VectorTable,
+    path: str | os.PathLike[str],
+    *,
+    errors: str = "strict",
+    overwrite: bool = True,
+    buckets: int = 2_000_000,
+) -> None:
+    """Write a ``.bin`` model that gives the words the same vectors in fastText and gensim.
+
+    Unknown words get the same vectors too if the model has buckets. Where n-grams have rows of their own,
+    those of one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket
+    that is in use. A model read from a ``.bin`` is written back byte for byte.
+
+    Parameters
+    ----------
+    table : VectorTable
+    path : path-like
+        Compressed if it ends so.
+    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
+        As in ``write_vectors``.
+    overwrite : bool
+        Whether an existing file may be replaced.
+    buckets : int
+        For n-grams that have rows of their own.
+
+    Raises
+    ------
+    DataError
+        A word cannot be written in this format, or the path cannot be written.
+    """
+    ngrams = table.ngrams
+    if ngrams is not None:
+        ngrams.check_unpublished("fastText")
+    words = encode_words(table.words, errors, "fastText")
+    source = None if ngrams is None else ngrams.source
+    if isinstance(source, FastTextModel) and source.words[: source.n_words] == words:
+        write_model(source, path, overwrite=overwrite)
+        return
+    n, d = table.vectors.shape
+    counts = np.ones(n, np.int64) if table.counts is None else np.asarray(table.counts, np.int64)
+    options, inputs = Options(d), table.vectors
+    if ngrams is not None and ngrams.index.max_n:
+        bucket_rows = ngrams.bucket_rows(buckets)
+        options = options._replace(bucket=len(bucket_rows), minn=ngrams.index.min_n, maxn=ngrams.index.max_n)
+        inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
+    options = options._replace(**_trained_with(table.metadata))
+    outputs = np.zeros((n, d), np.float32)
+    if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word the first
+        trained = source.get()
+        if trained.shape[0] == n and trained.size % (n * d) == 0:
+            outputs = trained.reshape(n, -1, d)[:, 0]
+    model = FastTextModel(
+        options,
+        words,
+        counts,
+        np.zeros(n, np.int8),
+        int(counts.sum()),
+        np.asarray(inputs, np.float32),
+        outputs,
+    )
+    write_model(model, path, overwrite=overwrite)
+
+
+def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
+    """Return rows of words such that the mean with their buckets is the vector of each word."""
+    assert table.ngrams is not None
+    index = table.ngrams.index
+    buckets = NgramIndex(index.min_n, index.max_n, len(bucket_rows), None, 0)
+    zeros = np.zeros(table.vectors.shape, np.float32)
+    means = NgramVectors(buckets, bucket_rows).vectors_of(table.words, zeros)
+    numbers = 1 + np.diff(buckets.rows_of(table.words)[0])
+    return np.asarray((table.vectors - means) * numbers[:, None], np.float32)
+
+
+def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a training run of this package under fastText's names."""
+    config = metadata.get("config")
+    if not isinstance(config, dict):
+        return {}
+    names = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "negative": "neg"}
+    found = {
+        names[name]: min(config[name], LARGEST_OPTION) for name in names if isinstance(config.get(name), int)
+    }
+    pairwise = any(spec.name == config.get("model") and spec.pairwise for spec in SPECS)
+    found["model"] = SKIPGRAM if pairwise else CBOW
+    if config.get("hs") and not config.get("negative"):
+        found["loss"] = HIERARCHICAL_SOFTMAX
+    return found | ({"t": config["sample"]} if isinstance(config.get("sample"), int | float) else {})

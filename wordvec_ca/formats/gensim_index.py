@@ -1,0 +1,245 @@
+"""Vectors for gensim: the index file that it loads, and its objects.
+
+gensim keeps an object as a pickle (the index) that names the arrays stored beside it. ``vectors.kv`` here
+is such an index for the matrix in ``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors
+are stored only once on the disk and are not copied in memory, and ``mmap="r"`` works for a matrix of any
+size. The index is written without gensim: importing it takes a second, a tenth of a short training run. This
+is the only module of the core that imports gensim, and only for its objects.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from wordvec_ca.errors import DataError, Option, OutputExistsError
+from wordvec_ca.files import (
+    atomic_file,
+    check_files,
+    read_checksums,
+    replacing_files,
+    save_npy,
+    write_checksums,
+)
+from wordvec_ca.formats.model_directory import is_model_directory, map_array, read_model_directory
+from wordvec_ca.machine import out_of_addresses
+from wordvec_ca.specs.model_files import ModelFile
+from wordvec_ca.tables import VectorTable
+
+
+def _gensim_class() -> Any:
+    """Return gensim's KeyedVectors, or say how to install gensim."""
+    try:
+        from gensim.models.keyedvectors import KeyedVectors
+    except ImportError as error:
+        if out_of_addresses(error):
+            raise
+        raise ImportError(
+            f"gensim's own format and objects need gensim, which cannot be imported here ({error}); install "
+            "it with 'pip install gensim' (it has wheels up to Python 3.13), or choose the format word2vec, "
+            "which gensim reads with KeyedVectors.load_word2vec_format"
+        ) from error
+    return KeyedVectors
+
+
+def to_gensim(words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | None) -> Any:
+    """Return a gensim KeyedVectors that shares the array ``vectors``.
+
+    Parameters
+    ----------
+    words : sequence of str
+    vectors : ndarray of shape (n_words, vector_size), float32
+        Not copied: what one side changes, the other sees; a read-only memory map stays read-only.
+    counts : ndarray of shape (n_words,), int64, or None
+        Becomes ``get_vecattr(word, "count")``.
+
+    Returns
+    -------
+    gensim.models.KeyedVectors
+
+    Raises
+    ------
+    ImportError
+        gensim is not installed; the message says what to do.
+    """
+    kv = _gensim_class()(vectors.shape[1], count=0)
+    kv.index_to_key = list(words)
+    kv.key_to_index = {word: i for i, word in enumerate(kv.index_to_key)}
+    kv.next_index = len(kv.index_to_key)
+    kv.vectors = vectors
+    if counts is not None:
+        kv.expandos["count"] = np.array(counts, dtype=np.int64)
+    return kv
+
+
+def write_gensim_index(
+    directory: str | os.PathLike[str],
+    words: Sequence[str],
+    counts: np.ndarray | None,
+    *,
+    name: str = ModelFile.INDEX,
+) -> Path:
+    """Write ``directory/vectors.kv`` for an existing ``directory/vectors.kv.vectors.npy``.
+
+    Parameters
+    ----------
+    directory : path-like
+        Where the array is and the index will be.
+    words : sequence of str
+        One for each row of the array.
+    counts : ndarray of shape (n_words,), int64, or None
+    name : str
+        File name of the index; that of the array is ``name + ".vectors.npy"``.
+
+    Returns
+    -------
+    Path
+        The index, for ``gensim.models.KeyedVectors.load(path, mmap="r")``.
+
+    Raises
+    ------
+    DataError
+        The array is missing, damaged or has another number of rows than there are words.
+    """
+    folder = Path(directory)
+    array = folder / f"{name}.vectors.npy"
+    if not array.is_file():
+        raise DataError(f"{array} does not exist; write the vectors there before their index")
+    shape = map_array(array).shape
+    if shape[0] != len(words):
+        raise DataError(f"{array} has {shape[0]} rows, but there are {len(words)} words")
+    # atomic, as a reader may have the index of an earlier model open
+    with atomic_file(folder / name, follow_links=False) as stream:
+        _pickle_index(stream, words, shape[1], counts)
+    return folder / name
+
+
+def _pickle_index(
+    stream: IO[bytes], words: Sequence[str], vector_size: int, counts: np.ndarray | None
+) -> None:
+    """Write what gensim 4 writes for a ``KeyedVectors`` with ``save(path, separately=["vectors"])``."""
+    words = list(words)
+    state = {
+        "vector_size": vector_size,
+        "index_to_key": words,
+        "next_index": len(words),
+        "key_to_index": {word: i for i, word in enumerate(words)},
+        "norms": None,
+        "expandos": {} if counts is None else {"count": np.array(counts, dtype=np.int64)},
+        "mapfile_path": None,
+        "lifecycle_events": None,  # gensim would note time, machine and path here
+        "__numpys": ["vectors"],
+        "__scipys": [],
+        "__ignoreds": [],
+        "__recursive_saveloads": [],
+    }
+    # A pickler imports the class of an object to check its name. The opcodes of an object whose class has not
+    # been imported are written by hand; they use no memo, so that the numbers in the state's own pickle hold.
+    module, name = b"gensim.models.keyedvectors", b"KeyedVectors"
+    head = pickle.PROTO + b"\x04"
+    made = b"".join(pickle.SHORT_BINUNICODE + bytes([len(text)]) + text for text in (module, name))
+    made += pickle.STACK_GLOBAL + pickle.EMPTY_TUPLE + pickle.NEWOBJ
+    pickled = pickle.dumps(state, protocol=4)
+    assert pickled.startswith(head)
+    stream.write(head + made)
+    stream.write(memoryview(pickled)[len(head) : -len(pickle.STOP)])
+    stream.write(pickle.BUILD + pickle.STOP)
+
+
+def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write the index of a model directory without one, as earlier versions saved it if gensim was missing.
+
+    Raises
+    ------
+    DataError
+        The folder is not a model directory, or has an index and ``overwrite`` is false.
+    """
+    folder = Path(directory)
+    if not is_model_directory(folder):
+        raise DataError(f"{folder} is not a model directory; give the output file with -o")
+    if (folder / ModelFile.INDEX).exists() and not overwrite:
+        raise OutputExistsError(
+            f"{folder / ModelFile.INDEX} exists; ", Option("overwrite", True), " writes it again"
+        )
+    table = read_model_directory(folder)
+    index = write_gensim_index(folder, table.words, table.counts)
+    if read_checksums(folder):
+        write_checksums(folder, [index.name])
+    return index
+
+
+def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    """Write ``path`` (gensim's index) and ``path + ".vectors.npy"`` (the array), for ``KeyedVectors.load``.
+
+    Raises
+    ------
+    DataError
+        The path is a folder, has a suffix of compressed files, or its folder does not exist.
+    OutputExistsError
+        One of the files exists and ``overwrite`` is false.
+    """
+    target = Path(path)
+    if target.suffix in {".gz", ".bz2"}:
+        raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
+    array = target.with_name(f"{target.name}.vectors.npy")
+    check_files(target, array, overwrite=overwrite)
+    # the index comes last: it is what gensim loads, so the arrays are complete when it appears
+    with replacing_files(target.parent, last=target.name) as made:
+        save_npy(made / array.name, table.vectors, np.float32)
+        write_gensim_index(made, table.words, table.counts, name=target.name)
+
+
+def write_gensim_model(
+    words: Sequence[str],
+    arrays: dict[str, np.ndarray],
+    attributes: dict[str, Any],
+    path: str | os.PathLike[str],
+) -> None:
+    """Write a model that gensim's ``Word2Vec.load`` reads and trains further; gensim itself makes it.
+
+    Parameters
+    ----------
+    words : sequence of str
+    arrays : dict of str to ndarray
+        ``vectors``, ``count``, ``sample_int``, and ``syn1neg`` and ``syn1`` where the model has them.
+    attributes : dict of str to object
+        The other attributes; those that gensim's models do not have are left out.
+    path : path
+        Large arrays go to separate files beside it. If writing fails, existing files are unchanged.
+
+    Raises
+    ------
+    DataError
+        ``path`` is a folder, or its folder does not exist.
+    OSError
+        The files cannot be written.
+    ImportError
+        gensim is not installed.
+    """
+    target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        wrong = "it is a folder" if target.is_dir() else f"there is no folder {target.parent}"
+        raise DataError(f"cannot write {target}: {wrong}; give the name of a file in a folder that exists")
+    kv = to_gensim(words, np.ascontiguousarray(arrays["vectors"]), arrays["count"])
+    from gensim.models.word2vec import Word2Vec
+
+    model = Word2Vec(vector_size=kv.vector_size)
+    for name, value in attributes.items():
+        if name in vars(model):
+            setattr(model, name, value)
+    kv.expandos["sample_int"] = arrays["sample_int"]
+    model.wv, model.layer1_size = kv, kv.vector_size
+    for name in ("syn1neg", "syn1"):
+        if name in arrays:
+            setattr(model, name, np.ascontiguousarray(arrays[name]))
+    if model.negative:
+        model.make_cum_table()
+    if model.hs:
+        model.create_binary_tree()
+    with replacing_files(target.parent, last=target.name) as made:
+        model.save(str(made / target.name))

@@ -1,0 +1,183 @@
+"""Folders that sentence-transformers and model2vec load: a text is the mean of the vectors of its words.
+
+::
+
+    tokenizer.json       splits as our tokeniser does; the id of a word is its row
+    model.safetensors    (n_words + 1, vector_size), the last row, of zeros, for unknown words:
+                         sentence-transformers' StaticEmbedding  embedding.weight  F32 or F16
+                         model2vec                               embeddings        F32, F16 or I8; with I8
+                                                                 weights           F32, the scale of each row
+    modules.json         what sentence-transformers builds
+    config.json          model2vec: its settings;    config_sentence_transformers.json: those of the other
+    README.md            the model card
+
+model2vec's ``mapping``, if there is one, has the row of each word in ``embeddings``; it is read, and not
+written. model2vec leaves unknown words out of the mean; sentence-transformers counts them, with their vector
+of zeros, so that the mean is shorter but has the same direction. The folders do not contain pickles. `cawv`
+reads both kinds.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordvec_ca._version import __version__
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import replacing
+from wordvec_ca.formats.model_card import example_words, model_card
+from wordvec_ca.formats.precision import check_dtype
+from wordvec_ca.formats.safetensors import map_tensors, scaled_rows, vector_tensors, write_tensors
+from wordvec_ca.formats.token_pattern import splitting_of
+from wordvec_ca.formats.tokenizer_json import tokenizer_json, words_of_tokenizer
+from wordvec_ca.tables import VectorTable
+
+TOKENIZER, TENSORS, MODULES, CARD = "tokenizer.json", "model.safetensors", "modules.json", "README.md"
+CONFIG, SETTINGS = "config.json", "config_sentence_transformers.json"
+FILES = {TOKENIZER, TENSORS, MODULES, CARD, CONFIG, SETTINGS}
+"""Files of both kinds of folder; a folder with any other file is never replaced."""
+
+WEIGHT_NAMES = {"sentence-transformers": "embedding.weight", "model2vec": "embeddings"}
+"""Name of the tensor of vectors for each library."""
+
+_USAGE = {
+    "sentence-transformers": (
+        "from sentence_transformers import SentenceTransformer\n\n"
+        'model = SentenceTransformer("{name}")\n'
+        'model.similarity(model.encode("{word} {other}"), model.encode("{other}"))'
+    ),
+    "model2vec": (
+        "from model2vec import StaticModel\n\n"
+        'model = StaticModel.from_pretrained("{name}")\n'
+        'model.encode(["{word} {other}", "{other}"])'
+    ),
+}
+
+
+def is_static_folder(path: Path) -> bool:
+    """Return whether a folder holds tensors and a tokeniser."""
+    return (path / TENSORS).is_file() and (path / TOKENIZER).is_file()
+
+
+def static_folder_library(path: Path) -> str | None:
+    """Return which of the two libraries a folder is for, or None if it is for neither."""
+    tensors, _ = map_tensors(path / TENSORS)
+    return next((library for library, name in WEIGHT_NAMES.items() if name in tensors), None)
+
+
+def read_static_folder(path: Path) -> VectorTable:
+    """Read a folder of either kind, if its tokens are whole words.
+
+    Raises
+    ------
+    DataError
+        A file is missing or damaged, or tokens are parts of words.
+    """
+    if not is_static_folder(path):
+        raise DataError(f"{path} has no {TENSORS} or no {TOKENIZER}")
+    tensors, _ = map_tensors(path / TENSORS)
+    stored = next((tensors[name] for name in WEIGHT_NAMES.values() if name in tensors), None)
+    if stored is None or stored.ndim != 2:
+        raise DataError(f"{path / TENSORS} has no matrix with one row for each word; it cannot be read here")
+    words, unknown = words_of_tokenizer((path / TOKENIZER).read_bytes(), str(path / TOKENIZER))
+    if "mapping" in tensors:  # model2vec with fewer rows than words: similar words share one
+        mapping = tensors["mapping"]
+        if mapping.dtype.kind not in "iu" or mapping.ndim != 1 or not _within(mapping, len(stored)):
+            raise DataError(
+                f"{path / TENSORS}: 'mapping' should have a row from 0 to {len(stored) - 1} a word"
+            )
+        stored = stored[mapping]
+    if len(words) != len(stored):
+        raise DataError(f"{path}: {TOKENIZER} has {len(words)} words but {TENSORS} has {len(stored)} vectors")
+    if "weights" in tensors:
+        stored = scaled_rows(stored, tensors["weights"], str(path / TENSORS))
+    vectors = stored.astype(np.float32, copy=False)
+    if words and words[-1] == unknown:  # no word, if it has no vector
+        last = -1 if not vectors[-1].any() else len(words)
+        words, vectors = words[:last], vectors[:last]
+    return VectorTable(words, vectors, None, {})
+
+
+def _within(rows: np.ndarray, n: int) -> bool:
+    """Return whether all rows are of n."""
+    return not len(rows) or (int(rows.min()) >= 0 and int(rows.max()) < n)
+
+
+def write_static_folder(
+    table: VectorTable,
+    path: str | Path,
+    *,
+    library: str,
+    dtype: str = "float32",
+    evaluation: list[dict[str, Any]] | None = None,
+    overwrite: bool = True,
+) -> None:
+    """Write a folder for one of the two libraries, all or nothing.
+
+    Parameters
+    ----------
+    table : VectorTable
+    path : path-like
+        The folder.
+    library : {'sentence-transformers', 'model2vec'}
+    dtype : {'float32', 'float16', 'int8'}
+        Type of the vectors; int8 only for model2vec.
+    evaluation : list of dict, optional
+        Reports for the model card, as ``cawv eval --json`` writes them.
+    overwrite : bool
+        Whether an older folder of this kind may be replaced.
+
+    Raises
+    ------
+    DataError
+        The vectors cannot be stored as ``dtype``, a word is not Unicode text, or the folder holds other
+        files.
+    """
+    if dtype == "int8" and library == "sentence-transformers":
+        raise DataError(
+            "sentence-transformers' own layout has no int8: take float16, or the format model2vec, which "
+            "sentence-transformers loads too"
+        )
+    check_dtype(table, dtype)
+    splitting = splitting_of(table.metadata, table.words)
+    tokenizer = tokenizer_json(table.words, splitting)
+    name = Path(path).name
+    usage = _USAGE[library].format(name=name, **example_words(table.words))
+    card = model_card(
+        table,
+        splitting,
+        name=name,
+        dtype=dtype,
+        library=library,
+        usage=usage,
+        evaluation=evaluation or [],
+    )
+    size = table.vectors.shape[1]
+    modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}]
+    with replacing(path, overwrite=overwrite, files=FILES) as folder:
+        tensors = vector_tensors(table, WEIGHT_NAMES[library], dtype, "weights")
+        write_tensors([tensor.with_row_of_zeros() for tensor in tensors], folder / TENSORS, {"format": "pt"})
+        (folder / TOKENIZER).write_bytes(tokenizer)
+        (folder / CARD).write_text(card, encoding="utf-8")
+        _write_json(folder / MODULES, modules)
+        if library == "model2vec":
+            config: dict[str, Any] = {
+                "model_type": "model2vec",
+                "architectures": ["StaticModel"],
+                "hidden_dim": size,
+                "seq_length": 1_000_000,
+                "max_length": None,  # texts are not cut
+                "normalize": False,
+                "embedding_dtype": dtype,
+            }
+            _write_json(folder / CONFIG, {**config, "wordvec_ca": table.metadata or {"version": __version__}})
+        else:
+            config = {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"}
+            _write_json(folder / SETTINGS, {**config, "prompts": {}, "default_prompt_name": None})
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")

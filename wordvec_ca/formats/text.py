@@ -1,0 +1,482 @@
+r"""Vectors as text: word2vec's (with a header) and GloVe's (without).
+
+::
+
+    header  = n_words " " vector_size "\n"          only word2vec
+    line    = word (" " number) * vector_size "\n"  n_words times; word in UTF-8
+
+Each number is the shortest decimal that gives the same float32 back. The reader also takes words that
+contain spaces (it counts the numbers from the right), a blank before the line's end, tabs between numbers
+and ``\r\n``; the writer refuses words that contain ASCII white space, because other readers cut them there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
+from wordvec_ca.kernels import read_rows, write_rows
+from wordvec_ca.tables import CutOffError, GrowingRows, VectorTable, row_blocks, show_word
+
+_BLOCK = 4 << 20
+_LONGEST_LINE = 64 << 20
+BOM = b"\xef\xbb\xbf"
+_ASCII_SPACE = re.compile(r"[ \t\n\r\v\f]")
+
+
+def parse_header(line: bytes) -> tuple[int, int] | None:
+    """Return (n_words, vector_size) if a line is a word2vec header, else None."""
+    match = re.fullmatch(rb"(?:\xef\xbb\xbf)?\s*(\d{1,18})[ \t]+(\d{1,9})\s*", line)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+LARGEST_VECTOR_SIZE = 1_000_000
+TEXT_PART = 8
+"""Factor by which blocks of text are smaller than others, since text takes several times the memory of
+float32."""
+
+
+def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
+    """Return (n_words, vector_size) from a header line.
+
+    Raises
+    ------
+    DataError
+        The line is not a header, or its vector size is 0 or absurd.
+    """
+    sizes = parse_header(line)
+    if sizes is None:
+        raise DataError(
+            f"{name}: line 1 should be the header 'n_words vector_size' of {what}, but is {show_word(line)}; "
+            "for a text without header use format='glove'"
+        )
+    if not 1 <= sizes[1] <= LARGEST_VECTOR_SIZE:
+        raise DataError(
+            f"{name}: line 1 says vectors of size {sizes[1]}; sizes go from 1 to {LARGEST_VECTOR_SIZE}"
+        )
+    return sizes
+
+
+_DECIMAL_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_UNICODE_MINUS = re.compile("(?:\u2012|\u2013|\u2212)".encode() + rb"\d[\d.eE+-]*")
+_PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
+
+
+def strangeness(line: bytes) -> str:
+    """Describe the fault of a line of vectors, if it is of a known kind; else return an empty string.
+
+    Parameters
+    ----------
+    line : bytes
+        The line without its end.
+    """
+    fields = line.split()
+    if not fields:
+        return "the line is blank; remove blank lines"
+    if any(map(_PAIR.fullmatch, fields[1:])):
+        return "column:value pairs (sparse vectors) are not read; write every number of each vector"
+    minus = next(filter(_UNICODE_MINUS.fullmatch, fields[1:]), None)
+    if minus is not None:
+        return f"{minus.decode()!r} is not a number: its minus is not the sign of ASCII; write -"
+    comma = next(filter(_DECIMAL_COMMA.fullmatch, fields[1:]), None)
+    if comma is not None:
+        return f"{comma.decode()!r} is not a number: decimal comma? Write decimal points"
+    for mark, what in ((b";", "semicolons"), (b",", "commas")):
+        cells = line.replace(b",", b"." if mark == b";" else b",").split(mark)
+        if len(cells) > 2 and numbers_in(b" ".join(cells)) > 1 and numbers_in(line) < 2:
+            return f"numbers are separated by {what}, not by spaces"
+    return ""
+
+
+def check_line_ends(head: bytes, name: str) -> None:
+    """Raise a DataError if the lines at the beginning of a text end with carriage returns alone."""
+    if b"\r" in head and b"\n" not in head and is_printable(head):
+        raise DataError(
+            f"{name}: its lines end with carriage returns alone, as on old Macs; convert it: "
+            "tr '\\r' '\\n' < OLD > NEW"
+        )
+
+
+def is_printable(sample: bytes) -> bool:
+    """Return whether bytes are text, perhaps cut within a character, rather than float32 numbers."""
+    if _CONTROL.search(sample):
+        return False
+    numeric = len(sample) - len(sample.translate(None, b"0123456789.,:;-+eE \t\r\n"))
+    try:
+        sample[:-4].decode("utf-8") if len(sample) > 4 else sample.decode("ascii")
+    except UnicodeDecodeError as error:
+        return 2 * numeric > len(sample) or error.start >= len(sample) - 8
+    return True
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def numbers_in(line: bytes) -> int:
+    """Return how many fields at the end of a line are numbers, not counting the first field."""
+    fields = line.split()[1:]
+    n_numbers = 0
+    for field in reversed(fields):
+        try:
+            float(field)
+        except ValueError:
+            break
+        n_numbers += 1
+    return n_numbers
+
+
+def guess_vector_size(lines: list[bytes]) -> int:
+    """Return the vector size of a text without header, from some of its lines.
+
+    A word may hold spaces and numbers ("3 1/2"), so a line can have more numeric fields than the vector has
+    numbers, and a damaged line has fewer. The most common count decides; among equally common ones the
+    largest, so that a damaged line is refused rather than numbers taken for words.
+    """
+    tally = Counter(map(numbers_in, lines))
+    return max(tally, key=lambda n_numbers: (tally[n_numbers], n_numbers), default=0)
+
+
+def read_text(
+    path: str | os.PathLike[str],
+    *,
+    header: bool,
+    errors: str = "strict",
+    source: str | None = None,
+    encoding: str = "utf-8",
+    max_words: int | None = None,
+) -> VectorTable:
+    """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    header : bool
+        Whether the first line holds the number of words and the vector size.
+    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
+        What to do with words that are not UTF-8: refuse the file, keep the bytes as lone surrogates (which
+        the writers turn back into the same bytes with the same option), or spoil the word.
+    source : str, optional
+        What to call the file in messages; its path by default.
+    encoding : str
+        Encoding of the words.
+    max_words : int, optional
+        Read at most this many words, and nothing after them.
+
+    Returns
+    -------
+    VectorTable
+        Table without counts. The words may repeat: the caller decides what to do about that.
+
+    Raises
+    ------
+    DataError
+        The file is cut off, has more or fewer lines than its header says, a line without the right number
+        of numbers, or a word that is not UTF-8. The message names the line.
+    """
+    name = source or str(path)
+    size = os.path.getsize(path)
+    plain = compression_of(path) is None
+    n_words: int | None
+    with open_by_content(path) as stream:
+        if header:
+            first = stream.readline(1 << 16)
+            check_line_ends(first, name)
+            promised, vector_size = sizes_of(first, name, "word2vec text")
+            n_words = promised if max_words is None else min(promised, max_words)
+            second = stream.readline(_LONGEST_LINE) if n_words else b""
+            if second.endswith(
+                b"\n"
+            ):  # a complete line of a wrong kind is malformed, not the end of a file that was cut off
+                _split(second[:-1], vector_size, f"{name}, line 2")
+            # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
+            if plain and n_words * (2 * vector_size + 1) > size + 1:
+                raise CutOffError(
+                    f"{name}: line 1 promises {n_words} vectors of {vector_size} numbers, which need at "
+                    f"least {n_words * (2 * vector_size + 1)} bytes, but the file has {size}; it is cut off "
+                    "or the header is wrong"
+                )
+            blocks = line_blocks(stream, second, name)
+            capacity = n_words if plain else 1
+        else:
+            sample = stream.read(1 << 18)
+            while b"\n" not in sample and len(sample) < _LONGEST_LINE:
+                more = stream.read(1 << 20)
+                if not more:
+                    break
+                sample += more
+            sample = sample.removeprefix(BOM)
+            check_line_ends(sample, name)
+            complete = sample[: sample.rfind(b"\n") + 1] or sample
+            vector_size = guess_vector_size([line for line in complete.split(b"\n")[:1000] if line.strip()])
+            if vector_size == 0:
+                first = sample.partition(b"\n")[0]
+                raise DataError(
+                    f"{name}: not GloVe text: line 1 is {show_word(first)}, which is not a word followed by "
+                    "numbers"
+                )
+            n_words = max_words
+            blocks = line_blocks(stream, sample, name)
+            capacity = int(1.1 * size / max(1, len(complete)) * complete.count(b"\n")) if plain else 1
+        rows = GrowingRows(vector_size, capacity)
+        words: list[bytes] = []
+        first_line = 2 if header else 1
+        for block in blocks:
+            if n_words is not None and len(words) + block.count(b"\n") > n_words:
+                if max_words is None:
+                    # a blank line among them is the fault, not the header
+                    parse_lines(block, vector_size, words, name, first_line)
+                    raise DataError(
+                        f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one "
+                        f"is at line {n_words + 2}; correct the header or cut the file"
+                    )
+                *_, beyond = block.split(b"\n", n_words - len(words))
+                block = block[: len(block) - len(beyond)]
+            rows.append(parse_lines(block, vector_size, words, name, first_line))
+            if len(words) == max_words:
+                break
+    if header and len(words) != n_words:
+        raise CutOffError(
+            f"{name}: line 1 promises {n_words} vectors, but the file ends after {len(words)} (line "
+            f"{len(words) + 1}); it is cut off or the header is wrong"
+        )
+    _look_for_numbers(words, vector_size, name, first_line)
+    return VectorTable(_decode(words, errors, name, first_line, encoding), rows.finish(), None, {})
+
+
+_ENDS_IN_NUMBER = re.compile(rb"^.*[ \t][-+]?\d*\.?\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
+_ENDS_IN_DECIMALS = re.compile(rb"^.*[ \t][-+]?\d*\.\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
+
+
+def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_line: int) -> None:
+    """Warn of words that end in a decimal number: their lines may have one number too many.
+
+    Raises
+    ------
+    DataError
+        Most words end in such a number, so the vector size must be wrong.
+    """
+    joined = b"\n".join(words)
+    if b" " not in joined and b"\t" not in joined:
+        return
+    found = len(_ENDS_IN_NUMBER.findall(joined))
+    if 2 * found > len(words):
+        raise DataError(
+            f"{name}: {found} of {len(words)} lines have more than {vector_size} numbers; correct the vector "
+            "size in the header"
+        )
+    first = _ENDS_IN_DECIMALS.search(joined)
+    if first is not None:
+        found = len(_ENDS_IN_DECIMALS.findall(joined))
+        line = first_line + joined.count(b"\n", 0, first.start())
+        warnings.warn(
+            f"{name}: {found} of {len(words)} words end in a number, the first is {show_word(first[0])} in "
+            f"line {line}; if that line has a number too many, its vector is wrong",
+            stacklevel=4,
+        )
+
+
+def line_blocks(stream: BinaryIO, carry: bytes, name: str) -> Iterator[bytes]:
+    """Yield complete lines, many at a time; blank lines at the end of the file are dropped."""
+    while True:
+        block = stream.read(_BLOCK)
+        text = carry + block if block else carry.rstrip(b"\r\n") + b"\n"
+        # the last line that is not blank ends here; blank ones after it wait for what follows
+        cut = text.find(b"\n", len(text[: text.rfind(b"\n") + 1].rstrip(b"\r\n"))) + 1
+        if text[:cut].strip(b"\r\n"):
+            yield text[:cut]
+            carry = text[cut:]
+        else:
+            carry = text
+        if not block:
+            return
+        if len(carry) > _LONGEST_LINE:
+            raise DataError(
+                f"{name}: a line of more than {_LONGEST_LINE >> 20} MB; this is not a text of vectors"
+            )
+
+
+def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, first_line: int) -> np.ndarray:
+    """Return the numbers of some lines and append their words to ``words``.
+
+    Parameters
+    ----------
+    text : bytes
+        Whole lines.
+    vector_size : int
+        Numbers on each line.
+    words : list of bytes
+        Words so far, of this file only.
+    name : str
+        Name of the file, for messages.
+    first_line : int
+        Number of the line that is read when ``words`` is empty.
+
+    Returns
+    -------
+    ndarray of shape (n_lines, vector_size), float32
+    """
+    rows = np.empty((text.count(b"\n"), vector_size), dtype=np.float32)
+    place = n_read = 0
+    while n_read < len(rows):
+        n_more, place = read_rows(text, place, rows[n_read:], words)
+        n_read += n_more
+        if n_read < len(rows):  # a line that is not as simple as most
+            end = text.index(b"\n", place)
+            word, rows[n_read] = _split(
+                text[place:end], vector_size, f"{name}, line {first_line + len(words)}"
+            )
+            words.append(word)
+            n_read += 1
+            place = end + 1
+    return rows
+
+
+def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray]:
+    """Split a line into word and numbers from the right, so that the word may hold spaces."""
+    line = line.rstrip(b" \t\r")
+    fields = line.rsplit(b" ", vector_size)
+    if not all(fields[1:]) or any(b"\t" in field for field in fields):
+        fields = line.rsplit(None, vector_size)
+    if len(fields) != vector_size + 1:
+        if strange := strangeness(line):
+            raise DataError(f"{where}: {strange}")
+        raise DataError(
+            f"{where}: expected a word and {vector_size} numbers, found only {len(line.split())} fields: "
+            f"{show_word(line[:80])}; the line is damaged or the vector size is wrong"
+        )
+    row = np.empty(vector_size, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for i, field in enumerate(fields[1:]):
+            try:
+                if b"_" in field:  # which Python allows
+                    raise ValueError
+                row[i] = float(field)
+            except ValueError as error:
+                if strange := strangeness(line):
+                    raise DataError(f"{where}: {strange}") from error
+                raise DataError(
+                    f"{where}: expected a word and {vector_size} numbers, but {show_word(field)} is not a "
+                    "number; the line is damaged or the vector size is wrong"
+                ) from error
+    return fields[0], row
+
+
+def _decode(words: list[bytes], errors: str, name: str, first_line: int, encoding: str) -> list[str]:
+    """Decode words, all at once in the usual case."""
+    try:
+        return b"\n".join(words).decode(encoding).split("\n") if words else []
+    except UnicodeDecodeError:
+        pass
+    decoded = []
+    for i, word in enumerate(words):
+        try:
+            decoded.append(word.decode(encoding, errors))
+        except UnicodeDecodeError as error:
+            raise not_utf8(word, f"{name}, line {first_line + i}") from error
+    return decoded
+
+
+def not_utf8(word: bytes, where: str) -> DataError:
+    """Return the error for a word that is not UTF-8."""
+    return DataError(
+        f"{where}: the word {show_word(word)} is not UTF-8; keep its bytes with ",
+        Option("errors", "surrogateescape"),
+        ", or mark them with ",
+        Option("errors", "replace"),
+    )
+
+
+def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]:
+    """Encode words for a format that separates fields by spaces, refusing those it cannot hold.
+
+    Raises
+    ------
+    DataError
+        A word is empty, contains ASCII white space, or holds lone surrogates while ``errors`` is 'strict'.
+    """
+    joined = "\n".join(words)
+    if words and joined.count("\n") == len(words) - 1 and "" not in words:
+        try:
+            if not re.search(r"[ \t\r\v\f]", joined):
+                return joined.encode("utf-8", errors).split(b"\n")
+        except UnicodeEncodeError:
+            pass
+    encoded = []
+    for word in words:
+        problem = ""
+        if not word:
+            problem = "is empty"
+        elif _ASCII_SPACE.search(word):
+            problem = "contains white space, at which readers of the format would cut it"
+        if problem:
+            raise DataError(
+                f"the word {show_word(word)} {problem}: {format_name} cannot hold it. The formats "
+                "safetensors, gensim and projector can; or leave such words out with ",
+                Option("unwritable", "skip"),
+            )
+        try:
+            encoded.append(word.encode("utf-8", errors))
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"the word {show_word(word)} is not valid Unicode: {format_name} cannot hold it as UTF-8. "
+                "The formats safetensors and gensim can; or write its original bytes with ",
+                Option("errors", "surrogateescape"),
+                ", or leave such words out with ",
+                Option("unwritable", "skip"),
+            ) from error
+    return encoded
+
+
+def write_text(
+    table: VectorTable,
+    path: str | os.PathLike[str],
+    *,
+    header: bool,
+    errors: str = "strict",
+    overwrite: bool = True,
+) -> None:
+    """Write word2vec text (``header=True``) or GloVe text, block by block and all or nothing.
+
+    Parameters
+    ----------
+    table : VectorTable
+        Words and vectors.
+    path : path-like
+        If it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, the file is compressed.
+    header : bool
+        Whether the first line is ``n_words vector_size``.
+    errors : {"strict", "surrogateescape", "replace", "ignore"}
+        What to do with words that are not Unicode.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    DataError
+        A word cannot be written in this format (nothing is written then).
+    """
+    words = encode_words(table.words, errors, "word2vec text" if header else "GloVe text")
+    marked = None if header else next((word for word in table.words if "\ufeff" in word), None)
+    if marked is not None:
+        raise DataError(
+            f"the word {show_word(marked)} has a byte order mark, which readers of a file without header "
+            "remove: GloVe text cannot hold it. The formats safetensors, gensim and projector can; or leave "
+            "such words out with ",
+            Option("unwritable", "skip"),
+        )
+    n_words, vector_size = table.vectors.shape
+    with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:
+        if header:
+            stream.write(b"%d %d\n" % (n_words, vector_size))
+        for rows in row_blocks(table.vectors, TEXT_PART):
+            block = np.ascontiguousarray(table.vectors[rows], dtype=np.float32)
+            stream.write(write_rows(block, words[rows], " "))

@@ -1,0 +1,108 @@
+"""``tokenizer.json``: our tokeniser and vocabulary for Hugging Face's ``tokenizers``.
+
+A normaliser lower-cases the text, a pre-tokeniser splits by a regular expression, and a WordLevel model gives
+each word its row. Words that are not known become one token, `UNKNOWN`, which is not a word of the text.
+
+It differs from our tokeniser in three rare cases: letters of a later version of Unicode may be lower-cased;
+tokens of more than 1,000 bytes are not cut; phrases are not joined.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from wordvec_ca.errors import DataError, Option
+from wordvec_ca.formats.token_pattern import SOFT_HYPHEN, Splitting, whitespace_pattern, word_pattern
+from wordvec_ca.tables import check_unique, show_word
+
+UNKNOWN = "[UNK]"
+
+
+def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
+    """Return the content of the file; the id of a word is its row, and the unknown word comes last.
+
+    Raises
+    ------
+    DataError
+        A word holds lone surrogates, which are not Unicode text, or occurs twice.
+    """
+    steps: list[dict[str, Any]] = []
+    if splitting.tokenizer == "words":
+        steps.append({"type": "Replace", "pattern": {"String": SOFT_HYPHEN}, "content": ""})
+    if splitting.lowercase:  # one character to one; only of this one does the library make two
+        steps.append({"type": "Replace", "pattern": {"String": "\u0130"}, "content": "i"})
+        steps.append({"type": "Lowercase"})
+    pattern = word_pattern() if splitting.tokenizer == "words" else whitespace_pattern()
+    check_unique(words, "the vectors")
+    unknown = unknown_word(words)
+    content: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": steps},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": pattern},
+            "behavior": "Removed",
+            "invert": True,
+        },
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: row for row, word in enumerate([*words, unknown])},
+            "unk_token": unknown,
+        },
+    }
+    try:
+        return json.dumps(content, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = next(word for word in words if not is_text(word))
+        raise DataError(
+            f"the word {show_word(bad)} is not valid Unicode: tokenizer.json cannot hold it. The format "
+            "safetensors can; or leave such words out with ",
+            Option("unwritable", "skip"),
+        ) from error
+
+
+def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
+    """Return the words (or pieces of words) of a ``tokenizer.json`` by their ids, and the unknown one.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, or its tokens are not whole words.
+    """
+    try:
+        model = json.loads(content)["model"]
+        vocab, unknown = model["vocab"], model.get("unk_token")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{source} is not a tokenizer of the tokenizers library: {error!r}") from error
+    if model.get("type") not in ("WordLevel", "WordPiece") or not isinstance(vocab, dict):
+        raise DataError(
+            f"{source} has tokens of the type {model.get('type')!r:.40}, which are parts of words; only "
+            "WordLevel, and WordPiece as it is, with ## before what goes on a word, can be read"
+        )
+    words = sorted(vocab, key=lambda word: vocab[word] if type(vocab[word]) is int else -1)
+    if [vocab[word] for word in words] != list(range(len(words))):
+        raise DataError(f"{source}: the ids of the words should be 0 to {len(words) - 1}, each once")
+    return words, unknown
+
+
+def unknown_word(words: list[str]) -> str:
+    """Return the token for unknown words, if it is not a word itself."""
+    unknown, taken = UNKNOWN, set(words)
+    while unknown in taken:
+        unknown = f"[{unknown}]"
+    return unknown
+
+
+def is_text(word: str) -> bool:
+    """Return whether a word is Unicode text, without lone surrogates."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

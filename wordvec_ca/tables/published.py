@@ -1,0 +1,247 @@
+"""The published form: how vectors are computed from the two matrices that a model learns.
+
+Training learns input rows W, from which words are predicted, and output rows O, which are predicted. Each
+form computes one vector from the two rows of a word::
+
+    input    W
+    output   O less its mean
+    both     principal components of W and O side by side: as many as W has columns
+    beside   W and O, each less its mean, side by side: twice as many columns
+    sum      W and O, each less its mean and at unit length, added
+
+Means and components are those of the most frequent words, whose rows have the least noise. All output rows
+share a large common vector, because negative sampling asks that most products of input and output rows are
+small; without it they distinguish words better than input rows do (docs/both-halves.md).
+
+If the vectors of a model have parts, the form is computed for each part. Unknown words do not have an output
+row: a rotation, fitted on known words, maps the mean of the rows of their n-grams into the space of the
+vectors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wordvec_ca.errors import known_names
+from wordvec_ca.specs.models import VECTOR_FORMS
+from wordvec_ca.tables.blas import one_blas_thread
+
+FITTED = 20_000
+"""Number of the most frequent words from which means and components are computed."""
+
+OUTPUT_WEIGHT = 2.0
+"""Weight of output rows relative to input rows, both at unit length (chosen in
+docs/measurements/both-halves.md)."""
+
+BLOCK_ROWS = 8_192
+"""Rows computed at a time. The number is fixed because the last bits of a product may depend on it."""
+
+
+class Halves(NamedTuple):
+    """The two matrices of a model.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_words, vector_size), float32
+        W; possibly a view or a memory map.
+    outputs : ndarray of shape (n_words, n_vectors, vector_size), float32
+        O; of several vectors of a word, one for each place of the window, the mean counts.
+    """
+
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+    def blocks(self, stop: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows of both, as two arrays of shape (n_rows, vector_size), float32."""
+        n_rows = len(self.inputs) if stop is None else min(stop, len(self.inputs))
+        for start in range(0, n_rows, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, n_rows))
+            outputs = self.outputs[rows]
+            yield (
+                np.array(self.inputs[rows], np.float32),
+                outputs[:, 0].astype(np.float32) if outputs.shape[1] == 1 else outputs.mean(axis=1),
+            )
+
+    def columns(self, columns: slice) -> Halves:
+        """Return some columns of both matrices."""
+        return Halves(self.inputs[:, columns], self.outputs[:, :, columns])
+
+
+class _Fitted(NamedTuple):
+    """The fitted conversion of the rows of one part to vectors.
+
+    Attributes
+    ----------
+    form : str
+    mean : ndarray of shape (2, vector_size), float32
+        Means that are subtracted from W and from O.
+    components : ndarray of shape (2 * vector_size, vector_size), float32, or None
+    """
+
+    form: str
+    mean: np.ndarray
+    components: np.ndarray | None = None
+
+    def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return vectors of some words, shape (n_rows, n_columns), float32."""
+        if self.form == "input":
+            return inputs
+        if self.form == "output":
+            return np.asarray(outputs - self.mean[1])
+        if self.components is not None:
+            both = _side_by_side(inputs, outputs)
+            both -= self.mean.reshape(-1)
+            return np.asarray(both @ self.components)
+        halves = unit(inputs - self.mean[0]), unit(outputs - self.mean[1])
+        return np.hstack(halves) if self.form == "beside" else np.asarray(halves[0] + halves[1])
+
+
+def check_form(form: str) -> None:
+    """Raise a ValueError if vectors have no such form."""
+    if form not in VECTOR_FORMS:
+        raise ValueError(f"vectors is {form!r}; known are {known_names(form, VECTOR_FORMS, repr)}")
+
+
+class FittedForm:
+    """A form with the means and components of one model.
+
+    Parameters
+    ----------
+    form : str
+        One of ``VECTOR_FORMS``.
+    halves : Halves
+        The matrices; the form is fitted on their first ``FITTED`` rows.
+    parts : sequence of slice, optional
+        Columns of the parts of the vectors; by default there is one.
+
+    Raises
+    ------
+    ValueError
+        The form is unknown.
+    """
+
+    @one_blas_thread
+    def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
+        check_form(form)
+        self.form = form
+        self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
+        self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the vectors."""
+        size = max(columns.stop for columns in self._columns)
+        return 2 * size if self.form == "beside" else size
+
+    def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return the vectors of some words.
+
+        Parameters
+        ----------
+        inputs, outputs : ndarray of shape (n_rows, vector_size), float32
+            As from ``Halves.blocks``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns), float32
+        """
+        made = [
+            part.rows(inputs[:, columns], outputs[:, columns])
+            for part, columns in zip(self._parts, self._columns, strict=True)
+        ]
+        return made[0] if len(made) == 1 else np.hstack(made)
+
+    @one_blas_thread
+    def with_means_of(self, halves: Halves) -> FittedForm:
+        """Return the form with the same components and the means of another model in the same space."""
+        other = copy.copy(self)
+        other._parts = [
+            part._replace(mean=_sums(self.form, halves.columns(columns))[0])
+            for part, columns in zip(self._parts, self._columns, strict=True)
+        ]
+        return other
+
+    def blocks(self, halves: Halves) -> Iterator[np.ndarray]:
+        """Yield the vectors of all words, block by block."""
+        make = one_blas_thread(self.rows)
+        return (make(inputs, outputs) for inputs, outputs in halves.blocks())
+
+    def matrix(self, halves: Halves) -> np.ndarray:
+        """Return the vectors of all words, shape (n_words, n_columns), float32."""
+        made = np.empty((len(halves.inputs), self.n_columns), np.float32)
+        for number, block in enumerate(self.blocks(halves)):
+            made[number * BLOCK_ROWS : number * BLOCK_ROWS + len(block)] = block
+        return made
+
+
+@one_blas_thread
+def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the map of input rows at unit length to the published form, for words without output rows.
+
+    It consists of the rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann
+    1966). Unrestricted least squares shrink directions that are hard to predict, and are worse in similarity.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_words, vector_size), float32
+        Rows of known words, the most frequent first; the first ``FITTED`` are used.
+    vectors : ndarray of shape (n_words, n_columns), float32
+        Published vectors of the same words.
+
+    Returns
+    -------
+    ndarray of shape (vector_size + 1, n_columns), float32
+        The last row is added to the product of a row with the others.
+    """
+    rows = unit(np.asarray(inputs[:FITTED], np.float32)).astype(np.float64)
+    targets = np.asarray(vectors[:FITTED], np.float64)
+    used = np.isfinite(rows).all(axis=1) & np.isfinite(targets).all(axis=1)
+    rows, targets = rows[used], targets[used]
+    centre, target = rows.sum(axis=0) / max(1, len(rows)), targets.sum(axis=0) / max(1, len(rows))
+    rows = rows - centre
+    left, values, right = np.linalg.svd(rows.T @ (targets - target), full_matrices=False)
+    turn = left @ right * (values.sum() / max((rows**2).sum(), 1e-30))
+    return np.asarray(np.vstack([turn, target - centre @ turn]), np.float32)
+
+
+def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return W and O at unit length, O with its weight, side by side."""
+    return np.hstack([unit(inputs), np.float32(OUTPUT_WEIGHT) * unit(outputs)])
+
+
+def _fitted(form: str, halves: Halves) -> _Fitted:
+    """Return the means and components of the first words with finite rows."""
+    size = halves.inputs.shape[1]
+    means, covariance = _sums(form, halves)
+    if form != "both":
+        return _Fitted(form, means)
+    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
+    # of v and -v, which are equally good, the one whose largest number is positive: the same each time
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
+    return _Fitted(form, means, np.asarray(vectors, np.float32))
+
+
+def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means, shape (2, vector_size), and for components the covariance of the first words."""
+    size = halves.inputs.shape[1]
+    total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
+    for inputs, outputs in halves.blocks(0 if form == "input" else FITTED):
+        both = _side_by_side(inputs, outputs) if form == "both" else np.hstack([inputs, outputs])
+        both = both[np.isfinite(both).all(axis=1)].astype(np.float64)
+        total += both.sum(axis=0)
+        n_rows += len(both)
+        if form == "both":
+            products += both.T @ both
+    mean = total / max(1, n_rows)
+    return mean.reshape(2, size).astype(np.float32), products / max(1, n_rows) - np.outer(mean, mean)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Return rows at unit length; rows of zeros stay."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows / np.where(lengths > 0, lengths, np.float32(1))[:, None], np.float32)

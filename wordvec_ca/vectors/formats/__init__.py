@@ -1,1 +1,0 @@
-"""One module per file format of vectors: its reader and its writer."""
