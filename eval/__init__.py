@@ -16,7 +16,7 @@ from wordvec_ca.eval.controls import CONTROLS, control
 from wordvec_ca.eval.data.treebanks import read_tagged
 from wordvec_ca.eval.data.word_sets import read_word_pairs
 from wordvec_ca.eval.report import Metric, Report, report_remarks, report_rows, report_table, reports_in
-from wordvec_ca.eval.shared_words import common_words, cut_to
+from wordvec_ca.eval.shared_words import common_words
 from wordvec_ca.eval.statistics.resampling import bootstrap
 from wordvec_ca.eval.suite import Missing, plan, run
 from wordvec_ca.eval.summary import summary_lines
@@ -40,7 +40,6 @@ __all__ = [
     "comparison_rows",
     "comparison_table",
     "control",
-    "cut_to",
     "evaluate",
     "holm",
     "plan",

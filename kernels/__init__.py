@@ -105,7 +105,6 @@ __all__ = [
     "TextLines",
     "TextStats",
     "TokenTypes",
-    "TrainChunk",
     "add_delta",
     "aligned_zeros",
     "character_classes",

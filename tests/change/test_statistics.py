@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wordvec_ca.change import false_discovery_rate, harmonic_mean_count, p_values, ranks
+from wordvec_ca.change import false_discovery_rate, harmonic_mean_count, p_values
+from wordvec_ca.change.statistics import ranks
 
 N = 40_000
 

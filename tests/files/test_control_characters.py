@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordvec_ca.files import html_table, html_text, json_text, terminal_text
+from wordvec_ca.files import html_table, json_text, terminal_text
+from wordvec_ca.files.control_characters import html_text
 
 ACTING = [
     *map(chr, [*range(0x20), *range(0x7F, 0xA0)]),  # C0, delete, C1

@@ -13,7 +13,8 @@ import pytest
 from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import EmbeddingModel, TrainConfig, weights_by_word
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.models.attention import weights_by_word
 from wordvec_ca.tables import attention as attention_module
 from wordvec_ca.tables import mean_attention
 from wordvec_ca.vectors import KeyedVectors

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 
 from wordvec_ca import DataError, KeyedVectors, align
-from wordvec_ca.vectors import directions, mean_space, robust_fit, rotation
+from wordvec_ca.vectors import directions, mean_space, robust_fit
+from wordvec_ca.vectors.alignment import rotation
 
 
 def turned(vectors: np.ndarray, seed: int) -> np.ndarray:

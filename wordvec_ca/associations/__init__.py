@@ -4,7 +4,7 @@ Input: vectors, and lists of words or pairs of words. Output: projections on an 
 association, each with an interval over models and words, and a comparison with random lists.
 """
 
-from wordvec_ca.associations.axes import METHODS, Axis, Projection, Projections, axis
+from wordvec_ca.associations.axes import Axis, Projection, Projections, axis
 from wordvec_ca.associations.list_association import Association, association
 from wordvec_ca.associations.measures import MEASURES
 from wordvec_ca.associations.published_lists import PUBLISHED, PublishedTest, published_test
@@ -12,7 +12,6 @@ from wordvec_ca.associations.word_lists import read_pairs, read_words
 
 __all__ = [
     "MEASURES",
-    "METHODS",
     "PUBLISHED",
     "Association",
     "Axis",

@@ -6,32 +6,25 @@ and p-values, and a page that shows it.
 
 from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
-from wordvec_ca.change.result import DECIDABLE, SHOWN, Changes, WordChange, changes_of_models
+from wordvec_ca.change.result import DECIDABLE, Changes, WordChange, changes_of_models
 from wordvec_ca.change.statistics import (
-    Moved,
     false_discovery_rate,
     harmonic_mean_count,
-    moved,
     p_values,
-    ranks,
 )
 from wordvec_ca.change.texts import changes
 from wordvec_ca.text import Documents
 
 __all__ = [
     "DECIDABLE",
-    "SHOWN",
     "Changes",
     "Documents",
     "Example",
-    "Moved",
     "WordChange",
     "changes",
     "changes_of_models",
     "changes_page",
     "false_discovery_rate",
     "harmonic_mean_count",
-    "moved",
     "p_values",
-    "ranks",
 ]

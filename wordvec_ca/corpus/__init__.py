@@ -15,7 +15,7 @@ from wordvec_ca.corpus.encode import (
     stream_corpus,
     write_vocabulary,
 )
-from wordvec_ca.corpus.neighbouring_lines import Likeness, likeness_of_lines
+from wordvec_ca.corpus.neighbouring_lines import likeness_of_lines
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import NoWords, ReadingProgress
@@ -48,7 +48,6 @@ __all__ = [
     "DocumentStarts",
     "DocumentTags",
     "EncodedCorpus",
-    "Likeness",
     "LiveTokens",
     "NoWords",
     "NothingLeft",

@@ -4,6 +4,6 @@ Input: a model directory of documents and texts. Output: a row for each text, in
 row for the same text.
 """
 
-from wordvec_ca.documents.vectorizer import INFER, DocumentVectorizer
+from wordvec_ca.documents.vectorizer import DocumentVectorizer
 
-__all__ = ["INFER", "DocumentVectorizer"]
+__all__ = ["DocumentVectorizer"]

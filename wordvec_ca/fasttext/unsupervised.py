@@ -8,8 +8,8 @@ import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.formats import FastTextModel, FastTextOptions
-from wordvec_ca.models import EmbeddingModel, ResolvedConfig, config_of_fasttext
-from wordvec_ca.runs import progress_display, style_for_python
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig
+from wordvec_ca.runs import config_of_fasttext, progress_display, style_for_python
 from wordvec_ca.training import Trainer
 
 

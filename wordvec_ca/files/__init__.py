@@ -6,7 +6,7 @@ mapped from ``.npy``, compressed streams, words escaped to one line, text made s
 not depend on word vectors.
 """
 
-from wordvec_ca.files.atomic import atomic_file, save_json, sync, take_lock, withdraw
+from wordvec_ca.files.atomic import atomic_file, save_json, take_lock, withdraw
 from wordvec_ca.files.bzip2 import bzip2_pieces
 from wordvec_ca.files.checksums import CHECKSUMS, changed_files, check_file, read_checksums, write_checksums
 from wordvec_ca.files.compression import (
@@ -15,7 +15,7 @@ from wordvec_ca.files.compression import (
     compression_suffix,
     open_by_content,
 )
-from wordvec_ca.files.control_characters import html_text, json_text, terminal_text
+from wordvec_ca.files.control_characters import json_text, terminal_text
 from wordvec_ca.files.data_frames import data_frame
 from wordvec_ca.files.escapes import escape_lines, unescape, unescape_lines
 from wordvec_ca.files.folders import (
@@ -71,7 +71,6 @@ __all__ = [
     "escape_lines",
     "file_system",
     "html_table",
-    "html_text",
     "in_memory",
     "is_read_once",
     "is_transient",
@@ -96,7 +95,6 @@ __all__ = [
     "seconds_away",
     "signature_of",
     "split_lines",
-    "sync",
     "take_lock",
     "terminal_text",
     "unescape",

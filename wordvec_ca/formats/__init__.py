@@ -9,6 +9,8 @@ from wordvec_ca.formats.fasttext import LONGEST_NGRAM, MOST_DIMENSIONS, MOST_PLA
 from wordvec_ca.formats.fasttext import Options as FastTextOptions
 from wordvec_ca.formats.fasttext import read_model as read_fasttext_model
 from wordvec_ca.formats.fasttext import write_model as write_fasttext_model
+from wordvec_ca.formats.fasttext_options import read_trainable_model as read_trainable_fasttext
+from wordvec_ca.formats.fasttext_options import training_options
 from wordvec_ca.formats.gensim import read_gensim_state
 from wordvec_ca.formats.gensim_index import (
     add_gensim_index,
@@ -51,8 +53,10 @@ __all__ = [
     "read_gensim_state",
     "read_metadata",
     "read_text",
+    "read_trainable_fasttext",
     "read_vectors",
     "to_gensim",
+    "training_options",
     "write_arrays",
     "write_fasttext_model",
     "write_gensim_index",

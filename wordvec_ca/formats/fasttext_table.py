@@ -5,24 +5,14 @@ format).
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
 from wordvec_ca.files import OpenedArray
-from wordvec_ca.formats.fasttext import (
-    CBOW,
-    HIERARCHICAL_SOFTMAX,
-    LARGEST_OPTION,
-    SKIPGRAM,
-    FastTextModel,
-    Options,
-    read_model,
-    write_model,
-)
+from wordvec_ca.formats.fasttext import FastTextModel, Options, read_model, write_model
+from wordvec_ca.formats.fasttext_options import options_of_training
 from wordvec_ca.formats.product_codes import QuantisedRows
 from wordvec_ca.formats.text import encode_words, not_utf8
-from wordvec_ca.specs.models import SPECS
 from wordvec_ca.tables import NgramIndex, NgramVectors, VectorTable
 
 
@@ -117,7 +107,7 @@ def write_fasttext(
         bucket_rows = ngrams.bucket_rows(buckets)
         options = options._replace(bucket=len(bucket_rows), minn=ngrams.index.min_n, maxn=ngrams.index.max_n)
         inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
-    options = options._replace(**_trained_with(table.metadata))
+    options = options._replace(**options_of_training(table.metadata))
     outputs = np.zeros((n, d), np.float32)
     if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word the first
         trained = source.get()
@@ -144,19 +134,3 @@ def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
     means = NgramVectors(buckets, bucket_rows).vectors_of(table.words, zeros)
     numbers = 1 + np.diff(buckets.rows_of(table.words)[0])
     return np.asarray((table.vectors - means) * numbers[:, None], np.float32)
-
-
-def _trained_with(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a training run of this package under fastText's names."""
-    config = metadata.get("config")
-    if not isinstance(config, dict):
-        return {}
-    names = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "negative": "neg"}
-    found = {
-        names[name]: min(config[name], LARGEST_OPTION) for name in names if isinstance(config.get(name), int)
-    }
-    pairwise = any(spec.name == config.get("model") and spec.pairwise for spec in SPECS)
-    found["model"] = SKIPGRAM if pairwise else CBOW
-    if config.get("hs") and not config.get("negative"):
-        found["loss"] = HIERARCHICAL_SOFTMAX
-    return found | ({"t": config["sample"]} if isinstance(config.get("sample"), int | float) else {})

@@ -9,7 +9,6 @@ from wordvec_ca.models.attention import (
     WindowAttention,
     attention_weights,
     weights_by_place,
-    weights_by_word,
 )
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
@@ -21,13 +20,6 @@ from wordvec_ca.models.documents import (
     document_vectors,
     table_of_both,
     tags_of_model,
-)
-from wordvec_ca.models.fasttext import (
-    config_of_fasttext,
-    fasttext_config,
-    fasttext_vocab,
-    is_fasttext,
-    model_of_fasttext,
 )
 from wordvec_ca.models.history import Callback, History, Point, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
@@ -64,14 +56,9 @@ __all__ = [
     "check_memory",
     "check_room",
     "check_type",
-    "config_of_fasttext",
     "document_vectors",
-    "fasttext_config",
-    "fasttext_vocab",
-    "is_fasttext",
     "logits_of",
     "memory_bytes",
-    "model_of_fasttext",
     "n_parameters",
     "publish",
     "read_attention",
@@ -82,6 +69,5 @@ __all__ = [
     "table_of_both",
     "tags_of_model",
     "weights_by_place",
-    "weights_by_word",
     "word_paths",
 ]

@@ -5,15 +5,14 @@ reads from top to bottom: prepare, encode, fit, save. The package `cluster` does
 """
 
 from wordvec_ca.runs.displays import (
-    Bar,
     JsonLog,
-    Lines,
     is_cell_that_keeps_all,
     progress_display,
     show_progress,
     style_for_python,
 )
 from wordvec_ca.runs.estimate import describe, measured_speed, plan
+from wordvec_ca.runs.former_model import config_of_fasttext
 from wordvec_ca.runs.interrupts import ended_by_signals
 from wordvec_ca.runs.request import REQUEST_FILE, Request, RunRequest, request_in
 from wordvec_ca.runs.run import resume, run_request, train
@@ -22,13 +21,12 @@ from wordvec_ca.runs.warm_start import check_together, continued_config
 
 __all__ = [
     "REQUEST_FILE",
-    "Bar",
     "JsonLog",
-    "Lines",
     "Request",
     "RunRequest",
     "check_run_output",
     "check_together",
+    "config_of_fasttext",
     "continued_config",
     "describe",
     "ended_by_signals",

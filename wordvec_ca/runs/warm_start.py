@@ -7,7 +7,6 @@ import os
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,8 @@ import numpy as np
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
 from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
 from wordvec_ca.formats import detect_format
-from wordvec_ca.models import (
-    EmbeddingModel,
-    ResolvedConfig,
-    TrainConfig,
-    fasttext_config,
-    fasttext_vocab,
-    is_fasttext,
-    model_of_fasttext,
-    read_config,
-    read_record,
-)
-from wordvec_ca.specs.model_files import ModelFile
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
+from wordvec_ca.runs.former_model import former_config, former_model, former_vocab
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
@@ -117,7 +106,7 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     OptionError
         An option is outside its limits.
     """
-    former = _former_config(directory)
+    former = former_config(directory)
 
     def changed(name: str) -> bool:
         return changes.get(name, getattr(former, name)) != getattr(former, name)
@@ -134,14 +123,6 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     resolved = ResolvedConfig.of(config)
     _check_same_shape(former, resolved, directory)
     return resolved
-
-
-def _former_config(directory: str | os.PathLike[str]) -> ResolvedConfig:
-    return (
-        ResolvedConfig.of(fasttext_config(directory))
-        if is_fasttext(directory)
-        else read_config(Path(directory))
-    )
 
 
 def _check_same_shape(
@@ -202,12 +183,7 @@ def expanded_vocab(
 
 def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainConfig) -> Vocab:
     """Return the words of a model and those found in a new corpus, as ``expanded_vocab`` does."""
-    if is_fasttext(directory):
-        known = fasttext_vocab(directory)
-    else:
-        record = read_record(Path(directory))
-        known = Vocab.load(Path(directory) / ModelFile.VOCAB)
-        known.raw_tokens, known.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
+    known = former_vocab(directory)
     rows = [found.index.get(word, -1) for word in known.words]
     here = np.append(found.counts, 0)[rows]
     if found.raw_tokens == known.raw_tokens and np.array_equal(here, known.counts):
@@ -237,7 +213,7 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
     DataError
         The folder is not a model, or its parameters have another shape or meaning.
     """
-    former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
+    former = former_model(directory)
     _check_same_shape(former.config, model.config, directory)
     here, there = _shared(model.vocab, former.vocab.index)
     for array, from_array in zip(model.shared[:3], former.shared[:3], strict=True):
@@ -306,7 +282,7 @@ def anchor(
     OptionWarning
         No word occurs more often than before, so that nothing moves.
     """
-    former = model_of_fasttext(directory) if is_fasttext(directory) else EmbeddingModel.load(directory)
+    former = former_model(directory)
     found = _checksum(former)
     if any(change.get(ANCHOR, found) != found for change in begun):
         raise DataError(

@@ -6,7 +6,7 @@ to read and write vectors are here, too.
 
 from wordvec_ca.formats import detect_format, format_of_suffix, precision_loss, read_vectors, write_vectors
 from wordvec_ca.tables import CutOffError, NgramVectors, Resamples, VectorTable
-from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit, rotation
+from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit
 from wordvec_ca.vectors.analogy_intervals import analogies
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
 from wordvec_ca.vectors.dot_products import row_products
@@ -56,7 +56,6 @@ __all__ = [
     "precision_loss",
     "read_vectors",
     "robust_fit",
-    "rotation",
     "row_products",
     "shown_interval",
     "shown_sum",
