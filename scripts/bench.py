@@ -3,20 +3,22 @@
     python scripts/bench.py CORPUS --into bench
     python scripts/bench.py CORPUS --parts peers --rows cbow,skipgram --peer word2vec=/path/to/word2vec
 
-Every comparison alternates its two sides, five times, and prints the ratio of medians; speeds are words
-of the text per CPU second of one thread, except where wall time is named. The parts:
+Every comparison runs its two sides in alternation, five times each, and prints the ratio of medians; speeds
+are words of the text per CPU second of one thread, except where wall time is named. The parts:
 
 peers     whole processes, ours (`cawv train`) and gensim's fast path (`corpus_file`), on the same tokens with
-          the same vocabulary and options, no sub-sampling; the difference of two numbers of epochs, so that
-          starting, counting and saving cancel out. Programs with word2vec.c's flags: --peer NAME=PATH.
-ceiling   the loop against itself without dot products, learning rate 0: the same rows read and written
+          the same vocabulary and options, no sub-sampling; timed is the difference between runs with two
+          numbers of epochs, so that starting, counting and saving cancel out. Programs with word2vec.c's
+          flags: --peer NAME=PATH.
+ceiling   the loop against a null kernel: the same loop, which reads and writes the same rows, without dot
+          products and with learning rate 0
 widths    a vector size against the next multiple of 16
 isa       the instruction sets of this processor
 workers   two workers against one, wall time, with and without sub-sampling
 numba     the Numba backend against the compiled one
 text      counting and encoding, MB of text per CPU second
 
-The record is INTO/bench.json; the table is printed and written to INTO/bench.md and, with --page, to a page.
+The record is INTO/bench.json. The table is printed and written to INTO/bench.md and, with --page, to a page.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ WIDTHS = ((50, 64), (100, 112), (150, 160), (300, 304))
 
 
 def alternate(sides: dict[str, Callable[[], float]], repeat: int) -> dict[str, list[float]]:
-    """Measure each side in turn, so many times."""
+    """Measure each side in turn, ``repeat`` times."""
     found: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(repeat):
         for name, measure in sides.items():
@@ -93,7 +95,7 @@ class Bench:
                 yield row, negatives
 
     def modes(self, row: Row) -> tuple[str, ...]:
-        """Return the ways of drawing negatives that are measured, the default last: what has a goal."""
+        """Return the ways of drawing negatives that are measured; the last one, the default, has a goal."""
         if spec_of(row.model).shared_by is None:
             return ("exact",)
         return ("exact", "shared") if self.options.exact else ("shared",)
@@ -102,7 +104,7 @@ class Bench:
         self, part: str, name: str, sides: dict[str, Callable[[], float]], goal: float | None = None,
         floor: float | None = None, unit: str = "M words/CPU s", judged: str | None = None,
     ) -> None:  # fmt: skip
-        """Measure two or more sides; every other side is compared with the first, and judged, or only one."""
+        """Measure two or more sides; compare each with the first, and judge all or only ``judged``."""
         found = alternate(sides, self.options.repeat)
         (against, base), *others = found.items()
         for other, values in others:
@@ -117,7 +119,7 @@ class Bench:
             self.keep(record)
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Show a measurement, and write the record and the table of all so far: a bench may be cut short."""
+        """Show a measurement, and write the record and the table so far, as a bench may be interrupted."""
         self.records.append(record)
         print(table_line(record), file=sys.stderr, flush=True)
         everything = {
@@ -129,7 +131,7 @@ class Bench:
                 file.write(f"{content}\n".encode())
 
     def minutes(self) -> float:
-        """Return how long it has taken."""
+        """Return how long the bench has taken so far."""
         return (time.monotonic() - self._started) / 60
 
     def table(self) -> str:
@@ -205,7 +207,7 @@ class Bench:
                 "cython": Loop(self.encoded, options),
                 "numba": Loop(self.encoded, {**options, "backend": "numba"}),
             }
-            sides["numba"]()  # compiles
+            sides["numba"]()  # not measured: the first call compiles
             self.compare("numba", f"{row.name} {negatives}", sides)
 
     def text_speed(self) -> None:

@@ -2,9 +2,9 @@
 
     python scripts/bench_cluster.py wiki.txt.xz --nodes 1,2 --into FOLDER --page docs/measurements/cluster.md
 
-cuts the text into files, then trains on each number of nodes of this machine in turn, so many times.
-Wall-clock time means little on a machine that does other work as well, so the nodes' processor time is given
-beside it. It needs ``pip install 'wordvec-ca[cluster]'``.
+cuts the text into files, then trains on each number of nodes of this machine in turn, as often as --times
+says. Wall-clock time means little on a machine that does other work as well, so the table also has the nodes'
+processor time. It needs ``pip install 'wordvec-ca[cluster]'``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run(names: list[str], nodes: int, given: argparse.Namespace) -> dict[str, An
 
 
 def held_out(found: dict[str, Any]) -> float:
-    """Return the loss on the held-out text after the last epoch; nan without."""
+    """Return the loss on the held-out text after the last epoch; nan without such a text."""
     losses = found["record"]["valid_loss_by_epoch"]
     return float(losses[-1]) if losses else float("nan")
 

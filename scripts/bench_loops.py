@@ -57,8 +57,8 @@ class Loop:
 
 
 class Run:
-    """Training for an epoch in this process, of one model or of several at once that have nothing in common;
-    calling it returns words per second of wall time, of all together.
+    """Training for an epoch in this process, of one model or of several separate ones at the same time;
+    calling it returns words per second of wall time, of all models together.
     """
 
     def __init__(self, encoded: EncodedCorpus, options: dict[str, Any], models: int = 1) -> None:

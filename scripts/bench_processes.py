@@ -16,12 +16,12 @@ from study import measured, write_tokens
 from wordvec_ca.corpus import count_corpus
 
 LEAST_CPU = 5.0
-"""Seconds of CPU that a difference of two numbers of epochs must take."""
+"""Seconds of CPU that the epochs by which two runs differ must take at least."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A setting, and what we want to reach there."""
+    """A setting, and the ratios of speed that we want to reach there (goal) and must reach (floor)."""
 
     model: str
     vector_size: int
@@ -33,7 +33,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Name of the setting in the table."""
         return f"{self.model} d{self.vector_size} w{self.window} n{self.negative}"
 
     def options(self, **more: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Text:
 
 
 def prepare(corpus: str, into: Path, words: int) -> Text:
-    """Write the first so many words of the corpus as tokens, and the vocabulary of all of it."""
+    """Write the first ``words`` words of the corpus as tokens, and the vocabulary of all of it."""
     name = Path(corpus).name
     tokens, vocab = into / f"{name}.{words}.txt", into / f"{name}.vocab.tsv"
     if not (tokens.exists() and vocab.exists()):
@@ -77,7 +77,7 @@ def gensim_command(text: Text, row: Row, epochs: int) -> list[str]:
 
 
 def train_gensim(text: str, settings: str) -> None:
-    """Train gensim's Word2Vec: what the command of ``gensim_command`` does."""
+    """Train gensim's Word2Vec; the command of ``gensim_command`` calls this."""
     from gensim.models import Word2Vec
 
     from wordvec_ca.corpus import Vocab
@@ -105,17 +105,17 @@ def peer_command(path: str, text: Text, row: Row, epochs: int) -> list[str]:
 
 
 class Process:
-    """A command for any number of epochs, as words per CPU second of what more epochs take.
+    """A command for any number of epochs; calling it returns words per CPU second of the additional epochs.
 
     Parameters
     ----------
     command : callable
-        Returns the command line for so many epochs.
+        Returns the command line for a number of epochs.
     n_tokens : int
         Words of an epoch.
     fewest : int
-        Epochs of the short run: 0 where the program can prepare everything and not train, which spares a slow
-        one two of three epochs.
+        Epochs of the short run: 0 if the program can prepare everything without training, which saves two of
+        three epochs of a slow program.
     """
 
     def __init__(self, command: Callable[[int], list[str]], n_tokens: int, fewest: int = 1) -> None:
@@ -125,7 +125,7 @@ class Process:
     def __call__(self) -> float:
         """Measure once."""
         seconds = 0.0
-        if not self._more:  # as many epochs as take long enough, with a margin for noise
+        if not self._more:  # find the number of epochs that takes long enough, with a margin for noise
             self._more = 1
             seconds = self._seconds()
             self._more = max(1, int(np.ceil(1.2 * LEAST_CPU / max(seconds, 0.05))))

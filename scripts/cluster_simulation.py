@@ -1,11 +1,12 @@
-"""The driver of a run on a cluster with made-up nodes: what it costs with 1, 8, 64 and 256 of them.
+"""The driver of a run on a cluster with simulated nodes: what it costs with 1, 8, 64 and 256 of them.
 
     python scripts/cluster_simulation.py --nodes 1,8,64,256 --words 10
 
-The driver, its ledger and its checkpoints are the real ones. In place of Ray is a cluster in this process
-whose nodes answer at once, as large as real nodes would: ten million words of text, counts of 128 parts, the
-shards of 100 billion words. So what is measured is the driver alone. ``--ray`` measures what Ray adds: the
-processor time of the driver for the calls of one merge, with as many references as so many nodes need.
+The driver, its ledger and its checkpoints are the real ones. Ray is replaced by a cluster in this process.
+Its nodes answer at once, with answers as large as those of real nodes: a vocabulary of ten million words,
+counts in 128 parts, the shards of 100 billion words. So the driver alone is measured. ``--ray`` measures what
+Ray adds: the processor time of the driver for the calls of one merge, with as many references as a run on
+these nodes.
 """
 
 from __future__ import annotations
@@ -43,26 +44,26 @@ MERGES = 20
 """Merges of a simulated run; a real one has about 200."""
 
 TOKENS = 100_000_000_000
-"""Tokens of the text."""
+"""Tokens of the simulated text."""
 
 PARTS = 128
-"""Parts by hash of the counts, and how often each part has another count."""
+"""Parts into which a hash divides the counts."""
 
-DISTINCT = 3_000
+DISTINCT = 3_000  # different counts in each part
 
 PART_BYTES = 32 << 20
 """Bytes of a part of a shard's counts; three such parts or more form a batch."""
 
 
 class _Ref:
-    """A reference to an answer that is there already."""
+    """A reference to an answer that already exists."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class _Node:
-    """Answers as a node would, at once; arrays that the driver never sees are left out."""
+    """Answers at once as a node would; arrays that the driver never sees are left out."""
 
     def __init__(self, tally: Counter[str], n_words: int, width: int) -> None:
         self.tally, self.n_words, self.width, self.version = tally, n_words, width, -1
@@ -134,7 +135,7 @@ class _Node:
 
 
 class _Call:
-    """A method of a made-up node, to be called as one of an actor."""
+    """A method of a simulated node, called like the method of an actor."""
 
     def __init__(self, ray: _Ray, node: _Node, name: str, returns: int = 1) -> None:
         self.ray, self.node, self.name, self.returns = ray, node, name, returns
@@ -150,7 +151,7 @@ class _Call:
 
 
 class _Actor:
-    """A handle of a made-up node."""
+    """A handle of a simulated node."""
 
     def __init__(self, ray: _Ray, node: _Node) -> None:
         self._ray, self._node = ray, node
@@ -160,7 +161,7 @@ class _Actor:
 
 
 class _Ray:
-    """As much of the module ``ray`` as the driver uses."""
+    """The part of the module ``ray`` that the driver uses."""
 
     def __init__(self, nodes: int, n_words: int, width: int) -> None:
         self.tally: Counter[str] = Counter()
@@ -209,7 +210,7 @@ class _Ray:
 
 
 class Observed(Driver):
-    """A driver that notes the processor's time and the tallies at the end of each phase."""
+    """A driver that records the processor time and the tallies at the end of each phase."""
 
     tally: Counter[str]
 
@@ -226,12 +227,12 @@ class Observed(Driver):
 
 
 def resident() -> float:
-    """Return the most memory that this process has had, in MB."""
+    """Return the peak memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 def simulate(nodes: int, n_words: int) -> dict[str, Any]:
-    """Run the driver with so many made-up nodes; return what it took."""
+    """Run the driver with a number of simulated nodes; return the time, memory and calls that it took."""
     config = ResolvedConfig.of(TrainConfig(model="skipgram", vector_size=300, epochs=1, workers=16))
     ray = _Ray(nodes, n_words, 304)
     Observed.tally = ray.tally

@@ -1,11 +1,11 @@
-"""A long text on one machine: each step of a run with its time, memory and disk, beside gensim.
+"""A long text on one machine: time, memory and disk of each step of a run, beside gensim.
 
     python scripts/long_run.py --corpus wiki.30M.txt --copies 33 --folder /tmp/long --models cbow skipgram
 
-The text is the corpus many times. In each copy but the first, words that occur at most --rare times in the
-corpus get a suffix, so that the vocabulary grows as that of a long text does. A run is killed after its first
-checkpoint and resumed. gensim trains with the same options on a tenth of the text. 33 copies of 30 million
-words are a billion, and take an hour and more on two cores.
+The text is many copies of the corpus. In each copy but the first, words that occur at most --rare times in
+the corpus get a suffix, so that the vocabulary grows as that of a long text does. A run is killed after its
+first checkpoint and resumed. gensim trains with the same options on a tenth of the text. 33 copies of 30
+million words are a billion words; they take an hour or more on two cores.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Word2Vec(corpus_file=text, vector_size=100, window=5, negative=5, sample=1e-3, m
 
 
 class Step(NamedTuple):
-    """What one step took."""
+    """Seconds by the clock and of the CPU, and bytes of memory and disk, that one step took."""
 
     name: str
     wall: float
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 def write_text(corpus: Path, path: Path, copies: int, rare: int) -> int:
-    """Write the copies of a corpus; return how many words they are."""
+    """Write the copies of a corpus; return how many words they have."""
     counts: Counter[str] = Counter()
     with corpus.open(encoding="utf-8") as lines:
         for line in lines:
@@ -149,7 +149,7 @@ def main() -> None:
     tenth_words = sum(len(line.split()) for line in tenth.open(encoding="utf-8"))
     parts = []
     for model in given.models:
-        index = given.index and model == given.models[0]  # the time hardly depends on the model
+        index = given.index and model == given.models[0]  # its time hardly depends on the model
         found = steps_of(model, text, given.folder, given.checkpoint_every, given.workers, index)
         record = json.loads((given.folder / model / "config.json").read_text(encoding="utf-8"))
         rows = [
@@ -176,7 +176,7 @@ def main() -> None:
             lines.append(f"gensim, on {tenth_words:,} of the words: {rate(tenth_words, [theirs])}, all in.")
         columns = ("step", "wall s", "CPU s", "memory MB", "disk MB")
         parts += [f"### {model}", " ".join(lines), table(columns, rows)]
-        # After each model: the next may take an hour.
+        # The section is written after each model, since the next one may take an hour.
         section = "-".join([f"copies-{given.copies}", *given.models])
         write_section(given.page, TITLE, section, "\n\n".join(parts), time.monotonic() - began)
 

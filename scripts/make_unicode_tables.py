@@ -1,12 +1,12 @@
 """Write kernels/unicode_tables.h from the ``unicodedata`` of the Python that runs this.
 
 The header is committed, so that the tokens of a text depend on the version of this project and
-never on the version of Python. Run it only to move to a newer Unicode::
+not on the version of Python. Run this script only to move to a newer Unicode::
 
     python scripts/make_unicode_tables.py > kernels/unicode_tables.h
 
 Every code point maps to one byte, the number of a record (class, distance to its lower-case
-letter); the bytes are stored as pages of 128 with equal pages shared.
+letter). The bytes are stored as pages of 128, and equal pages are stored once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLASSES = ("SPACE", "LETTER", "DIGIT", "MARK", "JOINER", "LINKER", "POINT", "SYM
 JOINERS = {0x27, 0x2D, 0xB7, 0x2010, 0x2011, 0x2019}  # ' - middle dot, hyphens, right single quotation mark
 LINKERS = {0x200C, 0x200D}  # zero width (non-)joiner: invisible, part of Persian and Indic spelling
 POINTS = {0x2C, 0x2E, 0x66B, 0x66C}  # , . and their Arabic counterparts
-HIDDEN = {0xAD}  # soft hyphen: a hint to the typesetter, no part of the word
+HIDDEN = {0xAD}  # soft hyphen: a hint to the typesetter, not a part of the word
 
 
 def char_class(code: int) -> str:
@@ -44,13 +44,13 @@ def char_class(code: int) -> str:
 
 
 def lower_distance(code: int) -> int:
-    """Return simple lower case minus code point (only of U+0130 does Python give more than that)."""
+    """Return simple lower case minus code point (for U+0130 alone Python gives more than one character)."""
     lower = chr(code).lower()
     return ord("i" if code == 0x130 else lower) - code
 
 
 def filled(values: Iterable[object]) -> str:
-    """Return the elements of an array on as few lines as hold them."""
+    """Return the elements of an array as text, on as few lines as possible."""
     return textwrap.fill(", ".join(map(str, values)), 108)
 
 

@@ -1,8 +1,8 @@
 """What studies share: the first words of a text, runs that are done once, correlations, memory, and the page.
 
 A script of this folder measures something and writes one section of a page of docs/measurements/, between two
-markers; text around the markers is written by people and stays. A script that measures several machines or
-sets of vectors writes a section for each. The head of a section says how to make it again.
+markers. The text around the markers is written by people and is kept. A script that measures several machines
+or sets of vectors writes a section for each. The head of a section has the command that makes it again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "measurements"
 
 LEFT_OUT = ("--data", "--page", "--into", "--output", "--log", "--corpus", "--folder", "--minutes")
-"""Options that name places on one machine, or when to stop: they are not part of the command on a page."""
+"""Options that name paths on one machine, or when to stop: they are not part of the command on a page."""
 
 Setting = dict[str, Any]
 """What identifies a run; it can be written as JSON."""
@@ -50,9 +50,9 @@ def parser(
     log : str, optional
         Default of ``--log``, the file for `Runs`; without it there are no ``--log`` and ``--minutes``.
     data : bool
-        Whether there is ``--data``, the folder of the data sets.
+        Whether to add ``--data``, the folder of the data sets.
     layers : bool
-        Whether layers of PyTorch are trained; the script ends with advice where that is not installed.
+        Whether to add the options of studies that train PyTorch layers.
     """
     options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--page", type=Path, default=FOLDER / f"{page}.md", help="page to write")
@@ -86,7 +86,7 @@ def parsed_study(options: argparse.ArgumentParser, folder: str, seeds: str) -> a
 
 
 def need_torch() -> None:
-    """Leave with advice where PyTorch is missing; call it before importing it."""
+    """End the script with advice if PyTorch is not installed; call this before importing it."""
     if importlib.util.find_spec("torch") is None:
         sys.exit("This study needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'")
 
@@ -136,7 +136,7 @@ def tokens_of(corpus: str | Path, words: float = math.inf) -> Iterator[list[str]
 
 
 def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> Path:
-    """Write these tokens, separated by spaces; return the path."""
+    """Write the tokens of ``tokens_of``, separated by spaces; return the path."""
     from wordvec_ca.files import atomic_file
 
     with atomic_file(path) as out:
@@ -148,14 +148,14 @@ def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> Pat
 
 
 class Runs:
-    """Outcomes of runs, each made once and then written down, so that a study can be stopped and given again.
+    """Outcomes of runs. Each run is done once and recorded, so a study can be stopped and started again.
 
     Parameters
     ----------
     path : Path, optional
-        A file of JSON lines; what is in it is not run again.
+        A file of JSON lines; runs that are in it are not done again.
     minutes : float
-        Nothing new is begun after this time.
+        No run is started after this time.
     """
 
     def __init__(self, path: Path | None, minutes: float = math.inf) -> None:
@@ -185,9 +185,9 @@ class Runs:
         return f"{len(self.done)} runs, which took {seconds / 60:.0f} minutes together."
 
     def outcome(self, setting: Setting, run: Callable[[Setting], Mapping[str, Any]]) -> dict[str, Any] | None:
-        """Return the outcome of a setting, run if it is new; None if time is over.
+        """Return the outcome of a setting, after running it if it is new; None if time is over.
 
-        Beside what ``run`` returns it has the ``setting``, and the ``seconds`` and ``cpu_seconds`` it took.
+        Beside what ``run`` returns, it has the ``setting``, and ``seconds`` and ``cpu_seconds`` of the run.
         """
         key = self.key(setting)
         if key not in self.done:
@@ -218,13 +218,13 @@ class Runs:
         Parameters
         ----------
         setting : dict
-            All but ``rate`` and ``seed``.
+            The setting without ``rate`` and ``seed``.
         rates : sequence of float
         seeds : sequence of int
         run : callable
-            Trains one setting; what it returns can be written as JSON.
+            Trains one setting; returns figures that can be written as JSON.
         criterion : str
-            Name of the figure that is to be high, taken on data that no table shows.
+            Name of the figure that should be high, measured on data that no table shows.
 
         Returns
         -------
@@ -248,7 +248,7 @@ def spearman(vectors: Any, sets: Iterable[Any]) -> dict[str, float]:
 
 
 def anonymous_bytes(pid: int) -> int:
-    """Return the memory of a process without files that are mapped (Linux); 0 when it has ended."""
+    """Return the memory of a process without mapped files (Linux), in bytes; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -266,7 +266,7 @@ def peak_memory(process: subprocess.Popen[Any]) -> int:
 
 
 def logged_rows(log: Path | None) -> list[tuple[str, ...]]:
-    """Return the rows of a table that a log has so far, one a line, with " | " between cells."""
+    """Return the rows of a table that are in a log: one row per line, with " | " between cells."""
     if log is None or not log.exists():
         return []
     return [tuple(line.split(" | ")) for line in log.read_text("utf-8").splitlines()]
@@ -278,7 +278,7 @@ def measured(command: Sequence[Any]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``wall`` and ``cpu`` time in seconds, and peak ``memory`` in bytes, of it and its children.
+        ``wall`` and ``cpu`` time in seconds, and peak ``memory`` in bytes, of the command and its children.
     """
     began = time.monotonic()
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -294,7 +294,7 @@ def measured(command: Sequence[Any]) -> dict[str, float]:
 
 
 def command() -> str:
-    """Return the command that runs, without the places that it names."""
+    """Return the command line of this script, without options that name paths."""
     script = Path(sys.argv[0]).resolve()
     script = script.parent if script.name == "__main__.py" else script
     name = script.relative_to(ROOT) if script.is_relative_to(ROOT) else script.name
@@ -351,9 +351,9 @@ def write_section(page: Path, title: str, name: str, body: str, seconds: float |
     name : str
         Name of the section, in its markers.
     body : str
-        What comes below the head.
+        The text below the head.
     seconds : float, optional
-        How long it took.
+        How long the measurement took.
     """
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     section = "\n\n".join([begin, head(seconds), body.strip("\n"), end])
@@ -411,7 +411,7 @@ class Page:
 
 
 def interval(numbers: Iterable[float], digits: int = 4, scale: float = 1.0) -> str:
-    """Return "mean ± half-width" of a 95 % t interval; the mean alone of a single value."""
+    """Return "mean ± half-width" of a 95 % t interval; of a single value, only the value."""
     import numpy as np
     from scipy import stats
 
@@ -423,5 +423,5 @@ def interval(numbers: Iterable[float], digits: int = 4, scale: float = 1.0) -> s
 
 
 def progress(done: int, total: int, what: str) -> None:
-    """Say how far a study is."""
+    """Print how far a study is."""
     say(f"[{done}/{total}] {what}")

@@ -1,10 +1,10 @@
-"""Does a place of the window die, and is there a warning? cbow-attn over rates, seeds, texts and parts.
+"""Does a place of the window die, and does a warning come? cbow-attn over rates, seeds, texts and parts.
 
     python scripts/experiments/attention_safety.py --data "$CAWV_DATA"
 
-trains each setting on a short text and looks at the attention that each place gets in text that the
-warning of `cawv train` does not look at. A place is dead if it gets less than a twentieth of an equal share:
-more than the warning asks for, so that the warning is judged by another rule than its own.
+trains each setting on a short text and measures the attention that each place gets in text that the
+warning of `cawv train` does not look at. A place is dead if it gets less than a twentieth of an equal share.
+This limit is higher than that of the warning, so that the warning is judged by another rule than its own.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from wordvec_ca.runs import train
 TITLE = "Do places of the window die?"
 DEAD = 0.05
 HELD_BACK = 40_000
-"""Tokens before which the text is not looked at: the warning looks at the first 20,000."""
+"""Tokens at the beginning that are not used to judge: the warning looks at the first 20,000."""
 
 TEXTS = {"Wikipedia, first": 0, "Wikipedia, later": 20_000}
-"""The first line of each text."""
+"""Number of the first line of each text."""
 
 RATES = (0.4, 0.2, 0.6, 0.3, 0.1, 0.05)
 PARTS = (None, "near:2,far")
@@ -42,7 +42,7 @@ COMMON: dict[str, Any] = {"model": "cbow-attn", "workers": 1}
 
 
 def settings(seeds: int) -> Iterator[dict[str, Any]]:
-    """Yield text, parts, rate, step and seed of each run: the likely ones first."""
+    """Yield text, parts, rate, step and seed of each run; the most usual settings come first."""
     for seed in range(1, seeds + 1):
         for rate in RATES:
             for parts in PARTS:
@@ -98,7 +98,7 @@ def look(text: EncodedCorpus, setting: dict[str, Any], size: dict[str, Any]) -> 
 
 
 def main() -> None:
-    """Run what is left, then write the page."""
+    """Do the runs that are not finished, then write the page."""
     parser = study.parser(__doc__, "attention-safety", log="attention-safety.jsonl", data=True)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--lines", type=int, default=15_600, help="of each text; 15,600 are a million words")
@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def lowest(runs: list[dict[str, Any]], what: str) -> float:
-    """Return the lowest share of some runs."""
+    """Return the lowest share over some runs."""
     return min((float(one[what]) for one in runs), default=float("nan"))
 
 

@@ -2,11 +2,12 @@
 
     python scripts/experiments/attention_weights.py attn --others skipgram cbow --data $CAWV_DATA
 
-The models are directories that ``cawv train`` wrote, of the same text. Judged are all sets of sentence pairs:
-SemEval's years (mean of Pearson's r over the sets of a year; a readout learns common directions from the
-evaluated sentences), the STS benchmark by year and SICK (it learns from the training pairs). The choice of a
-default is made on other pairs, the training parts of SemEval 2012, of the benchmark and of SICK.
-Differences: paired, on the same pairs, 95 %; p-values adjusted by Holm over all of them.
+The models are directories that ``cawv train`` wrote, all trained on the same text. They are judged on all
+sets of sentence pairs: SemEval's years (mean of Pearson's r over the sets of a year; a readout learns common
+directions from the evaluated sentences), the STS benchmark by year, and SICK (there a readout learns from the
+training pairs). The default is chosen on other pairs: the training parts of SemEval 2012, of the benchmark
+and of SICK. Differences are paired, on the same pairs, with 95 % intervals; p-values are adjusted by Holm
+over all of them.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ COMPARED = [
 
 
 def single(report: Report, readout: str) -> Report:
-    """Return a report on one readout alone, which `compare` can set against one on another."""
+    """Return a report on one readout alone, so that `compare` can compare readouts."""
     items = {name: report.items[name] for name in ("gold", "set")} | {"r": report.items[readout]}
     made = replace(report, metrics={}, items=items, model=readout, details={}, notes=[])
     made.measure("r", "mean-pearson", "gold", "r", "set")

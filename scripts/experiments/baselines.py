@@ -1,4 +1,4 @@
-"""Baselines that the papers lack."""
+"""Baselines that the papers do not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRENGTHS = np.logspace(-2, 1, 7)
 
 
 def bag_of_words(strength: float | None = None, **options: Any) -> Any:
-    """Return an L2 logistic regression on word occurrences, its C from 5-fold cross-validation if not given.
+    """Return an L2 logistic regression on word occurrences; C comes from 5-fold cross-validation by default.
 
     Further options are those of :class:`sklearn.feature_extraction.text.CountVectorizer`.
     """

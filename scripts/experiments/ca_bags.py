@@ -1,7 +1,7 @@
 """CA-BSFE against averaged embeddings and a linear bag of words (Zeng 2019, section 4.2, fig. 9 and 10).
 
 IMDB and SST; batches of 16, Adagrad 0.1, 5 dimensions, em_steps 0 (joint), 100 and 1000. The paper reads its
-accuracies off test curves; here the step is also chosen on held-out documents, as one would have to.
+accuracies off test curves; here the step is also chosen on held-out documents, as is necessary in practice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """CA-CNN against CNN on MNIST, with sigma-maps (Zeng 2019, section 4.6, fig. 17 and 18).
 
 One convolution, a hidden layer of 128, ten classes; batches of 100. Two recipes: the paper's (Adagrad 0.01,
-no pooling), and one of today (max-pooling, dropout, Adam with a falling rate). The paper puts no activation
-after the convolution; a linear one before a hidden layer is a weak baseline, so there is ReLU as well.
+no pooling), and a present-day one (max-pooling, dropout, Adam with a falling rate). The paper has no
+activation after the convolution. Two linear layers in a row are a weak baseline, so the CNN is run with ReLU
+as well.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python scripts/experiments/ca_residual.py --data "$CAWV_DATA" --log ca-residual.jsonl
 
-The paper's data is CIFAR-10; without it the same networks are trained on MNIST: convolutions of one size
-after another, a hidden layer, ten classes. The learning rate of each network is the best on images that are
-held out of training, with the first seed. Runs are written down as they finish and are not done again;
-``--minutes`` stops before the rest.
+The paper's data is CIFAR-10; here the same networks are trained on MNIST: several convolutions of the same
+size, a hidden layer, ten classes. The learning rate of each network is the best one on images that are held
+out of training, with the first seed. Each run is recorded when it finishes and is not done again; after
+``--minutes`` no run is started.
 """
 
 from __future__ import annotations

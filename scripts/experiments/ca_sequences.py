@@ -2,7 +2,8 @@
 
 Train: I am happy -> 1, You are very angry -> 0, for 100 iterations; test: I am very happy -> 1,
 You look angry -> 0 ("look" is never trained). A logistic regression reads the cell state. The paper gives
-neither sizes nor optimiser: a grid of them, many seeds each, all seeds of a cell trained side by side.
+neither sizes nor optimiser, so a grid of them is tried, with many seeds each; all seeds are trained side by
+side.
 """
 
 from __future__ import annotations

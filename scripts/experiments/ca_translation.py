@@ -1,14 +1,14 @@
 """Attention and recurrent cells in a translator (Zeng 2019, sections 4.3 and 4.4.2, fig. 12 and 14).
 
-Multi30k English to German in place of WMT16: an encoder, a decoder that begins with the encoder's last output
-and cell state, through a linear map each, and asks the attention with its previous cell state c_{t-1} (for
-the GRU that is its output), one layer each. The cells' sizes are chosen so that each has the parameters of
-the LSTM, which the paper does not do. Scores on the validation pairs: top-k accuracy and BLEU with the true
-words fed in (tf-BLEU, the paper's "BLEU", not comparable with any other), and the BLEU of greedy
-translations by sacrebleu.
+Multi30k English to German in place of WMT16. Encoder and decoder have one layer each. The decoder begins with
+the encoder's last output and cell state, through a linear map each; its query to the attention is its
+previous cell state c_{t-1} (for the GRU, its output). The cells' sizes are chosen so that each has as many
+parameters as the LSTM, which the paper does not do. Scores on the validation pairs: top-k accuracy and BLEU
+with the true words fed in (tf-BLEU, the paper's "BLEU", not comparable with any other), and the BLEU of
+greedy translations by sacrebleu.
 
-Every row has a learning rate of its own, the best on training pairs that are held out. Runs are written down
-as they finish and are not done again.
+Every row has a learning rate of its own, the best on training pairs that are held out. Each run is recorded
+when it finishes and is not done again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SoftmaxAttention(nn.Module):
             self.score_map = nn.Linear(memory_dim, 1, bias=False)
 
     def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what is read, shape (N, memory_dim), and the weights."""
+        """Return the weighted mean of the memory, shape (N, memory_dim), and the weights."""
         mapped = self.query_map(query)
         if self.additive:
             scores = self.score_map(torch.tanh(mapped.unsqueeze(1) + self.memory_map(memory))).squeeze(-1)
@@ -79,7 +79,7 @@ def parameters(module: nn.Module) -> int:
 
 
 def hidden_size(cell: str, input_size: int) -> int:
-    """Return the size at which a cell has about the parameters of an LSTM cell of size WIDTH."""
+    """Return the size at which a cell has about as many parameters as an LSTM cell of size WIDTH."""
     with torch.device("meta"):
         budget = parameters(nn.LSTMCell(input_size, WIDTH))
         sizes = range(20, 2 * WIDTH)
@@ -152,7 +152,7 @@ class Translator(nn.Module):
 
 
 class Language:
-    """Sentences as word numbers; words of one occurrence are unknown."""
+    """Sentences as word numbers; words that occur once are unknown words."""
 
     def __init__(self, train: Path, valid: Path, pairs: int | None) -> None:
         self.raw_valid = valid.read_text(encoding="utf-8").split("\n")[:-1]
@@ -164,7 +164,7 @@ class Language:
         self.valid = [self.encode(tokenize(line)) for line in self.raw_valid]
 
     def hold_out(self, count: int) -> list[Tensor]:
-        """Take the last training sentences out, and return them."""
+        """Remove the last training sentences, and return them."""
         taken, self.train = self.train[-count:], self.train[:-count]
         return taken
 

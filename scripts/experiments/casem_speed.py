@@ -57,7 +57,7 @@ ROWS: list[tuple[str, str]] = []
 
 
 def row(what: str, value: str) -> None:
-    """Keep and show a line of the table."""
+    """Add a line to the table, and print it."""
     ROWS.append((what, value))
     print(f"| {what} | {value} |", flush=True)
 

@@ -4,14 +4,15 @@
 
 Two protocols:
 
-* A (Zeng 2019, tables 3 and 4): what a method learns comes from the training sentences of a year of the STS
-  benchmark (or of SICK), and it is judged by Pearson's r on that year's test pairs (SICK: trial).
-* B (Arora et al. 2017): what a method learns comes from the evaluated sentences themselves, one data set at a
-  time; a year is the mean of the r of its data sets (2013 here without SMT).
+* A (Zeng 2019, tables 3 and 4): a method learns from the training sentences of a year of the STS benchmark
+(or
+  of SICK), and is judged by Pearson's r on that year's test pairs (SICK: trial).
+* B (Arora et al. 2017): a method learns from the evaluated sentences themselves, one data set at a time; the
+  figure of a year is the mean of the r of its data sets (2013 here without SMT).
 
-The fixed variants are run as they are. Of five families (mean, SIF, uSIF, CA-SEM without and with a
-frequency factor) the best member is looked for on training pairs only and then run on the test years once.
-Training pairs are, for A, those of the benchmark and of SICK; for B, the training sets of STS 2012 and SICK,
+The fixed variants are run as they are. In each of five families (mean, SIF, uSIF, CA-SEM without and with a
+frequency factor) the best member is chosen on training pairs only and then run on the test years once. The
+training pairs are, for A, those of the benchmark and of SICK; for B, the training sets of STS 2012 and SICK,
 since the benchmark's training pairs contain test pairs of STS 2012-2014.
 Intervals: 95 %, paired bootstrap over pairs within each data set.
 
@@ -153,7 +154,7 @@ class Trial:
     def __init__(self, vectors: Any, counts: np.ndarray, data: Path) -> None:
         names = {name for sets in [*SETS.values(), *DEV_B.values(), *YEARS_A.values()] for name in sets}
         self.pairs = {name: read_pairs(data / "sentences" / f"{name}.tsv") for name in sorted(names)}
-        # Only the words that occur: the result is the same, since no method looks at others.
+        # Only the words that occur: the result is the same, since no method uses other vectors.
         used = {t for pairs in self.pairs.values() for s in pairs.sentences for t in s}
         rows = [row for row, word in enumerate(vectors.index_to_key) if word in used]
         words = [vectors.index_to_key[row] for row in rows]

@@ -1,7 +1,8 @@
 """Time and memory of the Contextualizer against self-attention as documents grow.
 
-Forward and backward of one layer; the memory is what autograd keeps for the backward pass, counted exactly.
-All variants take turns within each round, so that a busy machine slows them alike; the figure is the median.
+Forward and backward pass of one layer; the memory is what autograd keeps for the backward pass, counted
+exactly. All variants take turns within each round, so that a busy machine slows all of them equally; the
+figure is the median.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ WIDTH, RANK, HEADS = 512, 100, 8
 
 
 def variants() -> dict[str, tuple[Callable[[Tensor], Tensor], int]]:
-    """Return name -> (function of tokens, longest document it is tried on)."""
+    """Return name -> (function of tokens, length of the longest document that it is tried on)."""
     attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
     one, five = (Contextualizer(WIDTH, RANK, steps, default_context="learned") for steps in (1, 5))
     tokenwise = TokenwiseContextualizer(WIDTH, RANK, 1)

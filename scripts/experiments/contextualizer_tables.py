@@ -1,8 +1,8 @@
 """The Contextualizer on sentence classification (Maupomé & Meurs 2021, tables 2 to 4).
 
-Stratified 5-fold cross-validation; 10 % of each training fold choose the epoch. The folds are the same for
-all models, among them a logistic regression on bags of words, the baseline that the paper lacks. Frozen
-vectors of our own skip-gram, trained here, are compared with random ones of the same size.
+Stratified 5-fold cross-validation; the epoch is chosen on 10 % of each training fold. The folds are the same
+for all models. One of these is a logistic regression on bags of words, a baseline that the paper does not
+have. Frozen vectors of our own skip-gram, trained here, are compared with random ones of the same size.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class MeanVector(BaseEstimator):
 def cross_validate(
     model: Any, texts: np.ndarray, labels: np.ndarray, seed: int, folds: int = 5
 ) -> tuple[list[float], str]:
-    """Return accuracies of the first of five folds; and, of a random context, with it redrawn in testing."""
+    """Return accuracies of the first of five folds; for a random context, also when testing draws it anew."""
     scores, redrawn = [], []
     splits = StratifiedKFold(5, shuffle=True, random_state=seed).split(texts, labels)
     for chosen, test in itertools.islice(splits, folds):
@@ -99,7 +99,7 @@ def redrawn_predictions(model: ContextualizerClassifier, texts: np.ndarray) -> n
 def publish(
     report: Page, rows: list[tuple[str, ...]], shown: Scores, models: int, options: Any, sentences: int
 ) -> None:
-    """Write what is known so far: a run that is stopped leaves the models that it has finished."""
+    """Write the results so far, so that a run that is stopped keeps the models that it has finished."""
     import matplotlib.pyplot as plt
 
     report.parts.clear()
@@ -147,7 +147,7 @@ def main() -> None:
         print("training a skip-gram", file=sys.stderr, flush=True)
         config = TrainConfig(model="skipgram", epochs=1, workers=arguments.threads)
         keyed, origin = train(corpus, config).vectors, "cawv skip-gram"
-    # Two epochs without progress end a run; the paper always runs ten and keeps the best: so does --full.
+    # Two epochs without progress end a run. The paper always runs ten and keeps the best, and so does --full.
     plain = ContextualizerClassifier(
         tokenizer="whitespace", patience=None if arguments.full else 2, random_state=arguments.seed
     )
@@ -158,7 +158,7 @@ def main() -> None:
         ("ones", True): {1: "73.1", 5: "71.2"},
         ("learned", True): {1: "73.5", 5: "72.2"},
     }
-    # set, name, model, the paper's accuracy, folds, whether without duplicates too
+    # set, name, model, the paper's accuracy, folds, whether to run it without duplicates too
     whole = arguments.full
     jobs: list[tuple[str, str, Any, str, int, bool]] = []
 

@@ -1,8 +1,8 @@
 """Frozen trained vectors against random ones as the Contextualizer's input, as they are and at equal scale.
 
-The same stratified folds of film reviews (MR) for all, K = 5, vectors of 100 dimensions, and once more with a
-tenth of each training fold. The paper only uses random vectors, drawn from U(-1, 1); our skip-gram's are
-shorter, so there is a row in which they are stretched to the size of the random ones.
+All are judged on the same stratified folds of film reviews (MR), K = 5, with vectors of 100 dimensions, and
+once more with a tenth of each training fold. The paper only uses random vectors, drawn from U(-1, 1). Our
+skip-gram's are shorter, so there is a row in which they are scaled to the size of the random ones.
 """
 
 from __future__ import annotations

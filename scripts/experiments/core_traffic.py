@@ -2,13 +2,14 @@
 
     python scripts/experiments/core_traffic.py --corpus WIKI.txt.xz [--lines N]
 
-Simulated is who owned each row last, over the real sequence of rows of a text: every prediction writes its
-rows of W and O, so each row that another core wrote last comes from that core's cache (a line that changes
-owner), unless it has left that cache long ago. Three designs: plain Hogwild (all threads share all rows),
-private rows (each thread has its own copy of the most frequent rows and merges it under a lock), and
-replicas of 8 threads with private rows inside. Measured on the cores that are there: what a line costs (two
-threads that write it in turn), and what a token costs one thread and two Hogwild threads. The page says
-what the simulation predicts for 2 to 64 cores on chiplets of 8, and what would refute it.
+The simulation follows which core wrote each row last, over the real sequence of rows of a text. Every
+prediction writes its rows of W and O, so each row that another core wrote last comes from that core's cache
+(a line that changes owner), unless it left that cache long ago. Three designs: plain Hogwild (all threads
+share all rows), private rows (each thread has its own copy of the most frequent rows and merges it under a
+lock), and replicas of 8 threads with private rows inside. On the cores of this machine the script measures
+what a line costs (two threads that write it in turn), and what a token costs one thread and two Hogwild
+threads. The page says what the simulation predicts for 2 to 64 cores on chiplets of 8, and what would refute
+it.
 """
 
 from __future__ import annotations
@@ -38,25 +39,26 @@ from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.replica import Replica, Worker
 
 PIECE = 2_000
-"""Tokens that are timed at once."""
+"""Tokens that are timed together."""
 
 CORES = (2, 4, 8, 16, 32, 64)
 CHIPLET = 8
-"""Cores that share a last cache, as on current AMD servers."""
+"""Cores that share a last-level cache, as on current AMD servers."""
 
 FAR = 220 / 50
-"""A line of another chiplet costs as many times one of the same (220 and 50 ns where measured)."""
+"""Cost of a line from another chiplet, in costs of one from the same chiplet (measured: 220 and 50 ns)."""
 
 CACHED_ROWS = 2_048
-"""Rows of 100 dimensions in the second cache of a core (1 MB): what was written longer ago has left it,
-and costs one thread the same."""
+"""Rows of 100 dimensions in the second-level cache of a core (1 MB). A row that was written longer ago has
+left it, and costs a single thread the same."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured here, in nanoseconds: a token in one thread, and the wait for a line of another core.
+    """Costs that were measured here, in nanoseconds: of a token in one thread, and the wait for a line.
 
-    That is less than the line takes: several of a row are on their way at once.
+    The wait is shorter than the time that a line from another core takes, since several lines of a row are on
+    their way at once.
     """
 
     token: float
@@ -90,8 +92,8 @@ def simulate(
             near = far = locked = read = 0
         for core in range(cores):
             g = core // group
-            # a target and its context for each prediction, then a tuple of negatives for all; where each
-            # context word is a prediction, so many tuples
+            # a target and its context for each prediction, then a tuple of negatives for all; if each context
+            # word is a prediction, a tuple for each of them
             for r in range(shared_by + (window + 1 if pairwise else 1)):
                 if r < shared_by:
                     while True:
@@ -169,7 +171,7 @@ class Workload:
         self.keep = keep / 2.0**32 if len(keep) else np.ones(len(encoded.vocab))
 
     def private(self, threads: int) -> tuple[int, int]:
-        """Return the private rows of so many threads, and the tokens between their merges."""
+        """Return the number of private rows with this number of threads, and the tokens between merges."""
         config = self.model.config
         return private_rows(
             self.model.vocab.counts,
@@ -196,8 +198,8 @@ class Workload:
     def measured(self, threads: int, seconds: float, *, private: bool = False) -> float:
         """Return nanoseconds per token of a thread, from the moments when nothing disturbed it.
 
-        All threads train pieces of about half a millisecond. Of these count those during which the thread ran
-        all the time, and the other one too; and of them the median.
+        All threads train pieces of about half a millisecond. The figure is the median of those pieces during
+        which the thread ran all the time and the other thread was at work too.
         """
         rows, every = self.private(threads) if private else (0, 0)
         self.replica.hyper["n_private"], self.replica.hyper["merge_every"] = rows, every or 2**31 - 1
@@ -268,7 +270,7 @@ DESIGNS = (
 )
 
 TEXT = 10**9
-"""Tokens of the run, all epochs together, over which the time of 200 merges is spread."""
+"""Tokens of the run, all epochs together, to which the time of 200 merges is divided."""
 
 
 def predictions(load: Workload, costs: Costs) -> list[list[str]]:
@@ -280,7 +282,7 @@ def predictions(load: Workload, costs: Costs) -> list[list[str]]:
             wait = (near + FAR * far) * costs.waited
             token = costs.token + wait
             members = min(group, cores)
-            if every:  # the lock is held while rows are merged, most of whose lines another thread wrote last
+            if every:  # the lock is held while rows are merged; another thread wrote most of their lines last
                 distance = 1.0 if members <= CHIPLET else FAR
                 token = max(token, members * locked * costs.waited * distance)
             replicas = -(-cores // group)

@@ -3,8 +3,8 @@
     python scripts/experiments/frontier.py --data "$CAWV_DATA" --output frontier
 
 trains every recipe with every seed on the first lines of a text, judges it, and writes
-docs/measurements/frontier.md with a plot. What is finished is skipped, so the command can be stopped and
-given again; ``--report`` only writes the page from the finished runs.
+docs/measurements/frontier.md with a plot. Finished runs are skipped, so the command can be stopped and
+started again; ``--report`` only writes the page from the finished runs.
 
 Recipes are compared, and one may be chosen, by part-of-speech induction on UD English-EWT dev (mean over the
 restarts) and by rg65 and mturk287. All other columns are for reporting; nothing is chosen on them.
@@ -89,7 +89,7 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "ssg w20": (STRUCTURED,),
     "skipgram w5": ({**STRUCTURED, "model": "skipgram", "window": 5},),
 }
-"""Recipes by name, the most important ones first; of two models, the vectors are side by side."""
+"""Name -> models of a recipe, the most important recipes first; the vectors of two models are joined."""
 
 BASELINES = ("cbow w1", "cbow w2", "cbow w5", "cbow w20", "cbow w20, reduced", "cbow-attn w20")
 COMPARISON = "## The chosen recipe against the others"
@@ -117,7 +117,7 @@ REPORTED = {
     ("sick", "sick-trial"): "sick",
 }
 READOUTS = {"SIF": {"method": "sif", "attention": False}}
-"""Sentences are read out in one way, whatever the model is."""
+"""The one way in which vectors of sentences are made, for all models."""
 
 SYNTAX = [("pos-induction", "wsj_sample"), ("pos-induction", "ud_ewt.test")]
 LINES_OF_10M = 156_003
@@ -129,12 +129,12 @@ def slug(name: str) -> str:
 
 
 def lines_said(lines: int | None) -> str:
-    """Return how much text that is."""
+    """Return in words how much text a number of lines is."""
     return {None: "30 M words", LINES_OF_10M: "10 M words"}.get(lines, f"the first {lines:,} lines")
 
 
 def trained(text: EncodedCorpus, options: argparse.Namespace, name: str, seed: int) -> KeyedVectors:
-    """Train what a recipe needs, or read it."""
+    """Train the models of a recipe, or read them if they are finished."""
     models = []
     for number, chosen in enumerate(RECIPES[name]):
         folder = options.output / "models" / f"{slug(name)}.{number}.{seed}"
@@ -151,7 +151,7 @@ def trained(text: EncodedCorpus, options: argparse.Namespace, name: str, seed: i
 
 
 class Judgement:
-    """What is known about one recipe with one seed, in a file that each task is added to.
+    """The results of one recipe with one seed, in a file to which each task is added.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Judgement:
         os.replace(self.place.with_suffix(".partial"), self.place)
 
     def complete(self, vectors: KeyedVectors, options: argparse.Namespace) -> None:
-        """Judge by what is missing: first what is chosen by, last what takes long."""
+        """Run the tasks that are missing: first those used for the choice, last those that take long."""
         jobs, _ = plan(list(dict.fromkeys(task for task, _ in REPORTED)), folder=options.data)
         for job in jobs:
             if job.task == "similarity" and job.dataset in CHOICE and job.dataset not in self.choice:
@@ -220,7 +220,7 @@ def place_of(options: argparse.Namespace, name: str, seed: int) -> Path:
 
 
 def run_all(options: argparse.Namespace) -> None:
-    """Train and judge what is not done yet, all recipes with the first seed before the second."""
+    """Train and judge what is not finished, all recipes with the first seed before the second."""
     text = None
     for seed in options.seeds:
         for name in RECIPES:
@@ -240,7 +240,7 @@ def run_all(options: argparse.Namespace) -> None:
             began = time.monotonic()
             try:
                 judgement.complete(trained(text, options, name, seed), options)
-            except DataError as error:  # it diverged: that is a result too
+            except DataError as error:  # training diverged, which is a result too
                 say(f"{name}: {error}")
                 continue
             values = " ".join(f"{key[1]} {report.value:.3f}" for key, report in judgement.reports.items())
@@ -251,7 +251,7 @@ Columns = dict[tuple[str, str], Column]
 
 
 def collect(options: argparse.Namespace) -> tuple[dict[str, dict[str, float]], dict[str, Columns]]:
-    """Return for each recipe what is chosen by (mean over the seeds), and the columns of the tables."""
+    """Return for each recipe the figures for the choice (mean over the seeds), and the tables' columns."""
     choice: dict[str, dict[str, float]] = {}
     found: dict[str, Columns] = {}
     for name in RECIPES:
@@ -280,7 +280,7 @@ Row = dict[str, str]
 
 
 def rows_of_page(page: Path) -> list[Row]:
-    """Return the rows that the page has already, of runs whose reports may no longer be there."""
+    """Return the rows that the page already has; the reports of their runs may no longer exist."""
     if not page.exists():
         return []
     lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
@@ -297,7 +297,7 @@ def rows_of_page(page: Path) -> list[Row]:
 
 
 def comparison_of_page(page: Path, best: str) -> str:
-    """Return the comparison that the page has already, if it is of this recipe, else nothing."""
+    """Return the comparison that the page already has, if it is of this recipe, else an empty string."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = text.partition(COMPARISON)[2].partition("<!-- end")[0].strip()
     return found if f"| {best} less" in found else ""
@@ -352,7 +352,7 @@ def text_of(options: argparse.Namespace) -> str:
     rows = [by_name[name] for name in RECIPES if name in by_name]
     plot(rows, figures)
     headings = ("recipe", "seeds", *CHOICE.values(), *REPORTED.values())
-    # as good at similarity as the best baseline may weigh as much as syntax: both are between 0 and 1
+    # the two similarities together weigh as much as syntax; all are between 0 and 1
     weights = dict(zip(CHOICE.values(), (1, 0.5, 0.5), strict=True))
     worth = {
         row["recipe"]: sum(float(row[heading]) * weight for heading, weight in weights.items())
@@ -412,7 +412,7 @@ def text_of(options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    """Run what is left, then write the page."""
+    """Do the runs that are not finished, then write the page."""
     arguments = parser(__doc__, "frontier", data=True)
     arguments.add_argument("--tasks", default="", metavar="REGEX", help="judge by these tasks only")
     options = parsed_study(arguments, "frontier", seeds="1")
