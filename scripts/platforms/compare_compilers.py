@@ -1,11 +1,11 @@
-"""Compare the speed of the training loop as two compilers make it.
+"""Compare the speed of the training loop when two compilers compile it.
 
     apt-get install clang
     python scripts/platforms/compare_compilers.py CORPUS --compilers gcc clang
 
-builds the package with each into a folder of its own, starts a process with each, and lets them train in
-turn, one thread each: the medians of words per second of processor time are compared. It writes a
-section of docs/measurements/compilers.md. Of CORPUS, a text file, the first two million words are read.
+builds the package with each compiler into a folder of its own, starts a process with each, and lets them
+train in turn, with one thread each. It compares the medians of words per second of processor time and writes
+a section of docs/measurements/compilers.md. The first two million words of CORPUS, a text file, are read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def build(compiler: str, folder: Path) -> None:
 
 
 class Side:
-    """A process with the package of one compiler, which measures when it is asked."""
+    """A process with the package that one compiler built; it measures when asked."""
 
     def __init__(self, folder: Path, text: Path) -> None:
         self._process = subprocess.Popen(
@@ -100,7 +100,7 @@ class Side:
 
 
 def answer(text: Path) -> None:
-    """Measure what standard input asks for: a model and an instruction set a line."""
+    """Measure what standard input asks for: each line has a model and an instruction set."""
     from wordvec_ca.kernels import _sgns
 
     options = TextOptions(tokenizer="whitespace", lowercase=False, workers=1)

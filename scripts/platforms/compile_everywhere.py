@@ -4,12 +4,12 @@
     python scripts/platforms/compile_everywhere.py
     python scripts/platforms/compile_everywhere.py --targets aarch64-linux-musl --run qemu-aarch64
 
-It compiles, with zig's clang, and links ``probe.c``, a program that is the training loop without Python.
-This shows that the sources are valid for a platform, not that they work there: only ``--run`` runs the
-probe, of Linux targets, and compares its numbers with those of this machine. The exit status is 1 if anything
-fails.
+It compiles and links, with zig's clang, ``probe.c``, a program with the training loop and without Python.
+This shows that the sources are valid for a platform, not that they work there. Only with ``--run`` is the
+probe run, for Linux targets, and its numbers compared with those of this machine. The exit status is 1 if
+anything fails.
 
-The modules that need Python are compiled against the headers of the Python that runs this script; for Windows
+The modules that need Python are compiled with the headers of the Python that runs this script; for Windows
 ``python_windows.h`` replaces its ``pyconfig.h``. Their objects are not linked.
 """
 
@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 SYSTEMS = ("linux-gnu", "linux-musl", "macos", "windows-gnu")
 TARGETS = tuple(f"{machine}-{system}" for system in SYSTEMS for machine in ("x86_64", "aarch64"))
 SETS = {"x86_64": ("avx512", "avx2", "baseline"), "aarch64": ("baseline",)}
-"""Instruction sets that a build for this machine has."""
+"""Machine -> the instruction sets that a build for it has."""
 
 
 def flags() -> list[str]:
@@ -78,7 +78,7 @@ def compile_for(target: str, modules: list[Path], folder: Path) -> dict[str, str
 
 
 def numbers(command: list[str]) -> list[float] | str:
-    """Return the numbers that a probe prints, or how it ends."""
+    """Return the numbers that a probe prints, or the error with which it ends."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 2:
         return "not on this processor"

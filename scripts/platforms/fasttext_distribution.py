@@ -1,7 +1,7 @@
-"""Make a distribution under one of fastText's names that leads to wordvec_ca.fasttext.
+"""Make a distribution with one of fastText's names that redirects to wordvec_ca.fasttext.
 
-Packages that ask pip for ``fasttext``, ``fasttext-wheel`` or the like get it, and their ``import fasttext``
-is that of wordvec_ca::
+Packages that require ``fasttext``, ``fasttext-wheel`` or the like from pip get it, and their
+``import fasttext`` imports that of wordvec_ca::
 
     python scripts/platforms/fasttext_distribution.py fasttext-wheel /tmp/shim
     pip install --no-build-isolation /tmp/shim

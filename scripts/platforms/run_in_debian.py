@@ -1,14 +1,15 @@
-"""Run the tests, or the demo, with a wheel in one of Debian's Pythons, of another version or processor.
+"""Run the tests, or the demo, with a wheel in a Python of Debian, of another version or for another
+processor.
 
     apt-get install debootstrap qemu-user-static; pip install uv
     python scripts/platforms/run_in_debian.py /tmp/arm64 dist/*aarch64.whl --machine arm64 -- tests/kernels
     python scripts/platforms/run_in_debian.py /tmp/sid dist/*x86_64.whl --suite sid --python 3.14
 
-The first argument is a folder: Debian and its Python are unpacked there if it does not exist, and each time
-the wheel, its dependencies and pytest, from wheels alone (together 1 GB). There is no compiler in it. What
-follows ``--`` are arguments of pytest; without them the demo runs. The programs of arm64 run on qemu, an
-emulated processor (``QEMU_CPU``, default neoverse-n1: NEON). It needs root, for chroot, and for arm64 the
-kernel's binfmt_misc, where qemu is registered for such programs.
+The first argument is a folder. If it does not exist, Debian and its Python are unpacked there. The wheel, its
+dependencies and pytest are unpacked there each time, from wheels only (together 1 GB). The folder has no
+compiler. Arguments after ``--`` go to pytest; without them the demo runs. The programs of arm64 run on qemu,
+an emulated processor (``QEMU_CPU``, default neoverse-n1: NEON). The script needs root, for chroot, and for
+arm64 the kernel's binfmt_misc, where qemu is registered for such programs.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ RULE = (
     r":\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
     f":{QEMU}:F"
 )
-"""The kernel runs programs for ELF machine 183 with qemu, which is opened now (flag F) because a chroot does
-not contain it."""
+"""The rule by which the kernel runs programs for ELF machine 183 with qemu. Flag F opens qemu at once,
+because the chroot does not contain it."""
 
 INSIDE = """
 system=$1; shift
 mount --rbind /dev "$system/dev" && mount -t proc proc "$system/proc" && mount -t tmpfs tmpfs "$system/tmp" &&
 exec chroot "$system" env -i -C /usr/local/tree "$@"
 """
-"""In a name space of its own, so that nothing stays mounted."""
+"""The commands in the chroot; they run in a name space of their own, so that nothing stays mounted."""
 
 WHEELS = {"amd64": "x86_64", "arm64": "aarch64"}
 GLIBC = "manylinux_2_36"
-"""Of Debian 12; later ones have it too."""
+"""That of Debian 12, which later versions can run too."""
 TESTING = ("pytest", "hypothesis", "psutil")
 
 
@@ -51,7 +52,7 @@ def run(*command: str | Path) -> None:
 
 
 def emulate() -> None:
-    """Tell the kernel that qemu runs programs for aarch64, if nobody has."""
+    """Tell the kernel to run programs for aarch64 with qemu, if it does not know yet."""
     if not QEMU.exists():
         raise SystemExit("programs for arm64 need qemu: apt-get install qemu-user-static")
     if not (BINFMT / "register").exists():
@@ -61,7 +62,7 @@ def emulate() -> None:
 
 
 def make_system(system: Path, machine: str, suite: str, python: str) -> None:
-    """Unpack Debian with a Python; no package's script is run."""
+    """Unpack Debian with a Python; the scripts of packages are not run."""
     if shutil.which("debootstrap") is None:
         raise SystemExit("it takes debootstrap: apt-get install debootstrap")
     run(
@@ -77,7 +78,7 @@ def make_system(system: Path, machine: str, suite: str, python: str) -> None:
 def install(system: Path, wheel: Path, machine: str, python: str, more: list[str]) -> None:
     """Unpack our wheel, its dependencies and the testing tools where the Python finds them.
 
-    By uv, which unlike pip decides for the other version and processor which dependencies it takes.
+    It uses uv, which unlike pip can select dependencies for another version of Python and another processor.
     """
     place = system / "usr/local/site"
     shutil.rmtree(place, ignore_errors=True)

@@ -1,10 +1,11 @@
-"""Is the p of ``cawv association`` right, where WEAT's own is not? Random lists of words; and WEAT on GloVe.
+"""Is the p-value of ``cawv association`` right, where WEAT's own is not? Random lists of words; WEAT on
+GloVe.
 
-1,000 pairs of random lists in each of three bands of frequency: lists of unrelated words, and lists of words
-about one subject (a random word and others among the words nearest to it). Nothing is associated, so p should
-be below .05 for 5 % of them. Then the ten tests of Caliskan et al. 2017 on GloVe. Writes two sections of
-docs/measurements/associations.md. About fifteen minutes of one core. The tests with names of people need
-WEFE's lists: pip install wefe.
+First, 1,000 pairs of random lists in each of three bands of frequency: lists of unrelated words, and lists of
+words about one subject (a random word and others among the words nearest to it). Nothing is associated, so p
+should be below .05 for 5 % of them. Then the ten tests of Caliskan et al. 2017 on GloVe. Writes two sections
+of docs/measurements/associations.md; takes about fifteen minutes of one core. The tests with names of people
+need WEFE's lists: pip install wefe.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ from wordvec_ca.associations import PUBLISHED, Association, association
 TITLE = "Is the p of `cawv association` right?"
 
 BANDS = ((100, 1_000), (1_000, 5_000), (5_000, 20_000))
-"""Ranks of frequency."""
+"""Bands of words, by rank of frequency."""
 
 WORDS, NEAREST = 8, 40
-"""Number of words of a list, and number of nearest words of a word of the band from which a list about one
-subject is drawn."""
+"""Number of words in a list, and number of nearest words of a word from which a list about one subject is
+drawn."""
 
 RANDOM, LEVEL = 200, 0.05
-"""Pairs of random lists to compare with: of 200, ten more extreme ones are 4.98 %."""
+"""Number of pairs of random lists to compare with, and the level: with 200, nine or fewer more extreme pairs
+give a p below it."""
 
 MEASURES = ("effect-size", "weat")
 
@@ -46,7 +48,7 @@ WITH_NAMES = {
     6: ("male_names", "female_names", "career", "family"),
     10: ("young_people_names", "old_people_names", "pleasant_9", "unpleasant_9"),
 }
-"""The tests whose targets are names of people, which `PUBLISHED` does not have, by WEFE's names of lists."""
+"""The tests whose targets are names of people, by WEFE's names of lists; `PUBLISHED` does not have them."""
 
 PAPER = {1: 1.50, 2: 1.53, 3: 1.41, 4: 1.50, 5: 1.28, 6: 1.81, 7: 1.06, 8: 1.24, 9: 1.38, 10: 1.21}
 """Effect sizes of table 1 of the paper (GloVe), as WEFE's notebook WEAT_experiments.ipynb gives them, and
@@ -54,7 +56,7 @@ caliskan_paper_es.csv of the repository mllewis/IATLANG."""
 
 
 def list_of(unit: np.ndarray, band: tuple[int, int], alike: bool, rng: np.random.Generator) -> list[int]:
-    """Return the rows of a random list of a band: any words, or a word and some of those nearest to it."""
+    """Return the rows of a random list from a band: any words, or a word and some of those nearest to it."""
     rows = np.arange(*band)
     if alike:
         seed = rng.choice(rows)
@@ -63,7 +65,7 @@ def list_of(unit: np.ndarray, band: tuple[int, int], alike: bool, rng: np.random
 
 
 def calibrated(setting: Setting, vectors: KeyedVectors, unit: np.ndarray) -> dict[str, float]:
-    """Return the shares of pairs of random lists with p below .05: of each measure, and of WEAT's own p."""
+    """Return the shares of pairs of random lists with p below .05, for each measure and for WEAT's own p."""
     band, alike = setting["band"], setting["alike"]
     rng = np.random.default_rng([band[0], alike])
     p: list[list[float]] = []
@@ -101,7 +103,7 @@ def calibration(vectors: KeyedVectors, pairs: int, runs: Runs) -> str:
 
 
 def lists_of_wefe() -> dict[str, list[str]]:
-    """Return the lists that come with WEFE, read from its files: importing it needs old setuptools."""
+    """Return WEFE's lists. They are read from its files, because importing WEFE needs an old setuptools."""
     spec = importlib.util.find_spec("wefe")
     if spec is None or spec.submodule_search_locations is None:
         sys.exit("The tests with names of people need WEFE's lists: pip install wefe")
@@ -153,7 +155,7 @@ def main() -> None:
     options.add_argument("vectors", help="model or file of vectors of English")
     options.add_argument("--pairs", type=int, default=1000)
     given = options.parse_args()
-    loaded = KeyedVectors.load(given.vectors)  # rarer words than those of the bands are not needed
+    loaded = KeyedVectors.load(given.vectors)  # words that are rarer than the bands' are not needed
     kept = loaded.index_to_key[: BANDS[-1][1] * 5 // 4]
     if len(kept) < BANDS[-1][1]:
         sys.exit(f"{given.vectors} has {len(kept):,} words; the bands need {BANDS[-1][1]:,}.")

@@ -3,8 +3,8 @@
     python scripts/quality/both_halves.py wiki.30M.txt --data "$CAWV_DATA" --log both.jsonl --minutes 60
 
 trains every cell (words, dimensions, model, seed) once, makes its vectors in every form, judges them, and
-writes docs/measurements/both-halves.md. What is in --log is not run again, so the command can be stopped and
-given again; --report only writes the page. The rule of the choice is in RULE, written before any figure.
+writes docs/measurements/both-halves.md. Runs in --log are not done again, so the command can be stopped and
+started again; --report only writes the page. RULE has the rule of the choice, written before any figure.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ GENSIM: dict[str, dict[str, Any]] = {
     "gensim, skip-gram": {"sg": 1, "alpha": 0.05},
 }
 FASTTEXT = {"fastText, CBOW": "cbow", "fastText, skip-gram": "skipgram"}
-"""Models of the program fasttext, with n-grams as it makes them, and its name for them."""
+"""Models of the program fasttext, with its n-grams -> the program's name for them."""
 
 GLOVE = "GloVe"
-"""Vectors as they are published, W + O, of 6,000 M words; the two matrices are not published."""
+"""The published vectors, W + O, of 6,000 M words; the two matrices themselves are not published."""
 
 USUAL = ("cbow", "skipgram", "cbow-attn")
 
@@ -107,7 +107,7 @@ def components(rows: np.ndarray, size: int) -> np.ndarray:
 
 
 def centred(rows: np.ndarray) -> np.ndarray:
-    """Return rows less the mean of the most frequent words."""
+    """Return rows minus the mean of the most frequent words' rows."""
     return rows - rows[:FITTED].mean(axis=0)
 
 
@@ -123,7 +123,7 @@ def with_norms(vectors: np.ndarray, inputs: np.ndarray) -> np.ndarray:
 
 
 def of_library(form: str) -> Callable[[Halves], np.ndarray]:
-    """Return what makes a form that ``cawv train --vectors`` has."""
+    """Return the function that makes a form of ``cawv train --vectors``."""
     return lambda halves: FittedForm(form, halves).matrix(halves)
 
 
@@ -180,7 +180,7 @@ FINALISTS = ("input", "output", "both", "input, components")
 
 
 def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
-    """Yield what is trained, the forms that are judged, and whether tagging and induction are."""
+    """Yield the cells, the forms that are judged, and whether tagging and induction are judged."""
     yield cell(3, 100, "cbow", 1), FIRST, False
     yield cell(3, 100, "cbow-attn", 1), NEAR_FIRST, False
     yield cell(3, 100, "skipgram", 1), NEAR_FIRST, False
@@ -271,7 +271,7 @@ class Judge:
         return statistics.mean(one["v_measure"] for one in induced.details["restarts"])
 
     def of_choice(self, vectors: KeyedVectors, syntax: bool) -> dict[str, float]:
-        """Return the families of the choice: those of syntax, which take long, or the others."""
+        """Return the figures for the choice: those of syntax, which take long, or the others."""
         if syntax:
             corpus = tagging.divided(read_tagged(self.data / "pos" / "wsj_sample.tsv", tag_column=2))
             return {
@@ -289,7 +289,7 @@ class Judge:
         }
 
     def held_out(self, vectors: KeyedVectors, syntax: bool) -> dict[str, float]:
-        """Return what the choice did not see."""
+        """Return the figures on the sets that the choice did not use."""
         if syntax:
             return {
                 "V, EWT test": self.induction(vectors, "ud_ewt.test.tsv", 3),
@@ -311,7 +311,7 @@ class Study:
     ----------
     corpus : Path
     folder : Path
-        Where models go.
+        Where models are kept.
     judge : Judge
     runs : Runs
     """
@@ -378,7 +378,7 @@ class Study:
         return path
 
     def of_fasttext(self, setting: Setting) -> tuple[Vocab, Halves]:
-        """Train the program fasttext on the same tokens, or read what it has learnt."""
+        """Train the program fasttext on the same tokens, or read the model that it trained before."""
         place = self.place(setting)
         path = place.with_name(f"{place.name}.bin")
         if not path.exists():
@@ -389,7 +389,7 @@ class Study:
             self.timed(setting, lambda: subprocess.run(command, check=True))
         model, vectors = read_fasttext_model(path), KeyedVectors.load(path)
         row_of = {word.decode(): row for row, word in enumerate(model.words)}
-        words = [word for word in vectors.index_to_key if word != "</s>"]  # the end of a line is a word to it
+        words = [word for word in vectors.index_to_key if word != "</s>"]  # fastText's word for a line's end
         vocab = Vocab(words, model.counts[[row_of[word] for word in words]])
         return vocab, Halves(
             vectors.vectors[[vectors.key_to_index[word] for word in vocab.words]],
@@ -397,7 +397,7 @@ class Study:
         )
 
     def of_gensim(self, setting: Setting) -> tuple[Vocab, Halves]:
-        """Train gensim on the same tokens, or read what it has learnt."""
+        """Train gensim on the same tokens, or read the model that it trained before."""
         from gensim.models import Word2Vec
 
         place = self.place(setting)
@@ -428,7 +428,7 @@ class Study:
             return *self.of_fasttext(setting), None
         if setting["model"] == GLOVE:
             glove = KeyedVectors.load(self.judge.data / "vectors" / "glove.6B.100d.100k.txt.xz")
-            counts = np.arange(len(glove), 0, -1)  # the file has none; its words are in falling order
+            counts = np.arange(len(glove), 0, -1)  # the file has no counts, but its order of words is theirs
             return Vocab(glove.index_to_key, counts), Halves(glove.vectors, glove.vectors[:, None]), None
         model = self.model(setting)
         size = setting["size"]
@@ -459,7 +459,7 @@ class Study:
 
 
 def time_training(study: Study, runs: Runs) -> None:
-    """Train what the table of costs needs and the log has no time of."""
+    """Train the cells of the table of costs whose time is not in the log."""
     for model, size in itertools.product(USUAL, (50, 100, 200)):
         setting = cell(10, size, model, 1)
         if not runs.get({**setting, "form": "", "sets": "training", "syntax": False}):
@@ -476,7 +476,7 @@ def reasons(model: EmbeddingModel) -> dict[str, float]:
     )
 
     def common(rows: np.ndarray) -> float:
-        """Return the length of the mean in terms of the mean length."""
+        """Return the length of the mean row, as a share of the mean length of rows."""
         return float(np.linalg.norm(rows.mean(axis=0)) / np.linalg.norm(rows, axis=1).mean())
 
     def whitened(rows: np.ndarray) -> np.ndarray:
@@ -506,7 +506,7 @@ def judge_reasons(study: Study, runs: Runs) -> None:
 
 
 def judge_unknown(study: Study, options: Any, runs: Runs) -> None:
-    """Judge pairs with one or both words left out of the vocabulary, so that n-grams make their vectors."""
+    """Judge pairs with one or both words taken out of the vocabulary, so that n-grams make their vectors."""
     from scipy.stats import spearmanr
 
     names = ("ws353", "rg65", "mturk287", "yp130", "verb143")
@@ -565,7 +565,7 @@ def add_table(page: Page, title: str, runs: Runs, sets: str, **facts: Any) -> No
     if not rows:
         return
     most = {form: max(map(len, of_form.values())) for form, of_form in rows.items()}
-    if isinstance(facts["model"], tuple):  # a mean over other models is not comparable
+    if isinstance(facts["model"], tuple):  # means over different models are not comparable
         rows = {form: of_form for form, of_form in rows.items() if most[form] == max(most.values())}
     names = list(dict.fromkeys(name for of_form in rows.values() for name in of_form))
     body = []
@@ -578,7 +578,7 @@ def add_table(page: Page, title: str, runs: Runs, sets: str, **facts: Any) -> No
 
 
 def frontier(runs: Runs) -> tuple[list[str], list[list[Any]]]:
-    """Return head and rows of the table of costs: recipes of 10 M words, with both kinds of vectors."""
+    """Return head and rows of the table of costs: recipes on 10 M words, with both kinds of vectors."""
     families = ("similarity", "analogies", "sentences", "tagging", "induction")
     rows = []
     for model, size in itertools.product((*USUAL, *GENSIM), (50, 100, 200)):
@@ -632,7 +632,7 @@ def write(page: Page, runs: Runs) -> None:
 
 
 def main() -> None:
-    """Run what is left, then write the page."""
+    """Do the runs that are not finished, then write the page."""
     arguments = parser(__doc__, "both-halves", log="both-halves.jsonl", data=True)
     arguments.add_argument("corpus", type=Path, nargs="?", help="wiki.30M.txt")
     arguments.add_argument("--folder", type=Path, default=Path("both-halves"), help="for models")

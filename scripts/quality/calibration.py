@@ -1,9 +1,10 @@
 """Are the verdicts of ``cawv compare`` right? Pairs of simulated models whose true difference is known.
 
-For each metric: 1,000 pairs of equally good models (how many are called different at a nominal 5 %, and how
-many 95 % intervals leave out 0), and 1,000 pairs of unequal ones (how many intervals cover the true
-difference: the mean of the observed ones). Outcomes of the two models on an item depend on each other, as
-those of real models do. Writes docs/measurements/calibration.md. About two minutes with two processes.
+For each metric there are 1,000 pairs of equally good models (how many are called different at a nominal 5 %,
+and how many 95 % intervals leave out 0), and 1,000 pairs of unequal ones (how many intervals cover the true
+difference, which is the mean of the observed ones). Outcomes of the two models on an item depend on each
+other, as those of real models do. Writes docs/measurements/calibration.md; takes about two minutes with two
+processes.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Design:
     skills : tuple of float
         The skill of equal models, and those of unequal ones.
     cautious : bool
-        Whether fewer than 5 % are called different, and more than 95 % of the intervals cover: this is known,
-        and only the side that matters is tested.
+        Whether the method is known to call fewer than 5 % different and to cover in more than 95 % of the
+        intervals; then only the harmful side is tested.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Shares of the simulated pairs."""
+    """Shares of the simulated pairs with each outcome."""
 
     called_different: float
     zero_left_out: float
@@ -104,7 +105,7 @@ def right_on_pairs(rng: np.random.Generator, a: float, b: float, sections: tuple
 
 
 def scores(rng: np.random.Generator, a: float, b: float, n: int) -> Pair:
-    """Return people's scores, to one decimal, and what two models make of them with noise."""
+    """Return people's scores, to one decimal, and the scores of two models, which are these with noise."""
     gold = rng.normal(size=n).round(1)
     first, second = shared_noise(rng, n)
     return {"gold": gold, "score": gold + a * first}, {"gold": gold, "score": gold + b * second}, None
@@ -118,7 +119,7 @@ def scores_in_sets(rng: np.random.Generator, a: float, b: float, n: int, sets: i
 
 
 def clusters(rng: np.random.Generator, a: float, b: float, n: int, classes: int) -> Pair:
-    """Return classes of equal size, and clusters that are the class with some probability, else anything."""
+    """Return classes of equal size, and clusters that are the class with some probability, else random."""
     gold = np.arange(n) % classes
     made = [np.where(rng.random(n) < skill, gold, rng.integers(0, classes, n)) for skill in (a, b)]
     return {"gold": gold, "cluster": made[0]}, {"gold": gold, "cluster": made[1]}, None
@@ -151,7 +152,7 @@ def states(rng: np.random.Generator, a: float, b: float, n: int, classes: int) -
 
 RIGHT, SCORES, CLUSTERS = ("right",), ("gold", "score"), ("gold", "cluster")
 ANALOGIES = (23, 16, 30, 40, 10, 32, 29, 37, 34, 33, 20, 25)
-"""Pairs in each section."""
+"""Pairs of words in each section."""
 
 # fmt: off
 DESIGNS = (

@@ -1,7 +1,8 @@
-"""Does ``cawv change`` call words changed between halves of the same authors' books? None has changed there.
+"""Does ``cawv change`` call words changed between halves of the same authors' books, where none has changed?
 
-Half of each author's books at random are one text, the other half the other, ten times. Judged twice: with
-books as documents, and with each paragraph taken for one. Writes docs/measurements/changed-words.md.
+A random half of each author's books is one text and the other half is the second text; this is done ten
+times. Words are judged twice: with books as documents, and with each paragraph as a document. Writes a
+section of docs/measurements/changed-words.md.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def main() -> None:
     config = ResolvedConfig.of(
         TrainConfig(model="skipgram", window=10, epochs=given.epochs, vector_size=50, workers=1)
     )
-    # Each text has books of every author; which books is drawn below.
+    # Each text has books of every author; the permutation below draws which.
     slices = Slices([Documents(documents[0::2]), Documents(documents[1::2])], config, 10)
     together = slices.model_of_all()
     of_book = [*authors[0::2], *authors[1::2]]

@@ -1,9 +1,9 @@
 """Are the p-values and intervals of ``cawv change`` right?
 
-P-values: documents are assigned at random to two texts, where nothing changed; each pair is judged as if it
-were given. Intervals: both texts are cut in halves at random, and the change of one half is compared with
-that of the other. Writes two sections of docs/measurements/changed-words.md; about two seconds of one core
-for each pair of texts.
+P-values: documents are assigned at random to two texts, so that nothing changed between them, and each pair
+of texts is judged. Intervals: both texts are cut into halves at random, and the change in one half is
+compared with that in the other. Writes two sections of docs/measurements/changed-words.md; takes about two
+seconds of one core for each pair of texts.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def halved(parts: list[list[list[str]]], config: TrainConfig, times: int) -> lis
 
 
 def band_row(words: np.ndarray, flagged: np.ndarray) -> list[str]:
-    """Return how many words a run has, how many are flagged in all runs, and in the worst but five of 100."""
+    """Return the mean number of words in a run, the shares flagged, and the share not exceeded in 95 % of runs."""
     worst = np.quantile(flagged[:, 0] / np.maximum(words, 1), 0.95)
     shares = flagged.sum(axis=0) / words.sum()
     return [f"{words.mean():.0f}", *(f"{share:.2%}" for share in shares), f"{worst:.1%}"]

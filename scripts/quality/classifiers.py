@@ -3,11 +3,11 @@ r"""Classifiers beside the program fastText: accuracy, words per CPU second, mem
     python scripts/quality/classifiers.py --data DATA --sets trec,sst,mr,subj,imdb
 
 needs the program ``fasttext`` (Debian has it). Accuracy: both programs get the same lines of lower-case
-tokens and the same grid of learning rate, word n-grams and epochs. A tenth of the lines to train on, and the
-first seed, choose a point of the grid for each program; then three seeds train on all of them and answer the
-lines to test on, which nothing was chosen by. Speed: both train as processes of their own, in alternation,
-so that reading, starting and saving are counted. Memory is the largest resident set, at least that of this
-script.
+tokens and the same grid of learning rate, word n-grams and epochs. For each program a point of the grid is
+chosen on a tenth of the training lines with the first seed. Then three seeds train on all training lines and
+are judged on the test lines, on which nothing was chosen. Speed: both train as processes of their own, in
+alternation, so that reading, starting and saving are counted. Memory is the largest resident set, at least
+that of this script.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ FILES = {
     "subj": ("subj/all.tsv",),
     "imdb": ("imdb/train.neg.tsv.xz", "imdb/train.pos.tsv.xz"),
 }
-"""Lines with a label first and a text last; each of imdb's two files has one label. Where there is no file
-to test on, a tenth of the lines is drawn at random."""
+"""Set -> files for training and test, whose lines have a label first and a text last; each of imdb's two
+files has one label. Without a test file, a tenth of the lines is drawn at random for the test."""
 
 OURS = """
 import sys
@@ -51,7 +51,7 @@ fasttext.train_supervised(path, dim=100, lr=0.5, **options).save_model(output)
 
 
 def write_sets(data: Path, name: str, into: Path) -> None:
-    """Write a set as both programs read it: most lines to train on, a tenth to choose by, all, the test."""
+    """Write a set for both programs: training lines, a tenth of them to choose on, the rest, test lines."""
     paths = data_files(data, *(f"sentences/{file}" for file in FILES[name]))
     parts = []
     for number, lines in enumerate(map(lines_of, paths)):
@@ -76,7 +76,7 @@ def write_sets(data: Path, name: str, into: Path) -> None:
 
 
 def accuracy(program: str, train: Path, test: Path, setting: dict[str, Any]) -> float:
-    """Train, and return how many of the lines to test on get their label."""
+    """Train, and return the share of the test lines that get their label."""
     if program == "cawv":
         return float(fasttext.train_supervised(str(train), **SIZE, **setting).test(str(test))[1])
     flags = [str(part) for name, value in {**SIZE, **setting}.items() for part in (f"-{name}", value)]

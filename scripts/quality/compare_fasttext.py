@@ -2,11 +2,12 @@ r"""Quality beside fastText: the same tokens, the same options, several seeds; u
 
     python scripts/quality/compare_fasttext.py CORPUS --words 10000000 --pairs ws353.tsv mturk287.tsv
 
-Needs the package fasttext. Of the words of the pairs, chosen at random, a third stays as it is, a third is
-thinned out to 8 occurrences (rare), and a third is taken out of the text (unknown: made of n-grams).
-A pair is unknown if one of its words is, else rare if one is. Per set and kind of pairs there is a Spearman
-correlation; the table has their means, weighted by the number of pairs. Each program has its own learning
-rates and draw of negatives; nothing was chosen by these sets. Rows are those of words and n-grams.
+Needs the package fasttext. A random third of the words of the pairs is left as it is, a third is thinned out
+to 8 occurrences (rare), and a third is taken out of the text (unknown: their vectors are made of n-grams). A
+pair is unknown if one of its words is, else rare if one of its words is. There is a Spearman correlation for
+each set and kind of pairs; the table has their means, weighted by the number of pairs. Each program has its
+own learning rates and way of drawing negatives; nothing was chosen on these sets. "Rows" counts the rows of
+words and n-grams.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ KEPT = 8
 """Occurrences of a rare word."""
 
 FEWEST = 12
-"""Pairs of a set and kind, at least: fewer say nothing."""
+"""Smallest number of pairs of a set and kind for which a correlation is computed."""
 
 MODELS = ("skipgram", "cbow")
 
@@ -45,7 +46,7 @@ RATE = 0.05
 
 
 def thinned(corpus: str, n_words: int, kind_of: dict[str, str], path: Path) -> None:
-    """Write the first so many words of the corpus as tokens, with rare words thinned and unknown ones out."""
+    """Write the first words of the corpus as tokens, with rare words thinned out and without unknown ones."""
     lines = list(tokens_of(corpus, n_words))
     counts = Counter(token for line in lines for token in line if token in kind_of)
     rng = random.Random(1)
@@ -78,7 +79,7 @@ def by_fasttext(path: Path, model: str, seed: int, epochs: int, **more: Any) -> 
     """Train fastText's model."""
     import fasttext
 
-    fasttext.FastText.unsupervised_default["seed"] = seed  # its function does not take one
+    fasttext.FastText.unsupervised_default["seed"] = seed  # its function has no argument for the seed
     options = {"dim": 100, "ws": 5, "neg": 5, "minCount": 5, "t": 1e-4, "minn": 3, "maxn": 6, "lr": RATE}
     return fasttext.train_unsupervised(
         str(path), model=model, epoch=epochs, verbose=0, **{**options, "thread": 1, **more}
@@ -155,7 +156,7 @@ def main() -> None:
             for model in MODELS:
                 for name in ("fastText", "cawv"):
                     row = runs.outcome({"model": model, "by": name, "seed": seed, "options": told}, run)
-                    assert row is not None  # there is no end of time
+                    assert row is not None  # these Runs have no time limit
                     found.setdefault((model, name), []).append(row)
     result = table(
         ("model", "by", *KINDS, "all", "rows, MB"), [line(key, rows) for key, rows in found.items()]
@@ -173,7 +174,7 @@ def main() -> None:
 def measured(
     name: str, path: Path, model: str, seed: int, epochs: int, pairs: list[Any], kind_of: dict[str, str]
 ) -> dict[str, Any]:
-    """Train one model; return what is measured."""
+    """Train one model; return its figures."""
     started = time.process_time()
     made = (by_fasttext if name == "fastText" else by_cawv)(path, model, seed, epochs)
     seconds = time.process_time() - started
@@ -183,7 +184,7 @@ def measured(
         n_rows, vectors, zero = len(made.subwords.rows), made.vectors, np.zeros(100, np.float32)
 
         def vector_of(word: str) -> np.ndarray:
-            if word not in vectors:  # it has no known n-gram
+            if word not in vectors:  # none of its n-grams is known
                 return zero
             return vectors[word]
 

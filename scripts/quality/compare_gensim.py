@@ -5,8 +5,8 @@ r"""Quality beside gensim: the same tokens, the same settings, several seeds, wo
 
 Prints the means and writes them to docs/measurements/compare-gensim.md; a run that is in --log is not done
 again. Sub-sampling, window, negatives, learning rates and the number of epochs are equal; gensim counts and
-trains on the very same tokens. "cawv, as it
-comes" has our own learning rates, step of cbow and draw of negatives instead.
+trains on the same tokens. "cawv, as it comes" has our own learning rates, step of cbow and way of drawing
+negatives instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wordvec_ca.runs import train
 from wordvec_ca.vectors import KeyedVectors
 
 NOT_OF_A_RUN = {"seeds", "models", "negatives", "updates", "log", "page"}
-"""Options that choose the runs, or name a place."""
+"""Options that choose the runs, or name a path."""
 
 
 def by_gensim(path: Path, model: str, seed: int, options: argparse.Namespace) -> Any:
@@ -124,7 +124,7 @@ def main() -> None:
                     return {"mean": statistics.mean(scores.values()), **scores}
 
                 row = runs.outcome({"model": model, "by": name, "seed": seed, "options": told}, run)
-                assert row is not None  # there is no end of time
+                assert row is not None  # these Runs have no time limit
                 found.setdefault((model, name), []).append(row["mean"])
     rows = [
         (model, name, f"{statistics.mean(means):.4f}", " ".join(f"{m:.4f}" for m in means))

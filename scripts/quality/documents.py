@@ -3,10 +3,10 @@ r"""Vectors of documents: classifiers on them, inference, speed beside gensim, a
     python scripts/quality/documents.py --data DATA
 
 IMDB: all 25,000 labelled training reviews are documents; a logistic regression learns from the trained
-vectors of 20,000 and is judged on the other 5,000 (three splits for each seed, the same for gensim's models);
-a second model is trained on 20,000 reviews alone, and the vectors of the other 5,000 are inferred. TREC:
-trained on the training questions, judged on the test questions, whose vectors are inferred. SUBJ: ten folds
-of trained vectors.
+vectors of 20,000 and is judged on the other 5,000 (three splits for each seed, the same for gensim's models).
+A second model is trained on only 20,000 reviews, and the vectors of the other 5,000 are inferred. TREC: the
+model is trained on the training questions and judged on the test questions, whose vectors are inferred. SUBJ:
+ten folds of trained vectors.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "trec": {"epochs": 40, "min_count": 1, "sample": 1e-3},
     "subj": {"epochs": 40, "min_count": 1, "sample": 1e-3},
 }
-"""Chosen before any result was seen: those of gensim's figures for IMDB, more epochs for short texts."""
+"""Settings, fixed before any result: those of gensim's figures for IMDB, more epochs for short texts."""
 
 SEEDS = (1, 2, 3)
 SPEED_WORDS = 1_500_000
-"""Words on which speed is compared."""
+"""Words of the text on which speed is compared."""
 
 FUNCTION_WORDS = {
     *("the", "of", "and", "a", "to", "in", "that", "it", "is", "was", "for", "on", "with", "as", "at", "by"),
@@ -88,7 +88,7 @@ def classifier() -> Any:
 
 
 def accuracy(rows: np.ndarray, labels: list[str], seed: int, name: str) -> float:
-    """Return the accuracy of a classifier of trained vectors: three splits of 80 to 20, or ten folds."""
+    """Return the accuracy of a classifier on trained vectors: three splits of 80 to 20, or ten folds."""
     from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
 
     kind = ShuffleSplit if name == "imdb" else KFold
@@ -104,7 +104,7 @@ def cosines(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def judged(data: Path, name: str, model: str, seed: int, folder: Path) -> dict[str, float]:
-    """Train a model and return what was measured."""
+    """Train a model and return its figures."""
     from wordvec_ca import TrainConfig, train
     from wordvec_ca.documents import DocumentVectorizer
 
@@ -147,7 +147,7 @@ def judged(data: Path, name: str, model: str, seed: int, folder: Path) -> dict[s
 
 
 def judged_gensim(data: Path, model: str, seed: int, folder: Path) -> dict[str, float]:
-    """Train a model of gensim's on IMDB and return what was measured."""
+    """Train a model of gensim's on IMDB and return its figures."""
     from gensim.models.doc2vec import Doc2Vec
 
     labels, texts = texts_of(data, "imdb")["train"]
@@ -169,7 +169,7 @@ def judged_gensim(data: Path, model: str, seed: int, folder: Path) -> dict[str, 
 def weights_of_document(
     folder: Path, path: Path, n_lines: int = 400
 ) -> tuple[list[tuple[str, int, float]], np.ndarray]:
-    """Return for each frequent target its count and the mean weight of the document; and those of places."""
+    """Return count and mean weight of the document for each frequent target, and mean weights of places."""
     from wordvec_ca.models import EmbeddingModel
 
     model = EmbeddingModel.load(folder)
@@ -204,7 +204,7 @@ def weights_of_document(
 
 
 def drawn(words: list[tuple[str, int, float]], places: np.ndarray) -> Any:
-    """Return a figure of the weight of the document, by target and beside the places of the window."""
+    """Return a figure of the weight of the document, by target, and of the weights of the window's places."""
     import matplotlib
 
     matplotlib.use("Agg")

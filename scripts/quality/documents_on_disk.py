@@ -65,7 +65,7 @@ print(json.dumps({
 
 
 def make_documents(corpus: Path, path: Path, n: int, words: int) -> int:
-    """Write documents of so many words, cut from lines; return how many there are."""
+    """Write documents of ``words`` words, cut from lines; return how many documents there are."""
 
     def pieces() -> Any:
         for line in lines_of(corpus):
@@ -82,7 +82,7 @@ def make_documents(corpus: Path, path: Path, n: int, words: int) -> int:
 
 
 def run(*arguments: Any) -> tuple[dict[str, Any] | None, float]:
-    """Return what a run printed, None if it was killed, and its seconds by the clock."""
+    """Return what a run printed, or None if it was killed, and its seconds by the clock."""
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", RUN, *map(str, arguments)], stdout=subprocess.PIPE, check=False

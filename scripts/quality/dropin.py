@@ -1,13 +1,13 @@
-r"""The drop-in beside gensim: the same calls, once with each import; quality and speed.
+r"""The drop-in beside gensim: the same calls with each of the two imports; quality and speed.
 
     python scripts/quality/dropin.py similarity CORPUS --pairs ws353.tsv rg65.tsv mturk287.tsv
     python scripts/quality/dropin.py speed CORPUS
     python scripts/quality/dropin.py beside-train CORPUS
 
-Each writes a section of docs/measurements/gensim-dropin.md. ``similarity`` trains cbow and skip-gram with
-negative sampling and with hierarchical softmax, some seeds each, and compares Spearman correlations with
-human judgements. ``speed`` times both from a file and from a list of lists of words; ``beside-train`` the
-drop-in's ``corpus_file`` and ``cawv train`` with the same options.
+Each command writes a section of docs/measurements/gensim-dropin.md. ``similarity`` trains cbow and skip-gram
+with negative sampling and with hierarchical softmax, some seeds each, and compares Spearman correlations with
+human judgements. ``speed`` times both libraries from a file and from a list of lists of words;
+``beside-train`` times the drop-in's ``corpus_file`` and ``cawv train`` with the same options.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def write_quality(
     options: argparse.Namespace,
     seconds: float,
 ) -> None:
-    """Write the table of correlations, of the seeds that are there."""
+    """Write the table of correlations, for the seeds that are finished."""
     rows = []
     for (name, hs), scores in found.items():
         theirs, ours = scores["gensim"], scores["drop-in"]
@@ -124,7 +124,7 @@ WAYS = [Way("gensim"), Way("drop-in"), Way("cawv"), Way("gensim", lists=True), W
 def processor_seconds(
     way: Way, path: Path, sentences: list[list[str]], sg: int, hs: int, workers: int, epochs: int
 ) -> tuple[float, float]:
-    """Train once; return seconds of all threads together, of everything and of ``train()`` alone."""
+    """Train once; return processor seconds of all threads: in all, and in ``train()`` alone."""
     begun = time.process_time()
     if way.whose == "cawv":
         config = TrainConfig(
@@ -152,7 +152,7 @@ def medians(
     workers: int,
     options: argparse.Namespace,
 ) -> dict[Way, tuple[float, float]]:
-    """Return the median seconds of each way, of everything and of ``train()`` alone, in alternation."""
+    """Measure the ways in alternation; return median seconds of each: in all, and in ``train()`` alone."""
     found: dict[Way, list[tuple[float, float]]] = {way: [] for way in ways}
     for _ in range(options.rounds):
         for way in ways:
@@ -161,7 +161,7 @@ def medians(
 
 
 def prepared(options: argparse.Namespace, folder: str) -> tuple[Path, list[list[str]]]:
-    """Return a file of words and its sentences; everything has been imported and used once."""
+    """Return a file of words and its sentences, after importing and using everything once."""
     path = write_tokens(options.corpus, Path(folder) / "words.txt", options.words)
     little = Path(folder) / "little.txt"
     with open(path, encoding="utf-8") as file:
@@ -230,12 +230,12 @@ def loss_of(hs: int) -> str:
 
 
 def rounds_of(options: argparse.Namespace) -> str:
-    """Return how often everything was timed, in words."""
+    """Return in words how often everything was timed."""
     return f"medians of {options.rounds} rounds in alternation" if options.rounds > 1 else "once, in turn"
 
 
 def epochs_of(options: argparse.Namespace) -> str:
-    """Return how many epochs there are, in words."""
+    """Return in words how many epochs there are."""
     return f"{options.epochs} epoch{'s' * (options.epochs > 1)}"
 
 

@@ -1,12 +1,12 @@
-"""Published packages that import gensim or fastText, as they are and with the import led to ours.
+"""Published packages that import gensim or fastText, as they are and with the import redirected to ours.
 
     python scripts/quality/dropin_packages.py --folder venvs
 
 FOLDER/PACKAGE is a virtual environment with the package, gensim or ``fasttext-wheel`` (with ``numpy<2``), and
 wordvec_ca. The example of its README runs as it is, and after the lines that docs/tutorials give to users.
-fasttext-langdetect finds lid.176.ftz in $FTLANG_CACHE. Three packages embed the nodes of a graph of planted
-communities: of these the share of nodes whose nearest neighbour is of their community is compared too, and
-seconds, in alternation. Each run is a process of its own.
+fasttext-langdetect finds lid.176.ftz in $FTLANG_CACHE. Three packages embed the nodes of a graph with planted
+communities; for these the script also compares the share of nodes whose nearest neighbour is in their
+community, and seconds, in alternation. Each run is a process of its own.
 Writes two sections of docs/measurements/gensim-dropin.md.
 """
 
@@ -33,7 +33,7 @@ from study import table, write_section
 
 COMMUNITIES, NODES = 20, 50
 WITHIN, BETWEEN = 0.2, 0.006
-"""Communities, nodes of each, and how probable an edge within and between them is."""
+"""Communities, nodes in each, and the probability of an edge within and between communities."""
 
 TITLE = "The drop-in beside gensim"
 
@@ -171,7 +171,7 @@ def by_gensim() -> None:
     import gensim.models
     import gensim.models.poincare
 
-    poincare = importlib.reload(gensim.models.poincare)  # with the KeyedVectors that are there now
+    poincare = importlib.reload(gensim.models.poincare)  # so that it imports the redirected KeyedVectors
     relations = [(f"n{n}", f"n{n // 2}") for n in range(2, 60)]
     model = poincare.PoincareModel(relations, size=4, negative=2)
     model.train(epochs=2)
@@ -324,7 +324,7 @@ def renamed_types() -> None:
 
 
 def timed(module: Any) -> None:
-    """Have the time reported that a module takes to make a ``Word2Vec``."""
+    """Make a module report the time that it takes to make a ``Word2Vec``."""
     make = module.Word2Vec
 
     def measured(*arguments: Any, **options: Any) -> Any:
@@ -342,7 +342,7 @@ def report(started: float) -> None:
 
 
 def redirect() -> None:
-    """Lead gensim's and fastText's names here, by the lines of docs/tutorials/from-gensim.md and the like."""
+    """Redirect gensim's and fastText's names, by the lines of docs/tutorials/from-gensim.md and the like."""
     import gensim.models
 
     import wordvec_ca.fasttext
@@ -354,7 +354,7 @@ def redirect() -> None:
 
 
 def purity(vectors: np.ndarray) -> float:
-    """Return the share of nodes whose nearest neighbour is of their community."""
+    """Return the share of nodes whose nearest neighbour is in their community."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     likeness = unit @ unit.T
     np.fill_diagonal(likeness, -2)
@@ -363,7 +363,7 @@ def purity(vectors: np.ndarray) -> float:
 
 
 def one(name: str) -> None:
-    """Run an example here, and print what came of it as JSON."""
+    """Run an example in this process, and print its result as JSON."""
     print(json.dumps({"version": importlib.metadata.version(name)}))
     found = PACKAGES[name].example()
     if found is not None:
@@ -465,7 +465,7 @@ def main() -> None:
 
 
 def measures(pairs: list[list[dict[str, Any]]]) -> list[str]:
-    """Return the cells of seconds and of quality, from pairs of a run with gensim and one here."""
+    """Return the cells of seconds and of quality, from pairs of a run with gensim and one with ours."""
     theirs, ours = zip(*pairs, strict=True)
     seconds = [statistics.median(found["training"] for found in side) for side in (theirs, ours)]
     shares = [statistics.mean(found["purity"] for found in side) for side in (theirs, ours)]

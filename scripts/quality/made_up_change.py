@@ -1,7 +1,7 @@
-"""Is made-up change found? In the second of two texts words of like frequency take each other's places.
+"""Is made-up change found? In the second of two texts, words of similar frequency are exchanged.
 
 A share of the occurrences of 100 pairs of words is exchanged. Writes a section of
-docs/measurements/changed-words.md. With 2 × 1 million words half a minute of one core for each seed.
+docs/measurements/changed-words.md; with 2 × 1 million words it takes half a minute of one core for each seed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ LINES_PER_MILLION = 15_608
 SHARES = (0.1, 0.25, 0.5, 1.0)
 PAIRS = 100
 COMMON = 20
-"""Words that are exchanged occur so often in each text."""
+"""Words that are exchanged occur at least this often in each text."""
 
 METHODS = ("cawv change", "plain Procrustes", "overlap alone")
 
 
 class Watched(Slices):
-    """Texts for which plain Procrustes is measured too: distances without centring and with all words."""
+    """Texts for which plain Procrustes distances are measured too: without centring, with all words."""
 
     plain: np.ndarray
 
@@ -140,7 +140,7 @@ def judged(setting: Setting, corpus: Path) -> dict[str, Any]:
 def pairs_of(
     first: list[list[str]], second: list[list[str]], rng: np.random.Generator
 ) -> dict[str, tuple[str, float]]:
-    """Return for each exchanged word the other one and the share."""
+    """Return for each exchanged word its partner and the share of occurrences."""
     counts = [Counter(word for line in text for word in line) for text in (first, second)]
     common = [word for word in counts[0] if min(count[word] for count in counts) >= COMMON]
     common.sort(key=lambda word: (-sum(count[word] for count in counts), word))
@@ -156,7 +156,7 @@ def pairs_of(
 def exchange(
     text: list[list[str]], pairs: dict[str, tuple[str, float]], rng: np.random.Generator
 ) -> list[list[str]]:
-    """Return a text in which words have taken each other's places."""
+    """Return a text in which the words of pairs are exchanged."""
 
     def after(word: str) -> str:
         other, share = pairs.get(word, (word, 0.0))
@@ -166,16 +166,16 @@ def exchange(
 
 
 def auc(scores: np.ndarray, changed: np.ndarray, same: np.ndarray) -> float:
-    """Return how often a changed word has a higher score than one that is the same."""
+    """Return how often a changed word has a higher score than an unchanged one."""
     ranks = rankdata(np.concatenate([scores[changed], scores[same]]))[: changed.sum()]
     return float((ranks.sum() - changed.sum() * (changed.sum() + 1) / 2) / (changed.sum() * same.sum()))
 
 
 def limit(scores: np.ndarray, changed: np.ndarray) -> float:
-    """Return the lowest score for which at most 5 % of the words that have as much are the same."""
+    """Return the lowest score such that at most 5 % of the words with this score or more are unchanged."""
     order = np.argsort(-scores, kind="stable")
     false = np.cumsum(~changed[order]) / np.arange(1, len(order) + 1)
-    last = np.r_[np.diff(scores[order]) != 0, True]  # of words with one score all or none
+    last = np.r_[np.diff(scores[order]) != 0, True]  # words with the same score count together
     fine = np.flatnonzero((false <= 0.05) & last)
     return float(scores[order[fine[-1]]]) if len(fine) else np.inf
 

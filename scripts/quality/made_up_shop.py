@@ -1,10 +1,10 @@
-"""Items of made-up shops: are they as near as what is bought next? Do they stay from day to day?
+"""Items of made-up shops: is the item that is bought next among the nearest? Do vectors stay from day to day?
 
 A shop has 2,000 items in 50 departments. A customer goes from an item to one of its five followers (40 % of
 the steps), to some item of the department (40 %), or to any item (20 %); popularity falls with rank ** -0.8.
-So the chance of each next item is known, and with it the best that anything could propose (the oracle). The
+So the probability of each next item is known, and with it the best possible proposals (the oracle). The
 defaults of ``--for items`` were chosen on shop 1; here they are judged on another one.
-Two minutes of one core. Writes docs/measurements/made-up-shop.md.
+Writes docs/measurements/made-up-shop.md; takes two minutes of one core.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ N_ITEMS, N_DEPARTMENTS, N_FOLLOWERS = 2_000, 50, 5
 SESSIONS, HELD_OUT, DAY = 24_000, 3_000, 2_400
 FREQUENT = 300
 NEW = set(range(N_ITEMS - N_ITEMS // 20, N_ITEMS))
-"""Items that come on the last day."""
+"""Items that are new on the last day."""
 
 Sessions = list[list[str]]
 
 
 def shop(seed: int, n_sessions: int) -> tuple[Sessions, NDArray[np.float32]]:
-    """Return sessions, and the chance of each item after each other one."""
+    """Return sessions, and the probability of each item after each other one."""
     rng = np.random.default_rng(seed)
     department = rng.integers(N_DEPARTMENTS, size=N_ITEMS)
     popularity = rng.permutation(np.arange(1, N_ITEMS + 1) ** -0.8)
@@ -178,7 +178,7 @@ def main() -> None:
         rows = [("oracle, which knows the chances", f"{oracle(last, chances):.3f}")]
         rows += [(name, figure(ours, name)) for name in ("followers", "co-occurrence", "popularity")]
         rows += [("`cawv train --for items`", figure(ours)), ("gensim, the same options", figure(peer))]
-        for epochs in (30, 300):  # it takes one pair of each item in an epoch
+        for epochs in (30, 300):  # more than ours, as it uses one pair for each item in an epoch
             say(f"itembed, {epochs} epochs")
             if (vectors := of_itembed(sessions, epochs)) is not None:
                 rows.append((f"itembed 0.5.1, {epochs} epochs", figure(judged(vectors, held_out))))

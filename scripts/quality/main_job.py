@@ -1,4 +1,4 @@
-"""The main job on real text, for each model: does it finish, load in gensim, make sense, and keep its memory?
+"""The main job on real text, for each model: does it finish, load in gensim, make sense, and stay in memory?
 
     python scripts/quality/main_job.py wiki.30M.txt.xz --into runs/ --seeds 1 2 3 --gensim
 
@@ -22,7 +22,7 @@ from study import parser, peak_memory, table, write_section, write_tokens
 
 MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
 BARS = (7, 3, 5, 5)
-"""Fewest of ten neighbours that must be as expected."""
+"""For each of the four words, how many of its ten neighbours must be as expected at least."""
 
 FAMILY = {"son", "wife", "mother", "sister", "father", "husband"}
 COUNTRIES = set(
@@ -42,7 +42,7 @@ MANNER = set(
 
 
 def neighbours(vectors: Any) -> tuple[dict[str, list[str]], tuple[int, int, int, int]]:
-    """Return the ten neighbours of the four words, and how many of them are of the kind expected."""
+    """Return the ten neighbours of each of the four words, and how many of them are as expected."""
     near = {
         word: [n for n, _ in vectors.most_similar(word, topn=10)]
         for word in ("1945", "daughter", "france", "quickly")

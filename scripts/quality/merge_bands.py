@@ -4,10 +4,11 @@
         --cells 3:cbow:8:1:0:1 3:cbow:8:1:4:16
 
 A cell is ``WORDS:MODEL:REPLICAS:SEED:TOUCHES:MOST[:OPTION=VALUE...]``. A row takes part in every k-th merge,
-k the largest power of two up to MOST for which one replica is expected to touch it at most TOUCHES times in
-between; MOST 1 is what the program does. With bits=8 deltas have so many bits a number, and a scale for each
-row. The end of an epoch merges all rows, as a checkpoint would. Replicas are of one thread, in one process,
-so a run can be repeated bit for bit. Runs in --log are not made again.
+where k is the largest power of two up to MOST for which one replica is expected to touch the row at most
+TOUCHES times in between. With MOST 1 all rows take part in each merge, as in the program. With bits=8 deltas
+have 8 bits for each number, and a scale for each row. At the end of an epoch all rows merge, as for a
+checkpoint. Replicas have one thread each and are in one process, so a run can be repeated bit for bit. Runs
+in --log are not done again.
 """
 
 from __future__ import annotations
@@ -44,26 +45,26 @@ PLANNED_WORDS, PLANNED_TOKENS, PLANNED_NODES, PLANNED_MERGES = 10_000_000, 10**1
 """The run of cbow whose bytes are calculated: counts follow Zipf's law, five negatives, sample 1e-3."""
 
 RULES = ((0.25, 4), (1, 4), (1, 8), (1, 16))
-"""Of bands, for the calculated table: touches between two merges, and the most merges between."""
+"""Rules of the calculated table: TOUCHES and MOST (see above)."""
 
 
 def intervals(
     touches: NDArray[np.float64], tokens: float, most_touches: float, most: int
 ) -> NDArray[np.int64]:
-    """Return after how many merges each row is merged; ``tokens`` are what a replica trains between two."""
+    """Return after how many merges each row is merged; a replica trains ``tokens`` between two merges."""
     with np.errstate(divide="ignore"):
         apart = np.clip(most_touches / (touches * tokens), 1, most)
     return 1 << np.floor(np.log2(apart)).astype(np.int64)
 
 
 def rounded(deltas: NDArray[np.float32], bits: int) -> NDArray[np.float32]:
-    """Return deltas as they are after they were sent with so many bits a number and a scale for each row."""
+    """Return deltas after rounding to ``bits`` bits for each number, with a scale for each row."""
     scale = np.abs(deltas).max(axis=1, keepdims=True) / np.float32(2 ** (bits - 1) - 1)
     return np.round(deltas / np.where(scale > 0, scale, 1)) * scale
 
 
 class BandedReplicas(Replicas):
-    """Replicas whose rows merge as often as they move; see the script's docstring."""
+    """Replicas whose rows merge the more often, the more they move; see the script's docstring."""
 
     most_touches, most, bits = 0.0, 1, 0
     moved: list[int]
@@ -112,7 +113,7 @@ trainer.Replicas = BandedReplicas  # type: ignore[misc]
 
 
 def loss_by_band(model: EmbeddingModel, valid: list[list[str]]) -> list[float]:
-    """Return the mean loss of held-out words by rank: a word against `NOISE` others, given its window."""
+    """Return the mean loss of held-out words by rank: each is predicted against `NOISE` others."""
     config, width = model.config, model.config.vector_size
     if config.hs or config.spec.attends or config.spec.knows_places or config.window == "all":
         return []
@@ -158,8 +159,8 @@ def trained(cell: Setting, encoded: Any, valid: list[list[str]], sets: list[Any]
 def planned_share(
     touches: float, most: int, tokens: float = PLANNED_TOKENS, nodes: int = PLANNED_NODES
 ) -> float:
-    """Return which share of the rows a merge moves, on average, in the run of `PLANNED_WORDS`."""
-    ends = np.unique(np.geomspace(1, PLANNED_WORDS + 1, 20_000).astype(np.int64))  # ranks of like frequency
+    """Return the share of the rows that a merge moves, on average, in the run of `PLANNED_WORDS`."""
+    ends = np.unique(np.geomspace(1, PLANNED_WORDS + 1, 20_000).astype(np.int64))  # similar ranks together
     n_words = np.diff(ends)
     counts = 1 / ends[:-1]
     share = counts / (n_words @ counts)
@@ -183,7 +184,7 @@ def lengths() -> str:
 
 
 def cells(texts: list[str]) -> Iterator[Setting]:
-    """Yield the runs that are asked for."""
+    """Yield the runs that the options name."""
     for cell in texts:
         words, model, replicas, seed, touches, most, *more = cell.split(":")
         yield {

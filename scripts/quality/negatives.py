@@ -2,9 +2,9 @@
 
     python scripts/quality/negatives.py --words 1,3,10 --tokens 1000
 
-The vocabulary is made up: the i-th word comes 1 / i as often as the first, at least 5 times. Chunks read the
-pools as in training, from a random place on, but nothing is trained, so that a run of a billion words takes
-a minute. What is compared with the expectation is every draw of the run.
+The vocabulary is made up: the i-th word occurs 1 / i times as often as the first, and at least 5 times.
+Chunks read the pools as in training, from a random place on, but nothing is trained, so a run of a billion
+words takes a minute. All draws of the run are compared with the expectation.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ KEPT = 0.5
 MODELS = "cbow", "skipgram"
 
 NS_PER_DRAW = 300.0
-"""Processor time of training for each draw, by which the cost of pools is judged.
+"""Nanoseconds of processor time that training takes for each draw; the cost of pools is compared with it.
 
-That of both models, about, at 100 dimensions and with 300,000 words, on Zen 4; more words take longer.
+It is about right for both models at 100 dimensions with 300,000 words, on Zen 4; more words take longer.
 """
 
 ENOUGH = 20
-"""A word that should be drawn so often in the run must not be missing."""
+"""A word whose expected number of draws in the run is at least this must not be missing."""
 
 
 def made_up(n_words: int, n_tokens: int) -> np.ndarray:
@@ -45,7 +45,7 @@ def made_up(n_words: int, n_tokens: int) -> np.ndarray:
 
 
 def run(counts: np.ndarray, n_tokens: int, model: str) -> dict[str, float]:
-    """Read the pools of a run; return how the draws compare with what they should be, and the time."""
+    """Read the pools of a run; return how the draws compare with their expectation, and the time."""
     config = ResolvedConfig.of(TrainConfig(model=model, epochs=1))
     shared_by = config.sharing()
     keep = np.full(len(counts), KEPT * 2**32, np.uint32)

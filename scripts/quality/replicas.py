@@ -5,9 +5,9 @@
     python scripts/quality/replicas.py --corpus WIKI.txt.xz --memory
 
 A cell is ``WORDS:MODEL:REPLICAS[:OPTION=VALUE...]``: millions of words, replicas of one thread each (or
-``auto``, as many as the program chooses for its workers), and options of training; those that are not named
-are defaults, but for 50 dimensions and 3 epochs. The last lines of the text are held out. A run that is in
---log is not run again, so cells can be added; the page is written from the log.
+``auto``, as many as the program chooses for its workers), and options of training. Options that are not named
+have their defaults, except for 50 dimensions and 3 epochs. The last lines of the text are held out. A run
+that is in --log is not done again, so cells can be added; the page is written from the log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DEFAULTS = {"vector_size": 50, "epochs": 3, "min_count": 5}
 
 
 def read(corpus: str, words: float) -> tuple[list[list[str]], list[list[str]]]:
-    """Return so many million words of a text, in lines, and the held-out lines after them."""
+    """Return the lines with the first ``words`` million words of a text, and the held-out lines after it."""
     n = int(words * 1e6 / WORDS_PER_LINE)
     lines = [line.lower().split() for line in lines_of(corpus, n + HELD_OUT)]
     return lines[:-HELD_OUT], lines[-HELD_OUT:]
@@ -61,7 +61,7 @@ def value(text: str) -> Any:
 
 
 def cells(options: argparse.Namespace) -> Iterator[Setting]:
-    """Yield the runs that are asked for, in order: all cells of the first seed before the second."""
+    """Yield the runs that the options name, all cells of the first seed before the second."""
     for seed in range(1, options.seeds + 1):
         for cell in options.cells:
             words, model, replicas, *more = cell.split(":")
@@ -109,7 +109,7 @@ def memory(corpus: str, runs: Runs) -> list[tuple[Any, ...]]:
 
 
 def mean(values: list[float]) -> float:
-    """Return the mean; nan of none."""
+    """Return the mean, or nan if there are no values."""
     return statistics.fmean(values) if values else float("nan")
 
 
@@ -143,7 +143,7 @@ def parts(done: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def beside_one(done: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield one table of losses and one of similarities, less those of one worker of the same seed.
+    """Yield one table of losses and one of similarities, minus those of one worker with the same seed.
 
     There is a row for each model, and a column for each number of replicas and of merges.
     """
@@ -175,7 +175,7 @@ def beside_one(done: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Run what is not in the log, write the page."""
+    """Do the runs that are not in the log, then write the page."""
     arguments = parser(__doc__, "replicas", log="replicas.jsonl")
     arguments.add_argument("--corpus", required=True)
     arguments.add_argument("--pairs", nargs="+", default=[])

@@ -1,7 +1,8 @@
-"""Do intervals of neighbours hold what another run gives, and is a mean of models better than one?
+"""Do the intervals of neighbours contain the values of another run, and is a mean of models better than one?
 
-Two texts of the same size from one source: models are resampled from the first, single runs made of both.
-Writes docs/measurements/resamples.md. With 3 million words and CBOW about 15 minutes on one core.
+There are two texts of the same size from one source: resampled models are trained on the first, single models
+on both. Writes docs/measurements/resamples.md; with 3 million words and CBOW it takes about 15 minutes of one
+core.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def similarity(vectors: KeyedVectors, folder: Path) -> float:
 
 
 def judged(mean: KeyedVectors, other: KeyedVectors) -> list[tuple[int, float, float, float, int, bool]]:
-    """Return band, interval, cosine in the other run, agreement, and whether it is found again."""
+    """Return band, interval, cosine in the other run, agreement, and whether the neighbour is there too."""
     assert mean.counts is not None
     rng = np.random.default_rng(0)
     known = np.array([word in other.key_to_index for word in mean.index_to_key])

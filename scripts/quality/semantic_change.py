@@ -1,8 +1,8 @@
 """Graded change of meaning: Spearman with people's judgements, on the samples of SemEval-2020 task 1.
 
-Writes two sections of docs/measurements/changed-words.md: rank correlations, and how often rules for the word
-"changed" agree with people's yes or no. Models of each text with seeds of their own; about ten seconds of one
-core for each pair of models.
+Writes two sections of docs/measurements/changed-words.md: rank correlations, and how often rules for calling
+a word changed agree with people's yes or no. The models of the two texts have different seeds. It takes about
+ten seconds of one core for each pair of models.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TEXTS = {"english": ("ccoha1.txt", "ccoha2.txt"), "german": ("dta.txt", "bznd.tx
 TITLE = "Are the p-values of `cawv change` right?"
 
 ROBUST = 1.4826
-"""Standard deviations of a normal distribution in one median absolute deviation."""
+"""Times this, the median absolute deviation of a normal distribution is its standard deviation."""
 
 
 def main() -> None:
@@ -84,11 +84,11 @@ def main() -> None:
 
 
 def rules(found: Changes) -> dict[str, np.ndarray]:
-    """Return which words each rule calls changed. They were all written down before the first figures.
+    """Return which words each rule calls changed. All rules were written down before the first figures.
 
-    Those after the second ask for a size: the lower end of the interval of the excess is above 0; and the
-    excess, or the distance between models, is a robust standard deviation above the median of words of like
-    frequency.
+    The rules after the second also require a size: the interval of the excess is above 0, the excess is above
+    a robust standard deviation, or the distance between models is that much above the median of words of
+    similar frequency.
     """
     fdr, change, low, high, excess, distance, rank = (
         np.array([getattr(one, name) for one in found.words])
@@ -109,7 +109,7 @@ def rules(found: Changes) -> dict[str, np.ndarray]:
 
 
 def spread(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the robust standard deviation among words of like frequency."""
+    """Return the robust standard deviation among words of similar frequency."""
     found = np.empty(len(values))
     for group in strata(counts, LIKE):
         found[group] = ROBUST * np.median(np.abs(values[group] - np.median(values[group])))
@@ -120,7 +120,7 @@ ORDERS = ("distance", "distance_rank", "excess")
 
 
 def judged_by_rules(setting: Setting, data: Path) -> dict[str, Any]:
-    """Return for each rule how many words it flags: in all, of stable and of changed targets; and orders."""
+    """Return how many words each rule flags, also of stable and of changed targets; and rank correlations."""
     language = setting["language"]
     truth = data_files(data, *(f"change/{language}/truth/{kind}.txt" for kind in ("binary", "graded")))
     gold, graded = (
@@ -203,7 +203,7 @@ def texts_of(language: str, model: str, epochs: int, data: Path) -> Slices:
 
 
 def measured(setting: Setting, data: Path, targets: Sequence[str]) -> dict[str, list[float] | list[str]]:
-    """Return how far the targets moved between models of the two texts, and how far their contexts differ."""
+    """Return how far targets moved between models of the two texts, and how much their contexts differ."""
     slices = texts_of(setting["language"], setting["model"], setting["epochs"], data)
     slices.config = dataclasses.replace(slices.config, seed=setting["seed"])
     words = {one.word: one for one in slices.compared(PERMUTATIONS, 1, lambda line: None).words}

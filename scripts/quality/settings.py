@@ -4,7 +4,7 @@ r"""Quality of settings against each other: word similarity and held-out loss ov
         epochs=3 --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv
 
 Prints the means and, with --section, writes them to docs/measurements/settings.md. Each NAME=A,B,.. is
-an option of TrainConfig with the values to try; all combinations are run on the same encoded text, those
+an option of TrainConfig with the values to try. All combinations are run on the same encoded text; those
 already in --log are not run again. The last lines of the text are held out.
 """
 
@@ -85,7 +85,7 @@ def main() -> None:
         text = {"corpus": options.corpus, "lines": options.lines, "min_count": options.min_count}
         for setting in combinations(options.settings):
             record = runs.outcome({**text, "options": setting}, run)
-            assert record is not None  # there is no end of time
+            assert record is not None  # these Runs have no time limit
             rest = {name: value for name, value in setting.items() if name != "seed"}
             groups.setdefault(json.dumps(rest), []).append(record)
     print("means over seeds")

@@ -1,6 +1,6 @@
-"""Are resampled models trained faster side by side, with a thread each, or one after the other with all?
+"""Are resampled models trained faster side by side, with a thread each, or one by one with all threads?
 
-Both ways in alternation. Writes a section of docs/measurements/resamples.md.
+Measures both ways in alternation and writes a section of docs/measurements/resamples.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     python -m venv theirs && theirs/bin/pip install fasttext-wheel "numpy<2"
     python scripts/quality/single_calls.py lid.176.ftz wiki.1M.txt --theirs theirs/bin/python
 
-Processes in alternation, processor seconds. Writes a section of docs/measurements/compare-fasttext.md.
+Runs both processes in alternation, measures processor seconds, and writes a section of
+docs/measurements/compare-fasttext.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if __name__ == "__main__" and sys.argv[1] != "--one":
 
 
 def measured(fasttext, path: str, text: str) -> dict[str, float]:
-    """Return the microseconds of each call. Runs under a Python without wordvec_ca, too."""
+    """Return the microseconds of each call. This also runs in a Python without wordvec_ca."""
     model = fasttext.load_model(path)
     with open(text, encoding="utf-8") as file:
         lines = [line.rstrip("\n")[:100] for line, _ in zip(file, range(3000), strict=False)]

@@ -1,9 +1,10 @@
-"""What smaller vectors cost: exports of one model, compared with it.
+"""What smaller vectors cost in quality: exports of one model, compared with it.
 
     python scripts/quality/smaller_vectors.py VECTORS --data DATA
 
-exports vectors as model2vec folders of float32, float16 and int8, and of int8 with the 20,000 first words,
-and judges each with ``cawv compare``, on the data of DATA. It writes docs/measurements/smaller-vectors.md.
+exports vectors as model2vec folders of float32, float16 and int8, and of int8 with only the first 20,000
+words, and judges each with ``cawv compare`` on the data sets in DATA. It writes
+docs/measurements/smaller-vectors.md.
 """
 
 from __future__ import annotations

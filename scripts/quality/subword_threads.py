@@ -2,9 +2,9 @@ r"""Subwords with two threads beside one: the same text, in alternation.
 
     python scripts/quality/subword_threads.py CORPUS --words 3000000
 
-"Words a second" is by the clock, of the training loop alone. Where other programs keep the machine busy, the
-clock tells how much of it a run was given; so there is also what two threads cost in processor seconds (of
-the whole run): on a free machine they are at most 2 × CPU of one / CPU of two times as fast.
+"Words a second" is by the clock, for the training loop alone. If other programs keep the machine busy, the
+clock depends on their load. So the table also has what two threads cost in processor seconds (of the whole
+run): on a free machine they are at most 2 × CPU of one / CPU of two times as fast.
 """
 
 from __future__ import annotations

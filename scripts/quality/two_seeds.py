@@ -1,10 +1,11 @@
 """Does ``cawv compare`` call two seeds of one recipe different, and does it detect the gain from twice the
 text?
 
-Five recipes, four or five seeds of each, and all pairs of these: all tasks of ``cawv eval`` on small sets.
-Between two seeds nothing is better, so a verdict that is not a tie is false. Then a model of twice the text
-is compared with one of the text on large sets. Writes docs/measurements/two-seeds.md; on one core about ten
-minutes. What is judged stays in ``--folder``, and a second run begins where the first one ended.
+There are five recipes with four or five seeds each. All pairs of seeds are compared on all tasks of ``cawv
+eval``, on small sets. Neither of two seeds is better, so a verdict that is not a tie is false. Then a model
+of twice the text is compared with one of the text, on large sets. Writes docs/measurements/two-seeds.md;
+takes about ten minutes of one core. Models and results stay in ``--folder``, and a second run continues where
+the first one ended.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from wordvec_ca.eval import Report, compare, holm, plan, reports_in, run
 TITLE = "Two seeds of one recipe, and twice the text"
 
 RECIPES = {"cbow": 5, "skipgram": 5, "ssg": 5, "cwindow": 4, "cbow-attn": 4}
-"""Models, and how many seeds of each: 42 pairs."""
+"""Model -> number of its seeds: 42 pairs."""
 
 TWICE = ("cbow", "skipgram")
-"""Recipes of which models of twice the text are made."""
+"""Recipes that are also trained on twice the text."""
 
 LINES_PER_MILLION = 15_608
 LARGE = ("similarity/ws353", "analogy/questions-words", "sts/sts2012", "sentiment/trec")
-"""The largest sets of tasks that are quick."""
+"""The largest sets of the quick tasks."""
 
 
 def main() -> None:
@@ -108,7 +109,7 @@ def main() -> None:
 
 
 def small_sets(data: Path, folder: Path, corpus: Path) -> Path:
-    """Write the sets of all tasks into a folder; of the large ones their beginnings."""
+    """Write the sets of all tasks into a folder; of large sets only the beginning."""
     for part, limit in (
         ("wordsim/*.tsv", None),
         ("analogy/questions-words.txt", None),
@@ -144,7 +145,7 @@ def reports(
     given: Any,
     common: Callable[[], list[str]] | None = None,
 ) -> list[Report]:
-    """Return the reports on a model, from its file if it is there."""
+    """Return the reports on a model, from its file if that exists."""
     if not path.exists():
         began = time.process_time()
         config = TrainConfig(model=recipe, epochs=given.epochs, seed=seed, workers=1)  # type: ignore[arg-type]
@@ -166,12 +167,12 @@ def reports(
 
 
 def say_skipped(entry: object) -> None:
-    """Name what was not judged."""
+    """Print the task that was skipped."""
     say(f"skipped: {str(entry)[:200]}")
 
 
 def verdicts(path: Path, judged: list[list[Report]]) -> list[list[dict[str, Any]]]:
-    """Return what ``compare`` finds for each pair of models, from its file if it is there."""
+    """Return what ``compare`` finds for each pair of models, from its file if that exists."""
     if not path.exists():
         began = time.process_time()
         found = [
@@ -221,7 +222,7 @@ def share(outcomes: list[bool]) -> str:
 
 
 def gains(pairs: list[tuple[Report, Report]]) -> Iterable[list[Any]]:
-    """Return a row for each set: how often the model of more text is better."""
+    """Return a row for each set: how often the model of twice the text is better."""
     by_recipe: dict[str, list[tuple[Report, Report]]] = defaultdict(list)
     for pair in pairs:
         by_recipe[pair[0].model].append(pair)

@@ -1,8 +1,9 @@
-r"""When subwords help: the same runs with and without, on usual, rare and unknown words and on analogies.
+r"""When subwords help: the same runs with and without them, on usual, rare and unknown words and on
+analogies.
 
     python scripts/quality/when_subwords_help.py CORPUS --pairs ws353.tsv yp130.tsv --analogies questions.txt
 
-Words are thinned out as in compare_fasttext.py; all else is the program's default, but sample 1e-4.
+Words are thinned out as in compare_fasttext.py; all options except sample, 1e-4, have the program's defaults.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from wordvec_ca.eval import evaluate, plan, read_word_pairs, run
 
 
 def judged(vectors: Any, pairs: list[Any], kind_of: dict[str, str], analogies: Path) -> dict[str, float]:
-    """Return what is measured of one model; words without a vector have no direction."""
+    """Return the figures of one model; words without a vector get zeros."""
     zero = np.zeros(vectors.vector_size, np.float32)
     known = {word: vectors[word] for word in kind_of if word in vectors}
     found = scores(lambda word: known.get(word, zero), pairs, kind_of)

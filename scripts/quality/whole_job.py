@@ -58,7 +58,7 @@ def commands(text: Path, into: Path, threads: int, peers: list[str]) -> dict[str
 
 
 def phases(folder: Path) -> str:
-    """Return how long our run took to read and to train, by its own record."""
+    """Return how long our run took to read and to train, from its own record."""
     timings: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))["timings"]
     return ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in timings.items() if value)
 

@@ -81,12 +81,12 @@ def description(command: click.Command) -> str:
 
 
 def as_code(paragraph: str) -> str:
-    """Return a paragraph that is to keep its lines."""
+    """Return a paragraph as a code block, which keeps its lines."""
     return "```text\n" + paragraph.removeprefix("\b").strip("\n") + "\n```"
 
 
 def option_groups(command: click.Command, context: click.Context) -> list[tuple[str, list[click.Parameter]]]:
-    """Return the options under the headings that ``--help`` has (cloup's groups)."""
+    """Return the options under the headings of ``--help`` (cloup's groups)."""
     groups = [(group.title, list(group.options)) for group in getattr(command, "option_groups", ())]
     grouped = {option.name for _, options in groups for option in options}
     others = [p for p in command.get_params(context) if isinstance(p, click.Option) and p.name not in grouped]
@@ -94,7 +94,7 @@ def option_groups(command: click.Command, context: click.Context) -> list[tuple[
 
 
 def as_markdown(text: str) -> str:
-    """Return help text with what Markdown would interpret marked as code."""
+    """Return help text in which everything that Markdown would interpret is marked as code."""
     text = re.sub(r"\s+", " ", text).strip().replace("<", "&lt;").replace("*", r"\*")
     text = re.sub(r"(?<![\w`-])(--[a-z][\w-]*|cawv [a-z]+)(?![\w`])", r"`\1`", text)
     return re.sub(r"\[(default: [^\]]*|required)\]", r"*[\1]*", text)

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the button beside a terminal's block copies its commands, without prompts and output."""
+"""Hook of MkDocs: the copy button of a terminal's block copies its commands, without prompts and output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROMPT = '<span class="gp">'
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Give each block of a terminal the attribute whose text the theme copies."""
+    """Give each block of a terminal the attribute with the text that the theme copies."""
     return BLOCK.sub(_with_commands, content)
 
 

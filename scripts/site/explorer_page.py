@@ -1,4 +1,4 @@
-"""Hook of MkDocs: a small live map of words, of a model that is trained while the site is built."""
+"""Hook of MkDocs: a small live map of words, from a model that is trained while the site is built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wordvec_ca.runs import train
 from wordvec_ca.text import docstrings
 
 WORDS = 300_000
-"""Of the documentation of Python and the installed packages, half a minute's work."""
+"""Words of the documentation of Python and of installed packages; training on them takes half a minute."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

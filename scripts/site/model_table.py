@@ -11,5 +11,5 @@ PLACE = re.compile(r"<!-- table of models.*?-->")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the table where a page has its comment."""
+    """Replace the table's comment in a page by the table."""
     return PLACE.sub(lambda _: table_of_models(), markdown)

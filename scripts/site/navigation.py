@@ -1,6 +1,7 @@
 """Hook of MkDocs: a folder in the navigation (``decisions/``) means all pages in it.
 
-Where its ``index.md`` has headings with links to its pages, as that of the measurements, these are sections.
+If its ``index.md`` has headings with links to its pages, as in the measurements, the headings become
+sections.
 """
 
 from __future__ import annotations

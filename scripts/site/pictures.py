@@ -2,8 +2,8 @@
 
     CAWV_DATA=... python scripts/site/pictures.py
 
-The terminal and the report are of a real run of the commands that they show; the charts have the figures of
-the table in docs/speed.md; maps and attention are of two models of Wikipedia, which are trained here on
+The terminal and the report come from a real run of the commands that they show. The charts have the figures
+of the table in docs/speed.md. Maps and attention come from two models of Wikipedia, which are trained here on
 the first 10 million words of the corpus. Chromium (Debian: chromium) photographs pages.
 """
 
@@ -30,13 +30,13 @@ COMMANDS = (
     "cawv nn python.model array -n 4",
     'cawv attention python.model "return the number of items in the list" --target items',
 )
-"""What is typed; progress, which moves, is left out."""
+"""The commands that are typed; they print no progress, as a picture cannot show it."""
 
 COLOURS = ("#c2410c", "#f59e0b", "#0f766e", "#64748b")
-"""Of the processors."""
+"""Colours of the processors in the charts."""
 
 LINES_OF_WIKIPEDIA = 156_003
-"""The first 10 million words."""
+"""Lines with the first 10 million words."""
 
 TRAIN = "cawv train wiki.txt --model {model} --workers 2 -o {folder}"
 EXPLORE = "cawv explore {models} --words 15000 -o {page}"
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def printed_by(command: str, folder: Path) -> str:
-    """Run a command whose standard output is a terminal, and return what it prints there."""
+    """Run a command with a terminal as its standard output, and return what it prints there."""
     ours, theirs = pty.openpty()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = {"PATH": path, "COLUMNS": str(COLUMNS), "LINES": str(LINES), "TERM": "xterm-256color"}
@@ -97,7 +97,7 @@ def as_svg(shown: list[tuple[str, str]]) -> str:
         console.print(Text.from_ansi(printed))
         console.print()
     picture = console.export_svg(title="cawv")
-    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.S)  # nothing is fetched from elsewhere
+    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.S)  # so that no font is fetched
 
 
 def photograph_report(folder: Path) -> None:
@@ -137,7 +137,7 @@ def photograph_maps(folder: Path) -> None:
             browser.resize(width, height)
             browser.open("about:blank")  # else the same page with another fragment is not loaded again
             browser.open((folder / page).as_uri() + fragment)
-            time.sleep(2)  # the map comes to rest
+            time.sleep(2)  # until the map has stopped moving
 
         def open_sentence() -> None:
             browser.click("#tab-sentence")
@@ -158,7 +158,7 @@ def photograph_maps(folder: Path) -> None:
     for name in ("map-*", "attention-*", "explorer-*"):
         for picture in ASSETS.glob(f"{name}.png"):
             with Image.open(picture) as opened:
-                reduced = opened.convert("RGB").quantize(128)  # a third of the size
+                reduced = opened.convert("RGB").quantize(128)  # a third of the bytes
             reduced.save(picture, optimize=True)
 
 
@@ -168,7 +168,7 @@ FAMILIES = {
     "V": "parts of speech (V)",
     "sentences": "sentences (Pearson)",
 }
-"""What the picture of costs shows: columns of the table in docs/measurements/both-halves.md."""
+"""The figures in the picture of costs: columns of the table in docs/measurements/both-halves.md."""
 
 KINDS = {
     "cbow": ("CBOW", "#2a7fb8"),
@@ -248,18 +248,18 @@ def draw_speed() -> None:
     axes.legend(frameon=False, fontsize=8, labelcolor="#777777")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.tick_params(colors="#777777")  # read on light and on dark ground
+    axes.tick_params(colors="#777777")  # readable on light and on dark pages
     axes.xaxis.label.set_color("#777777")
     figure.savefig(ASSETS / "speed.svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
 
 
 def speed_table() -> list[list[str]]:
-    """Return the cells of the table of speeds, its head first."""
+    """Return the cells of the table of speeds, the head first."""
     return cells_of((ROOT / "docs" / "speed.md").read_text(encoding="utf-8"), "setting |")
 
 
 def cells_of(page: str, start: str) -> list[list[str]]:
-    """Return the cells of the table whose head begins so, its head first."""
+    """Return the cells of the table whose head begins with ``start``, the head first."""
     lines = re.search(rf"^\| {re.escape(start)}.*?(?=\n\n)", page, re.S | re.M)
     assert lines is not None, f"the page has no table that begins with {start}"
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
@@ -267,7 +267,7 @@ def cells_of(page: str, start: str) -> list[list[str]]:
 
 
 def draw_speed_of_the_readme() -> None:
-    """Draw the speed beside gensim's on a common processor, for light and for dark pages."""
+    """Draw our speed beside gensim's on a common processor, for light and for dark pages."""
     head, *rows = speed_table()
     times = [float(row[-1]) for row in rows]
     scale = 340 / max(times)

@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"wordvec_ca.kernels": ROOT / "kernels", "wordvec_ca.eval": ROOT / "eval"}
-"""Packages whose folder is not the one of their name (see docs/decisions/001-layout.md)."""
+"""Packages whose folder does not have their name (see docs/decisions/001-layout.md)."""
 
 PACKAGES = (
     "runs",
@@ -43,7 +43,7 @@ ERRORS = ("DataError", "OutputExistsError")
 
 @event_priority(100)  # before mkdocstrings reads its options
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Lay out the packages as they are installed, for mkdocstrings, which reads the sources."""
+    """Make a tree of links with the packages as they are installed: mkdocstrings reads the sources there."""
     tree = ROOT / "build" / "reference" / "wordvec_ca"
     shutil.rmtree(tree, ignore_errors=True)
     sources = {"wordvec_ca": ROOT / "wordvec_ca", **PLACES}

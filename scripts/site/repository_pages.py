@@ -20,7 +20,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links to these files, which also work in the repository, lead to their pages."""
+    """Turn links to these files, which also work in the repository, into links to their pages."""
     for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
         markdown = markdown.replace(f"../{name})", f"{name.lower()})")
     return markdown

@@ -1,6 +1,6 @@
 """Extension of griffe that adds what docstrings and signatures do not state.
 
-Sphinx's roles (:class:`Vocab`) become links, or code; options have their defaults and documentation from the
+Sphinx's roles (:class:`Vocab`) become links, or code; options get their defaults and documentation from the
 table of options.
 """
 
@@ -18,7 +18,7 @@ ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`]+
 
 
 class Roles(griffe.Extension):
-    """Rewrites the docstrings of a package when it has been loaded.
+    """Rewrites the docstrings of a package after it has been loaded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the search shows tutorials and answers before what is generated from the code."""
+"""Hook of MkDocs: the search shows tutorials and answers before pages that are generated from the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOOST = {
     "decisions": 0.1,
     "reference": 0.01,  # a function's name is a title, and the theme multiplies titles by 1000
 }
-"""Folder -> by what the scores of its pages are multiplied; 1 where none is given."""
+"""Folder -> factor of the scores of its pages; other folders have 1."""
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:

@@ -2,11 +2,11 @@
 
     python scripts/experiments/ling2015 --data "$CAWV_DATA" --output ling2015
 
-trains every recipe with every seed, judges it, and writes docs/measurements/ling2015.md. What
-is finished is skipped, so the command can be stopped and given again; ``--minutes`` stops it by itself,
-``--report`` only writes the tables from the finished runs. In OUTPUT are models/ (the model directories),
-reports/ (one gzipped JSON per recipe and seed, with the outcome of every item) and results.jsonl (one line
-for each).
+trains every recipe with every seed, judges it, and writes docs/measurements/ling2015.md. Finished runs are
+skipped, so the command can be stopped and started again; after ``--minutes`` it starts no run, and
+``--report`` only writes the tables from the finished runs. OUTPUT has models/ (the model directories),
+reports/ (one gzipped JSON file per recipe and seed, with the outcome of every item) and results.jsonl (one
+line for each).
 
 Learning rates are chosen first, one for each model and gradient, by part-of-speech induction on UD
 English-EWT dev with a third of the text and one seed. Nothing is chosen on the sets of the tables.
@@ -121,7 +121,7 @@ def write_results(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run what is left, then write the results."""
+    """Do the runs that are not finished, then write the results."""
     arguments = parser(__doc__, "ling2015", data=True)
     arguments.add_argument("--ablation-seeds", type=int, default=1, help="so many seeds for the ablations")
     arguments.add_argument("--workers", type=int, default=2)

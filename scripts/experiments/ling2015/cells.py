@@ -25,14 +25,14 @@ from wordvec_ca.vectors import KeyedVectors
 
 
 def run_all(options: argparse.Namespace) -> int:
-    """Train and judge what is not done yet: the main recipes, seed by seed, then the others.
+    """Train and judge the cells that are not finished: the main recipes, seed by seed, then the others.
 
     Several processes may do this at the same time.
 
     Returns
     -------
     int
-        Cells left.
+        Number of cells that are still not finished.
     """
     deadline = time.monotonic() + 60 * options.minutes
     tuning = Tuning(options, deadline)
@@ -49,7 +49,7 @@ def run_all(options: argparse.Namespace) -> int:
 def run_cells(
     chosen: Sequence[Recipe], alphas: dict[str, float], options: argparse.Namespace, deadline: float
 ) -> int:
-    """Run some recipes, all with the first seed before the second; return how many cells are left."""
+    """Run some recipes, all with the first seed before the second; return how many cells are not finished."""
     cells = [
         (recipe, seed)
         for seed in options.seeds
@@ -66,7 +66,7 @@ def run_cells(
         for recipe, seed in cells:
             if time.monotonic() > deadline:
                 break
-            if recipe.family not in alphas:  # another process has not finished it
+            if recipe.family not in alphas:  # another process is still choosing its learning rate
                 continue
             with claimed(report_path(options, recipe, seed)) as free:
                 if free:

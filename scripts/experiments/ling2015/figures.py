@@ -17,11 +17,11 @@ SENTENCES = (
     "antartica has little rainfall with the south pole making it a continental desert",
     "antarctica has little rainfall with the south pole making it a continental desert",
 )
-"""As the paper spells it, and as it is spelt."""
+"""The paper's sentence with its spelling mistake, and with the right spelling."""
 
 CONTENT = {"antartica", "antarctica", "rainfall", "pole", "continental", "desert"}
 FUNCTION = {"has", "with", "the", "it", "a"}
-"""The words that the paper's text names, and the remaining closed classes; fixed before looking."""
+"""Function words: those that the paper's text names, and other closed classes; fixed before any result."""
 
 
 def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
@@ -53,7 +53,7 @@ def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
             top = max(found, key=lambda w: w.weight or 0.0)
             content = [w.weight for w in found if w.word in CONTENT and w.weight is not None]
             function = [w.weight for w in found if w.word in FUNCTION and w.weight is not None]
-            if not content or not function:  # a vocabulary too small to say anything
+            if not content or not function:  # the vocabulary is too small for a comparison
                 continue
             p = permutation_p(content, function)
             lines.append(
@@ -70,7 +70,7 @@ def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
 
 
 def permutation_p(content: Sequence[float], function: Sequence[float]) -> float:
-    """Return the exact one-sided p of content words having the larger mean weight."""
+    """Return the exact one-sided p-value for content words having the larger mean weight."""
     together = [*content, *function]
     observed = np.mean(content) - np.mean(function)
     n, total, beyond, tried = len(content), sum(together), 0, 0

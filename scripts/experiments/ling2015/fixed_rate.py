@@ -2,9 +2,9 @@
 
     python scripts/experiments/ling2015/fixed_rate.py --data "$CAWV_DATA" --output fixed-rate --lines 156003
 
-Attention (without the warm-up, which the paper does not have) and CBOW, both with window 20, at rates that
-are fixed and at one that falls, with every seed. Cells that are finished are skipped. The rule, written down
-before the runs: a row for each model and rate, all of them shown, none chosen.
+Attention (without the warm-up, which the paper does not have) and CBOW, both with window 20, are trained at
+fixed rates and at one that falls, with every seed. Cells that are finished are skipped. The rule, written
+down before the runs: the table has a row for each model and rate; all are shown, none is chosen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wordvec_ca.runs import train
 TITLE = "Attention-CBOW and its rivals (Ling et al. 2015)"
 
 MORE_THAN = 40
-"""Occurrences of the rarest words in the paper's vocabulary."""
+"""Words of the paper's vocabulary occur more often than this."""
 
 MODELS: dict[str, dict[str, Any]] = {
     "attention": {**ATTENTION, "attention_warmup": 0.0},

@@ -24,7 +24,7 @@ COMMON: dict[str, Any] = {
 }
 """Window, dimensions and negatives are the paper's. Its vocabulary has words of more than 40 occurrences in
 530 M tokens, and its learning rate is fixed: see fixed_rate.py. It does not mention epochs and sub-sampling.
-Without sub-sampling, which would remove the neighbours that syntax depends on; with it, see the ablations."""
+Sub-sampling is off, as it would remove the neighbours that syntax depends on; the ablations have it."""
 
 TUNE_LINES = 156_003
 """Lines of the corpus for choosing settings: 10 M words."""
@@ -60,8 +60,8 @@ SEARCH: tuple[tuple[float, dict[str, Any]], ...] = (
     (1.0, {"attention": "position"}),
     (1.0, {"sample": 1e-3}),
 )
-"""What is tried for attention at its learning rate: rate of the logits relative to that of the vectors, and
-other options. The best one is the recipe that is called tuned."""
+"""Settings that are tried for attention at its learning rate: the logits' rate relative to that of the
+vectors, and other options. The best one is the recipe named "tuned"."""
 
 MAIN = "attention w20"
 """The recipe that the others are compared with: a rate that falls, and a warm-up."""
@@ -69,7 +69,7 @@ MAIN = "attention w20"
 PAPER = "attention w20, no warm-up"
 
 REFERENCES = (MAIN, PAPER, "CBOW w20", "CBOW w20, exact, reduced")
-"""Recipes of the main table that are in the other tables too."""
+"""Recipes of the main table that are also in the other tables."""
 
 TUNED = "attention w20, tuned"
 
@@ -89,7 +89,7 @@ class Recipe:
     options : dict
     table : {'main', 'ablation', 'longer'}
     family : str
-        Name in ``GRIDS``: whose learning rate it has.
+        Name in ``GRIDS``; recipes of one family have the same learning rate.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Recipe:
 
 
 def recipes(tuned: dict[str, Any] | None = None) -> list[Recipe]:
-    """Return all recipes, the most important ones first; with ``tuned``, that of these options too."""
+    """Return all recipes, the most important ones first; with ``tuned``, also the recipe of these options."""
 
     def cbow(name: str, table: str = "main", **more: Any) -> Recipe:
         family = "CBOW, small window" if more.get("window", 20) <= 5 else "CBOW"

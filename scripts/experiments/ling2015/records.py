@@ -20,7 +20,7 @@ def report_path(options: argparse.Namespace, recipe: Recipe, seed: int) -> Path:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[bool]:
-    """Lock a cell for this process; yield whether it is free and not done yet."""
+    """Lock a cell for this process; yield whether it was free and is not finished."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         try:
@@ -32,7 +32,7 @@ def claimed(path: Path) -> Iterator[bool]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read JSON lines; a last line that was cut off is not there."""
+    """Read JSON lines; a last line that was cut off is left out."""
     if not path.exists():
         return []
     records = []

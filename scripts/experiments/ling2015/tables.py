@@ -54,7 +54,7 @@ class Column:
 
     @property
     def item_error(self) -> float:
-        """Standard error from the items."""
+        """Standard error over the items."""
         return float(self.replicates.std())
 
 
@@ -92,8 +92,9 @@ def draws(report: Report, resamples: int = 300) -> np.ndarray:
 def difference(main: Column, other: Column) -> tuple[float, float, float]:
     """Return main minus other, the half-width of its 95 % interval, and p.
 
-    The variance is that between seeds plus that between samples of items (paired); Student's t with the
-    degrees of freedom of the seeds. With one seed the seeds' part is unknown, and so are width and p.
+    The variance is that between seeds plus that between samples of items (paired); the test is Student's t
+    with the degrees of freedom of the seeds. With one seed the variance between seeds is unknown, and so are
+    the width and p.
     """
     from scipy.stats import t
 

@@ -60,7 +60,7 @@ class Tuning:
         return found
 
     def attention(self, alpha: float) -> dict[str, Any] | None:
-        """Return the options of the best attention recipe, None if not all are finished."""
+        """Return the options of the best attention recipe, or None if not all are finished."""
         found = []
         for ratio, more in SEARCH:
             chosen = {**more, "attention_alpha": ratio * alpha}
@@ -90,11 +90,11 @@ class Tuning:
         dev = read_tagged(options.data / "pos" / "ud_ewt.dev.tsv", tag_column=3)
         try:
             trained = train(self.text, TrainConfig(**{**COMMON, **chosen, "workers": options.workers}))
-        except DataError as error:  # it diverged: that is a result too
+        except DataError as error:  # training diverged, which is a result too
             return {"v": 0.0, "failed": str(error)}
         report = pos_induction.evaluate(trained.vectors, dev, restarts=TUNE_RESTARTS, workers=options.workers)
         return {
-            # The most likely restart is a matter of luck too: the mean is steadier to choose by.
+            # Which restart is the most likely one depends on chance; the mean varies less.
             "v": float(np.mean([restart["v_measure"] for restart in report.details["restarts"]])),
             "v_likely": report.value,
             "concentration": trained.record.get("attention_concentration"),

@@ -3,7 +3,7 @@
     python scripts/experiments/frontier.py --data "$CAWV_DATA" --output frontier --lines 156003
     python scripts/experiments/ling2015/windows.py --data "$CAWV_DATA" --output frontier --lines 156003
 
-The first command trains and judges; this one reads what it has left in OUTPUT (recipes that are not finished
+The first command trains and judges. This script reads its results in OUTPUT (recipes that are not finished
 are left out), tags with an LSTM on the models of the first seed (``--taggers``), and writes two sections of
 docs/measurements/ling2015.md. Taggers that are finished are not trained again.
 """
@@ -47,7 +47,7 @@ def read_reports(path: Path) -> list[Report]:
 
 
 def collect(options: argparse.Namespace) -> Curves:
-    """Read what is finished."""
+    """Read the results of the recipes that are finished."""
     curves: Curves = {}
     for family in FAMILIES:
         for window in WINDOWS:
