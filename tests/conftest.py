@@ -1,4 +1,4 @@
-"""What several test modules share: a way to run a command in this process, and the data folder."""
+"""Fixtures of several test modules: a command run in this process, the data folder, GloVe's vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """What it printed, as JSON."""
+        """The command's output, as JSON."""
         return json.loads(self.out)
 
 
@@ -47,7 +47,7 @@ def command(
         capfd.readouterr()
         if stdin is not None:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        # as in a process of its own: each warning is shown though an earlier command has shown it
+        # as in a process of its own: a warning is shown even if an earlier command has shown it
         with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
@@ -79,7 +79,7 @@ def glove(data: Path) -> KeyedVectors:
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_at_default() -> Iterator[None]:
-    """Undo what a shell does to jobs in the background: they, and what they start, ignore these signals."""
+    """Restore signals that background jobs of a shell ignore; the processes that tests start inherit this."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -89,7 +89,7 @@ def signals_at_default() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how to run again, alone, what failed."""
+    """Print the command that runs only the failed tests again."""
     names = [
         report.nodeid
         for outcome in ("failed", "error")

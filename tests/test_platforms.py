@@ -1,4 +1,4 @@
-"""What a build on another platform depends on; scripts/platforms/ compiles for all of them."""
+"""Properties that builds on other platforms depend on; scripts/platforms/ compiles for all platforms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def setup_options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What setup.py gives to setuptools."""
+    """Return the arguments that setup.py passes to setuptools."""
     found: dict[str, Any] = {}
     monkeypatch.setattr(setuptools, "setup", lambda **options: found.update(options))
     monkeypatch.chdir(ROOT)

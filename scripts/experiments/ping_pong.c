@@ -1,4 +1,4 @@
-/* How long a cache line takes from one core to another: two threads add one to it in turn.
+/* Measures how long a cache line takes from one core to another: two threads add one to it in turn.
  *
  * cc -O2 -shared -fPIC -pthread ping_pong.c -o ping_pong.so
  */
@@ -52,7 +52,7 @@ static void *play(void *argument)
     return 0;
 }
 
-/* Nanoseconds for one change of owner between two processors, in the fastest of the laps: the others were disturbed. */
+/* Nanoseconds for one change of owner between two processors: the fastest lap, which was disturbed least. */
 double ping_pong(int first, int second, int64_t rounds)
 {
     Table table = {.turn = 0, .rounds = rounds, .cpus = {first, second}, .least = 1e9};

@@ -1,7 +1,7 @@
-/* Trains each model for a moment on made-up text and prints its loss and the sum of squares of its parameters: a
- * program without Python, so that the loop can be linked for, and tried on, a processor where no Python is at hand.
+/* Trains each model for a moment on made-up text and prints its loss and the sum of squares of its parameters. The
+ * program does not need Python, so the loop can be linked for, and tried on, a processor without a Python.
  *
- *     probe INSTRUCTION_SET          as in CAWV_ISA; an exit status of 2 if the processor does not have it
+ *     probe INSTRUCTION_SET          as in CAWV_ISA; the exit status is 2 if the processor does not have it
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Stands in for pyconfig.h of CPython on 64-bit Windows, with no more than compiling a module needs. */
+/* Replaces pyconfig.h of CPython on 64-bit Windows; it has only what compiling a module needs. */
 #define Py_PYCONFIG_H
 #define MS_WIN32
 #define MS_WIN64

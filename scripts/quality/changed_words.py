@@ -120,7 +120,7 @@ def halved(parts: list[list[list[str]]], config: TrainConfig, times: int) -> lis
 
 
 def band_row(words: np.ndarray, flagged: np.ndarray) -> list[str]:
-    """Return the mean number of words in a run, the shares flagged, and the share not exceeded in 95 % of runs."""
+    """Return the mean number of words in a run, the shares flagged, and the 95 % quantile of the first."""
     worst = np.quantile(flagged[:, 0] / np.maximum(words, 1), 0.95)
     shares = flagged.sum(axis=0) / words.sum()
     return [f"{words.mean():.0f}", *(f"{share:.2%}" for share in shares), f"{worst:.1%}"]

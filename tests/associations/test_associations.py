@@ -1,4 +1,4 @@
-"""Measures as in WEFE, intervals and p that hold, and axes with a known answer."""
+"""Measures as in WEFE, intervals and p-values that are right, and axes with a known answer."""
 
 import importlib.util
 import json
@@ -26,7 +26,7 @@ from wordvec_ca.vectors import KeyedVectors
 
 
 def themes(n_themes=60, of_each=40, dim=20, seed=0):
-    """Vectors of words about many subjects, in random order; word "t3w7" is about the third."""
+    """Return vectors of words about many subjects, in random order; word "t3w7" is about subject 3."""
     rng = np.random.default_rng(seed)
     middles = rng.normal(size=(n_themes, dim))
     names = [(t, f"t{t}w{i}") for t in range(n_themes) for i in range(of_each)]
@@ -79,7 +79,7 @@ def test_weat_of_a_hand_made_case():
     leanings = np.array([1, 0.2, -1, -0.2])  # cosine with x minus cosine with y
     assert found["weat"].value == pytest.approx(2.4)
     assert found["effect-size"].value == pytest.approx(1.2 / leanings.std())
-    assert found.p_permutation == pytest.approx(2 / 6)  # of six partitions two are as far apart
+    assert found.p_permutation == pytest.approx(2 / 6)  # two of the six partitions are as far apart
     assert [one.word for one in found.words] == ["a1", "a2", "b2", "b1"]
     assert found.words[0].leaning == pytest.approx(1.0)
 
@@ -119,7 +119,7 @@ def test_random_lists_are_as_frequent_and_as_coherent(vectors, similar):
 @pytest.mark.slow
 @pytest.mark.parametrize("similar", [False, True], ids=["unrelated words", "words of one subject"])
 def test_random_lists_are_not_called_associated(vectors, similar):
-    """The calibrated p is below .05 for one pair in twenty; WEAT's own p more often if words are alike."""
+    """The calibrated p is below .05 for one pair in twenty; WEAT's own p is more often if words are alike."""
     rng = np.random.default_rng(2)
     p, own = [], []
     for trial in range(40):
@@ -180,7 +180,7 @@ def test_the_jackknife_is_the_standard_error_of_a_mean():
 
 @pytest.mark.parametrize("method", ["differences", "means", "pca"])
 def test_an_axis_with_a_known_answer(method):
-    """The share of a word's vector that is the second pole's moves it along the axis in proportion."""
+    """A word moves along the axis in proportion to the share of the second pole's vector in its own."""
     rng = np.random.default_rng(6)
     dim, n_pairs = 50, 8
     gender = np.eye(dim)[0]
@@ -226,7 +226,7 @@ def test_an_axis_says_what_makes_it_doubtful():
     found = one.project(["word", "unknown"])
     assert found.missing == ["unknown"]
     assert math.isnan(found[0].low)
-    # of one pair it is the difference of the cosines, in lengths of the axis
+    # with one pair it is the difference of the cosines, in lengths of the axis
     unit = kv.get_normed_vectors()
     difference = kv.similarity("word", "a2") - kv.similarity("word", "a1")
     assert found[0].value == pytest.approx(difference / np.linalg.norm(unit[1] - unit[0]), abs=1e-6)

@@ -143,7 +143,7 @@ class Chromium:
         return found[0], found[1]
 
     def type(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the element that has the focus."""
         self.call("Input.insertText", text=text)
 
     def press(self, key: str) -> None:

@@ -128,7 +128,7 @@ class Firefox:
         self._act({"type": "pointer", "id": "mouse", "actions": actions})
 
     def type(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the element that has the focus."""
         keys = [{"type": kind, "value": c} for c in text for kind in ("keyDown", "keyUp")]
         self._act({"type": "key", "id": "keys", "actions": keys})
 

@@ -1,4 +1,4 @@
-"""Which words have changed: made-up change is found, and permuted texts have none."""
+"""Which words have changed: made-up changes are found, and permuted texts have none."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_rate_of_false_discoveries() -> None:
 
 
 def test_models_are_compared_without_p() -> None:
-    """A word that another took the place of in one model moved farthest; a turned model moved nowhere."""
+    """A word with another vector in one model moved farthest; words that were only rotated did not move."""
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in range(80)]
     vectors = rng.standard_normal((80, 20)).astype(np.float32)

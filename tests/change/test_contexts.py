@@ -32,7 +32,7 @@ def contexts_of(lines: list[list[int]], seed: int = 0) -> tuple[Contexts, np.nda
 def mean_contexts(
     lines: list[list[int]], labels: np.ndarray, word: int, directions: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
-    """Return the mean contexts of a word in two texts, without the centre and what the texts differ in."""
+    """Return the mean contexts of a word in two texts, without the centre and the texts' own difference."""
     weight = RARITY / (RARITY + counts / counts.sum())
     sums, weights = np.zeros((2, SIZE)), np.zeros(2)
     means, of_text = np.zeros((2, SIZE)), np.zeros(2)
@@ -71,7 +71,7 @@ def test_contexts_are_those_of_plain_loops() -> None:
 
 
 def test_the_error_is_that_of_documents_drawn_again() -> None:
-    """The spread over bootstrap samples of the documents of a word, each text by itself."""
+    """It is the spread over bootstrap samples of the documents of a word, drawn from each text by itself."""
     rng = np.random.default_rng(2)
     labels = rng.integers(2, size=3000)
     lines = [rng.integers(1, N_WORDS, size=6).tolist() for _ in labels]
@@ -127,7 +127,7 @@ def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_word_that_became_frequent_has_not_changed() -> None:
-    """Ten times as many documents with the word in the second text, all of the same kind."""
+    """The second text has ten times as many documents with the word, all of the same kind."""
     rng = np.random.default_rng(8)
     lines = [[0, *rng.integers(1, 6, size=5).tolist()] for _ in range(330)]
     lines += [rng.integers(6, N_WORDS, size=6).tolist() for _ in range(270)]
@@ -141,7 +141,7 @@ def test_a_word_that_became_frequent_has_not_changed() -> None:
 
 
 def test_words_with_contexts_in_fewer_than_two_documents_of_a_text_are_unknown() -> None:
-    """A word that is all of its document has no context there."""
+    """A word that is the only word of its document has no context there."""
     lines = [[0, 1, 2], [0, 2, 3], [0, 1], [0, 3], [4, 4, 4, 1], [5], [5], [5], [5, 5]]
     labels = np.array([0, 0, 1, 1, 0, 0, 0, 1, 1])
     found = contexts_of(lines)[0].differences(

@@ -1,4 +1,4 @@
-"""``cawv train --cluster``: what is refused before a cluster is started."""
+"""``cawv train --cluster``: options that are refused before a cluster is started."""
 
 from __future__ import annotations
 

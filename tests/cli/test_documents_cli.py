@@ -1,4 +1,4 @@
-"""Models of documents in the commands, on sentences of SUBJ; and documents that are odd."""
+"""Models of documents in the commands, on sentences of SUBJ; and unusual documents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_texts_are_inferred(command: Command, subj: Path) -> None:
     outcome = command("embed", subj / "dbow", "-", "-o", "one.npy", stdin=f"{text}\n\nzzzz qqqq\n")
     assert outcome.code == 0
     one = np.load("one.npy")
-    assert np.array_equal(one[0], rows[7])  # the same text, whatever is beside it
+    assert np.array_equal(one[0], rows[7])  # the same text gives the same vector, whatever else is inferred
     assert not one[1:].any()
     assert "3 sentences (1 empty, 1 without a known word)" in outcome.err
     assert command("embed", subj / "dbow", subj / "text.txt", "-o", "m.npy", "--method", "mean").code == 0
@@ -134,7 +134,7 @@ def test_attention_shows_the_document(command: Command, subj: Path) -> None:
     ratio = [context[-1]["weight"] / context[0]["weight"] for context in found]
     assert ratio[1] / ratio[0] == pytest.approx(np.exp(logits[0] - logits[1]), rel=1e-3)
     assert command(*given, "--document", "s9999").code == 1
-    # what sentences read of it, too, though the place of the document is behind those of words
+    # sentences read its attention too, although the place of the document comes after those of words
     assert (
         command("embed", subj / "attn", subj / "text.txt", "-o", "a.npy", "--method", "attention").code == 0
     )

@@ -1,4 +1,4 @@
-"""An error keeps its meaning on its way through a command: no library's exception is taken for another."""
+"""An error keeps its meaning on its way through a command: a library's exception is not mistaken for ours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from wordvec_ca.vectors import KeyedVectors
 
 
 class Panic(BaseException):
-    """What a library in Rust raises where it has a fault."""
+    """The kind of exception that a library in Rust raises for a fault of its own."""
 
 
 REPORTED = "internal error, "

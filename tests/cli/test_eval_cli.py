@@ -1,4 +1,4 @@
-"""``cawv eval`` and ``cawv compare`` from the command line: results, what is missing, malformed files."""
+"""``cawv eval`` and ``cawv compare`` from the command line: results, missing data, malformed files."""
 
 import json
 
@@ -167,7 +167,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_file_of_any_format_ends_with_its_name_and_line(tmp_path, capsys, name):
-    """Exit code 1 and one message; the word that makes it good enough to be judged stands in the model."""
+    """The exit code is 1, with one message; the model has the words without which nothing would be judged."""
     text, message = MALFORMED[name]
     (tmp_path / "data" / name).parent.mkdir(parents=True)
     (tmp_path / "data" / name).write_text(text)
@@ -204,7 +204,7 @@ def test_data_in_another_language_are_named_and_the_rest_is_run(folder, capsys):
 
 
 def test_vectors_of_gensim_are_judged_like_ours(folder):
-    """A gensim object, word2vec's binary format and GloVe's headless one, against our reading of the text."""
+    """A gensim object, word2vec's binary format and GloVe's without a header give the results of the text."""
     gensim = pytest.importorskip("gensim.models")
     theirs = gensim.KeyedVectors.load_word2vec_format(str(folder / "good.txt"))
     theirs.save_word2vec_format(str(folder / "good.bin"), binary=True)

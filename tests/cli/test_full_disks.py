@@ -1,4 +1,4 @@
-"""Each command that writes, where no file can grow beyond some bytes: a stand-in for a full disk."""
+"""Each command that writes, with a limit on the size of files in place of a full disk."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ COMMANDS = {
     "export-huggingface": ("export", "m", "-o", "out", "--format", "huggingface", "--overwrite"),
 }
 NOT_AGAIN = {"train-cache": "k", "search-json": "d.txt.cawv-index"}
-"""What a command that is given again does not write again."""
+"""Files that a command does not write again when it is run again."""
 LIBRARIES = {"index": "usearch", "attention-plot": "matplotlib"}
 
 
@@ -125,7 +125,7 @@ def run(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
-    # capsys, not capfd: the files of the latter would be under the limit, too
+    # capsys, not capfd: the limit would apply to the files of capfd too
     def run(arguments: tuple[str, ...], limit: int = resource.RLIM_INFINITY) -> tuple[int, str]:
         capsys.readouterr()
         with warnings.catch_warnings(), file_limit(limit), pytest.raises(SystemExit) as end:
@@ -152,7 +152,7 @@ def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run: Run, 
     before = tree(here)
     first = run(arguments, 40)
     assert tree(here) == before
-    code, said = run(arguments)  # nothing that the failure has left is in its way
+    code, said = run(arguments)  # no file that the failure has left prevents this
     assert code == 0, said
     after = tree(here)
     new = {file: len(content) for file, content in after.items() if content and before.get(file) != content}

@@ -1,4 +1,4 @@
-"""Headings in the help, completion in shells, and the nearest right word for a slip."""
+"""Headings in the help, completion in shells, and the nearest known word for a misspelt one."""
 
 from __future__ import annotations
 

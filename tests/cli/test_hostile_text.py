@@ -1,4 +1,4 @@
-"""A text, a model or a name that somebody else made cannot act on the terminal, on JSON or on files."""
+"""Texts, models and names from others cannot control the terminal or damage JSON and files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ ACTING = [
     *map(chr, [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]),
     *map(chr, [0xAD, 0x180E, 0x200B, 0x2060, 0xFEFF, 0xE0041, 0x2028, 0x2029]),
 ]
-"""Every control character but NUL, which no argument, name or text can hold, and what turns or hides text."""
+"""Every control character except NUL, which arguments and names cannot hold, and characters that turn or hide
+text."""
 
 RAW = re.compile("[" + re.escape("".join(set(ACTING) - {"\n", "\t"})) + "]")
 WORDS = [f"x{character}y" for character in ACTING]
 IN_TEXT = [word for word in WORDS if len(word.split()) == 1]
-"""Those that the tokeniser at white space keeps whole."""
+"""The words that the tokeniser at white space does not split."""
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def lines_of(command, *arguments: object, stdin: str | None = None) -> list[str]
 
 
 NAME = "no\x1b]0;title\x07\x9b31m\u202e\u200b\nforged"
-"""A name that does not exist, or no option, for every command."""
+"""A name that exists for no command, neither as a file nor as an option."""
 
 
 def test_no_command_prints_a_control_character_raw(command, hostile) -> None:

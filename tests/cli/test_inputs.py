@@ -1,4 +1,4 @@
-"""Several inputs, folders with other files in them, words in other capitals, runs that cannot go on."""
+"""Several inputs, folders with other files in them, words in other case, runs that cannot continue."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def test_json_takes_a_file_that_no_word_is_mistaken_for(command, vectors_of) -> 
     outcome = command("info", path, "--json", "d")
     assert outcome.code == 2
     assert "--json=d" in outcome.err
-    outcome = command("nn", path, "paris", "--json=b")  # which holds an analogy
+    outcome = command("nn", path, "paris", "--json=b")  # the file b holds an analogy
     assert outcome.code == 2
     assert "holds other results" in outcome.err
 

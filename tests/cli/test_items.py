@@ -10,7 +10,7 @@ import numpy as np
 
 
 def test_a_shop_of_known_answer(command: Callable[..., Any]) -> None:
-    """Sessions stay in one of ten departments of eight items: all that can be known is the department."""
+    """Sessions stay in one of ten departments of eight items, so only the department can be predicted."""
     rng = np.random.default_rng(0)
     sessions = [" ".join(f"Item{d}-{n}" for n in rng.choice(8, 5)) for d in rng.choice(10, 3_000)]
     for part, lines in (("train", sessions[:2_500]), ("test", sessions[2_500:])):

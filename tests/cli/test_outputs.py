@@ -1,4 +1,4 @@
-"""No command replaces what it reads, or a model that somebody trained; damaged models are noticed."""
+"""No command replaces its input, or a model that somebody trained; damaged models are noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands say of a model of ``cawv train --resamples``."""
+"""What commands print for a model of ``cawv train --resamples``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No command writes or prints what gives access to a source: user, password, signature, token."""
+"""No command writes or prints secrets of a source: user, password, signature, token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def recorded(command: Any) -> tuple[Callable[..., None], list[str]]:
-    """Return what runs a command and checks its exit code, and the list to which it adds all output."""
+    """Return a function that runs a command and checks its exit code, and the list of all its output."""
     said: list[str] = []
 
     def run(*arguments: object, code: int = 0) -> None:

@@ -23,7 +23,7 @@ WORDS = ["the", "cat", "sat", "dog", "mat", "ran", "big"]
 
 @pytest.fixture
 def cawv(capsys, monkeypatch):
-    """Run a command in this process; return what it printed, having checked its exit code."""
+    """Run a command in this process, check its exit code, and return what it printed."""
 
     def run(*arguments, code=0, stdin=None):
         if stdin is not None:

@@ -1,4 +1,4 @@
-"""Options from a settings file and from variables; every run leaves the file that repeats it."""
+"""Options from a settings file and from variables; every run writes a settings file that repeats it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_resumed_run_leaves_the_settings_of_its_beginning(command, text) -> No
     from wordvec_ca.runs import RunRequest, run_request
 
     class Killed(BaseException):
-        """Ends a run as nothing that a program may catch and save from."""
+        """Ends a run in a way that the program does not catch, so it cannot save anything."""
 
     def kill(record) -> None:
         if record.fraction > 0.5:

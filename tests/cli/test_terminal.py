@@ -64,7 +64,7 @@ def seen() -> Callable[..., str]:
 
 
 def plain(text: str) -> str:
-    """Return what is left of a terminal's output when lines that were cleared and colours are taken away."""
+    """Return a terminal's output without colours and without lines that were cleared."""
     text = re.sub(r"[^\n]*\r\x1b\[K", "", text)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
 
@@ -196,7 +196,7 @@ def test_the_demo_leaves_no_progress_of_the_map(seen, text) -> None:
 
 
 def test_a_run_in_a_notebook_is_one_line(text, monkeypatch, capfd) -> None:
-    """Without the libraries of notebooks: what `IPython.display` gets is what a cell's output holds."""
+    """The libraries of notebooks are replaced: what `IPython.display` gets is what a cell's output shows."""
     shown: list[list[str]] = []
 
     class Handle:
@@ -226,7 +226,7 @@ def test_a_run_in_a_notebook_is_one_line(text, monkeypatch, capfd) -> None:
 def test_a_command_in_a_cell_of_a_notebook_has_one_line_of_progress(seen, text) -> None:
     shown = seen("train", text, *SMALL, "--epochs", 3, "-q", "-o", "first", JPY_PARENT_PID="1")
     assert "%" not in shown
-    # what shows the cell may be a page that was made by nbconvert: each state would remain there
+    # the cell may be shown on a page that nbconvert made, where each state would remain
     shown = seen("train", text, *SMALL, "--epochs", 3, "-o", "once", JPY_PARENT_PID="1")
     assert (shown.count("%"), shown.count("100.0%  epoch 3/3")) == (1, 1), shown
     pairs = Path("some-pairs-of-words.tsv")
@@ -269,7 +269,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "demo": (),  # above
     "completion": (),  # a script, which no line may be broken in
 }  # fmt: skip
-"""What each command is called with; without arguments it is wrong usage."""
+"""Arguments with which each command is called; without arguments the usage would be wrong."""
 
 
 @pytest.fixture

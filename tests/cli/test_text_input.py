@@ -1,4 +1,4 @@
-"""What a user meets with text of any kind: encodings, tables, segmenters; models name no code to run."""
+"""Text of every kind at the command line: encodings, tables, segmenters; a model cannot name code to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on sentences with words that only n-grams give a vector."""
+"""Commands on sentences with words whose vectors come only from n-grams."""
 
 import numpy as np
 import pytest

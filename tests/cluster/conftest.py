@@ -51,7 +51,7 @@ class Machines:
         self.cluster.remove_node(self.nodes.pop(node), allow_graceful=False)
 
     def have(self, n: int) -> None:
-        """See to it that there are so many nodes, and that dead ones are known to be dead."""
+        """Start nodes until there are n, and wait until Ray knows that dead nodes are dead."""
         import ray
 
         while len(self.nodes) > n:
@@ -83,7 +83,7 @@ def machines(s3: str | None) -> Iterator[Machines]:
         "include_dashboard": False,
         "_system_config": quick,
     }
-    os.environ.update(RAY_worker_niceness="0")  # else all else on this machine comes first
+    os.environ.update(RAY_worker_niceness="0")  # Ray's default lets every other process go first
     cluster = Cluster(initialize_head=True, head_node_args=head)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", namespace="cawv")
     try:
@@ -95,7 +95,7 @@ def machines(s3: str | None) -> Iterator[Machines]:
 
 @pytest.fixture(scope="session")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Nine files of lines with words that keep company."""
+    """Nine files of lines, in which certain words occur together."""
     rng = np.random.default_rng(1)
     folder = tmp_path_factory.mktemp("text")
     weights = 1 / np.arange(1, 301)

@@ -1,4 +1,6 @@
-"""Nodes, actors, drivers die at any moment: each segment counts once, replicas are equal, nothing is left."""
+"""Nodes, actors and drivers die at any moment: each segment counts once, replicas are equal, no process is
+left.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1, workers=1
 
 
 class Watched(Driver):
-    """A driver that looks at the replicas when the model is saved."""
+    """A driver that compares the replicas when the model is saved."""
 
     latest: Watched
 
@@ -424,8 +426,8 @@ STRANGE = (
     "builtins.open = missing",
     "import time; known = time.time; time.time = lambda: known() + 3600",
 )
-"""Modules that make a node one of another version, one of three pages of memory, one without the text, one
-whose clock is an hour ahead."""
+"""Modules that give a node another version, only three pages of memory, no text, or a clock that is an hour
+ahead."""
 
 
 def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
@@ -468,8 +470,8 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
 
 @pytest.mark.parametrize("way", ["raylets-stopped", "gcs-stopped"])
 def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(tmp_path, monkeypatch, way) -> None:
-    """Calls of Ray wait in compiled code then, without end, and Ctrl-C does not reach them."""
-    # The run is a process of its own, so the fixture that skips without Ray is not asked for.
+    """Then calls of Ray wait forever in compiled code, where Ctrl-C does not reach them."""
+    # The run is a process of its own, so the test does not use the fixture that skips without Ray.
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     import kill_ray
 

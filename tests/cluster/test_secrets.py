@@ -1,4 +1,4 @@
-"""On a cluster too, no file and no message shows what gives access to the text."""
+"""On a cluster too, no file and no message shows the secrets of the text's address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage that refuses, throttles, cuts off or hangs: the run goes on, and says so."""
+"""Storage that refuses, throttles, cuts off or hangs: the run continues, and reports it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_checkpoint_that_a_merge_overtakes_never_appears(
 
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Checkpointing with one node, whose writing hangs as long as ``hangs`` is true."""
+    """Return checkpointing with one simulated node, whose writing hangs as long as ``hangs`` is true."""
     found: Any = SimpleNamespace(hangs=True, told=[], lost=None)
     member = Member(1, "n", "node 1", None, 1, version=1, fit=True)
 

@@ -1,4 +1,4 @@
-"""What a cluster's run is made of, without a cluster: shards, counts, ledger, merges, checkpoints, costs."""
+"""The parts of a run on a cluster, without a cluster: shards, counts, ledger, merges, checkpoints, costs."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_a_run_has_one_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             Lease(storage).__enter__()
     assert not (tmp_path / "run").exists()
 
-    another_lease(storage)  # of a host that cannot be asked: alive if it renews its lease, else dead
+    another_lease(storage)  # of another host, whose processes cannot be seen: alive if it renews its lease
     monkeypatch.setattr(lease, "STALE_AFTER", 0.3)
     monkeypatch.setattr(lease.time, "sleep", lambda seconds: another_lease(storage, renewed=1.9e9))
     with pytest.raises(DataError, match=r"process 4711 on node7, since 2027-01-15T08:00:00\+00:00, works"):
@@ -356,7 +356,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def run_without_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that starts a run whose driver does something in place of counting or encoding."""
+    """Return a function that starts a run whose driver calls other functions for counting and encoding."""
     members = SimpleNamespace(dismiss=lambda run: None, assemble=lambda: None, ask=lambda: None, living=[])
     monkeypatch.setattr(driver, "connected", lambda *args: contextlib.nullcontext())
     monkeypatch.setattr(driver, "Members", lambda *args, **options: members)
@@ -683,7 +683,7 @@ def test_a_call_of_ray_that_never_returns_ends_the_run(ended: float, by_signal: 
 
 
 def test_a_run_that_was_stopped_itself_gives_ray_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-Z for minutes and then fg: Ray has not been silent."""
+    """After Ctrl-Z, minutes, and fg, the time without an answer from Ray is counted from the beginning."""
     for times, ends in (([0, 0.5, 1, 300, 300.5, 301], False), ([n / 2 for n in range(200)], True)):
         clock = iter(times)
         monkeypatch.setattr(silence, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))

@@ -1,4 +1,4 @@
-"""Encoding: the same ids however the text comes, the cache, and bad input."""
+"""Encoding: the same ids from every kind of source, the cache, and bad input."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_same_ids_however_the_text_comes(
     folder = tmp_path_factory.mktemp("corpus")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     expected = slow_encoding([tokenize(line, tokenizer) for line in lines], min_count, longest)
-    # Files are cut at line ends: a file's end ends a line.
+    # The text is cut into files at line ends, because the end of a file also ends a line.
     data = text.encode()
     ends = [0] + [i + 1 for i, byte in enumerate(data) if byte == 10] + [len(data)]
     places = sorted({0, len(data), *(max(end for end in ends if end <= min(cut, len(data))) for cut in cuts)})
@@ -302,7 +302,7 @@ def test_bzip2_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worke
     monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)
     texts = [" ".join(map(str, range(start, start + 100_000))).encode() + b"\n" for start in (0, 7, 10**6)]
     path = tmp_path / "corpus"
-    # Zero bytes between two parts end what the threads read; the rest must not get lost.
+    # At zero bytes between two parts the threads stop reading; the rest must not be lost.
     packed = bz2.compress(texts[0]) + bz2.compress(texts[1]) + bytes(40) + bz2.compress(texts[2]) + bytes(7)
     path.write_bytes(packed)
     files = reader_module.TextFiles([str(path)], helpers=workers)
@@ -613,7 +613,7 @@ def test_a_stream_is_the_cache(
     size: int,
     workers: int,
 ) -> None:
-    """Ids, statistics, fingerprint and the chunks that training sees, in every pass."""
+    """Both give the same ids, statistics, fingerprint and chunks for training, in every pass."""
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "text").write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
@@ -716,7 +716,7 @@ def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_words_that_do_not_fit_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_count: int, max_final_vocab: int | None
 ) -> None:
-    """The same vocabulary, ids and statistics, from several workers that each spill several times."""
+    """Vocabulary, ids and statistics are the same, from several workers that each spill several times."""
     monkeypatch.setattr(reader_module, "_READ_PLAIN", 5000)
     rng = np.random.default_rng(0)
     numbers = (rng.random(60_000) ** 3 * 30_000).astype(int).tolist()

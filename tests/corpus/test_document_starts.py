@@ -19,7 +19,7 @@ from wordvec_ca.text import Documents
 
 
 def documents(n: int = 60) -> list[list[str]]:
-    """Return documents whose lines name them: w7 is of the 8th; some have only rare words."""
+    """Return documents whose lines name them: w7 is in the 8th document; some have only rare words."""
     rng = np.random.default_rng(0)
     found = []
     for number in range(n):

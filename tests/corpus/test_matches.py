@@ -1,4 +1,4 @@
-"""What is given for a text and does not match it: how much of it does is reported, with a likely cause."""
+"""Vocabularies and models that do not match the text: how much matches is reported, with a likely cause."""
 
 from __future__ import annotations
 

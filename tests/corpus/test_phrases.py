@@ -1,4 +1,4 @@
-"""Phrases: found as a slow count finds them, joined as a slow reading joins them."""
+"""Phrases: found and joined as by slow, simple implementations."""
 
 from __future__ import annotations
 

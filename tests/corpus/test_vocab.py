@@ -174,7 +174,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_regular_lines_are_read_as_line_by_line(tmp_path):
-    """Lines that are parsed all at once, and the same lines with one that is parsed alone."""
+    """Lines that are parsed together, and the same lines with one that has to be parsed alone."""
     rng = random.Random(3)
     path = tmp_path / "v.tsv"
     counts = [0, 9, 10, 123_456_789, 10**15 - 1, 2**53]

@@ -1,4 +1,4 @@
-"""The pages as files: short where they are to be short, complete where a reader counts on it."""
+"""The pages as files: limits on their length, links, and what a page of measurements must name."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_script_replaces_its_section_and_nothing_else(
 
 
 def test_relative_links_lead_to_files_of_the_repository() -> None:
-    """Also on GitHub: to no page that only ``make docs`` writes, and to headings that exist."""
+    """On GitHub too: links lead to headings that exist, and not to pages that only ``make docs`` writes."""
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     faults = []
     for page in [*pages, *DOCS.rglob("*.md")]:
@@ -87,7 +87,7 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_exercises_apply() -> None:
-    """Who changes the code around an exercise carries the exercise out again, and shows that."""
+    """A change of the code around an exercise must also renew the exercise's patch."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     patches: dict[str, str] = {}
     title = ""

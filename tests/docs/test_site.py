@@ -1,4 +1,4 @@
-"""The documentation site: it builds, its links lead somewhere, and a browser shows it without a complaint."""
+"""The documentation site: it builds, its links lead to pages, and a browser shows it without an error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take down what matters of an element."""
+        """Record the links, anchors and fetched files of an element."""
         found = {name: value or "" for name, value in attrs}
         self.anchors |= {found[name] for name in ("id", "name") if name in found}
         if tag == "a" and "href" in found:

@@ -1,4 +1,4 @@
-"""README and the tutorials do what they show: every block is run, and its output compared."""
+"""README and the tutorials show what happens: every block is run, and its output compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" 
 
 
 def module(name: str) -> ModuleType:
-    """Import a module that lies beside this one, whatever pytest's import mode."""
+    """Import a module of this folder, whatever pytest's import mode."""
     spec = importlib.util.spec_from_file_location(f"docs_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -39,7 +39,7 @@ def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest
 def test_tutorials_can_be_followed_one_after_the_other_in_one_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the navigation shows them: none replaces or needs what another has made."""
+    """They are followed in the order of the navigation; none replaces or needs files of another."""
     monkeypatch.chdir(tmp_path)
     names = re.findall(r"^ +- (tutorials/\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     assert len(names) == len(list((ROOT / "docs" / "tutorials").glob("*.md")))

@@ -1,14 +1,14 @@
 """The code blocks of a page, run one after the other, and their output beside the output that the page shows.
 
-``console`` blocks hold lines ``$ command`` (continued after a backslash), each followed by what it prints. A
-``python`` block may be followed at once by a ``text`` block with what it prints. ``…`` stands for text that
-varies: within a line for some of it, alone on a line for any number of lines. A comment right above a block
-says more:
+``console`` blocks hold lines ``$ command`` (continued after a backslash), each followed by its output. A
+``python`` block may be followed directly by a ``text`` block with its output. ``…`` replaces text that
+varies: within a line a part of it, alone on a line any number of lines. A comment right above a block says
+how it is compared:
 
-``<!-- figures vary -->``    numbers may be others, and the lengths of bars (###)
-``<!-- words vary -->``      numbers may be others, and half of the words
+``<!-- figures vary -->``    numbers may differ, and the lengths of bars (###)
+``<!-- words vary -->``      numbers may differ, and half of the words
 ``<!-- exit 2 -->``          the last command ends with this exit code
-``<!-- not run: WHY -->``    a block that is shown only
+``<!-- not run: WHY -->``    the block is only shown
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Block:
     body: str
     mark: str
     line: int
-    output: str | None = None  # what a block of Python prints
+    output: str | None = None  # the output of a block of Python
 
     @property
     def runs(self) -> bool:

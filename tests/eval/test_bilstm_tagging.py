@@ -1,4 +1,4 @@
-"""The LSTM tagger learns what only the sentence knows; without torch it says what to install."""
+"""The LSTM tagger learns what only the whole sentence tells; without torch a message says what to install."""
 
 import sys
 
@@ -12,7 +12,7 @@ from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 def parity(n_sentences, seed):
-    """Tag of a word: whether the number of words "a" before it is even. No window can know."""
+    """Return a corpus whose tags say whether the number of words "a" before is even: no window is enough."""
     rng = np.random.default_rng(seed)
     sentences, tags = [], []
     for _ in range(n_sentences):

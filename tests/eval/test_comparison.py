@@ -77,7 +77,7 @@ def test_the_interval_of_a_v_measure_holds_the_value():
 
 def test_sign_flips_are_the_exact_test_on_few_items():
     differences = np.array([1.0, 1, 1, 1, 1, 1, -1, 0, 0])
-    # of 2^7 sign patterns 2 * (1 + 7) are as far out: p = .125
+    # 2 * (1 + 7) of the 2^7 sign patterns are as extreme: p = .125
     assert sign_flips(differences, seed=0) == pytest.approx(0.125, abs=0.012)
     assert sign_flips(np.zeros(5), seed=0) == 1.0
 
@@ -103,7 +103,7 @@ def test_a_clear_difference_a_tie_and_holm():
 
 
 def test_no_difference_is_found_where_there_is_none():
-    """Two models of equal quality, sixty data sets, no correction: about one in twenty is below .05."""
+    """With two equally good models, sixty data sets and no correction, about one p in twenty is below .05."""
     rng = np.random.default_rng(4)
     p = []
     for _ in range(60):

@@ -44,7 +44,7 @@ def log_density(model, text):
 
 
 def enumerated(model, text):
-    """Log-likelihood, one step of EM and best paths by summing over every sequence of states."""
+    """Return log-likelihood, one step of EM and best paths, by summing over every sequence of states."""
     n_states, density = len(model.start), log_density(model, text)
     total, best = 0.0, []
     first, pairs = np.zeros(n_states), np.zeros((n_states, n_states))
@@ -207,7 +207,7 @@ labels = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), min_size=1, m
 @given(labels)
 @settings(max_examples=100, deadline=None)
 def test_v_measure_is_that_of_counting(pairs):
-    """Another way to the same number: conditional entropies from dictionaries, and scikit-learn."""
+    """The same number comes from conditional entropies with dictionaries, and from scikit-learn."""
     from sklearn.metrics import v_measure_score
 
     classes, clusters = (np.array(side) for side in zip(*pairs, strict=True))

@@ -1,4 +1,4 @@
-"""The next item of a sequence: figures of a case small enough to do by hand, and what a user gets."""
+"""The next item of a sequence: figures of a case that can be computed by hand, and the report for a user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_ranks_and_figures_by_hand() -> None:
 
 
 def test_steps_that_share_an_item_depend_on_each_other() -> None:
-    """That a model misses one step is little evidence, in however many sequences this step occurs."""
+    """A model that misses one step gives little evidence, in however many sequences this step occurs."""
     held_out = Sequences("shop", [["i0", "i1"]] * 60 + [[f"i{n}", f"i{n + 2}"] for n in range(10, 30)] * 7)
     report = next_item.evaluate(WHEEL, held_out)
     assert report.value == 1

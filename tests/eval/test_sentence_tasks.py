@@ -13,7 +13,7 @@ from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 def classes_of_words(n_classes=4, per_class=30, dim=10, noise=0.3, seed=0):
-    """Vectors around one mean per class; word ``c3w7`` is the seventh of class 3."""
+    """Return vectors around one mean per class; word ``c3w7`` is word 7 of class 3."""
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n_classes, dim))
     words = [f"c{c}w{i}" for c in range(n_classes) for i in range(per_class)]
@@ -22,7 +22,7 @@ def classes_of_words(n_classes=4, per_class=30, dim=10, noise=0.3, seed=0):
 
 
 def neighbours_decide(kv, rng, n_sentences):
-    """Tag of a word = class of the word before it ("first" at the start): only a window can know."""
+    """Return a corpus in which a word's tag is the class of the word before it ("first" at the start)."""
     sentences, tags = [], []
     for _ in range(n_sentences):
         words = [str(word) for word in rng.choice(kv.index_to_key, rng.integers(2, 9))]
@@ -73,7 +73,7 @@ def test_a_corpus_is_divided_between_documents():
 
 
 def sentences_about_classes(kv, rng, n, name="texts"):
-    """Label = which of classes 0 and 1 has more words in the text."""
+    """Return texts whose label says which of the classes 0 and 1 has more words in them."""
     labels, sentences = [], []
     for _ in range(n):
         label = int(rng.integers(2))
@@ -108,7 +108,7 @@ def test_sentiment_with_each_division_of_the_data():
 
 
 def test_random_labels_stay_at_chance_and_copies_do_not_leak():
-    """Every text stands five times: with the copies in one fold, nothing can be learned by heart."""
+    """Every text occurs five times; the copies are in one fold, so none is in both training and test."""
     kv, rng = classes_of_words(n_classes=40, per_class=10, dim=60)
     sentences = [[str(w) for w in rng.choice(kv.index_to_key, 4)] for _ in range(80)]
     labels = [str(label) for label in rng.permutation(np.arange(80) % 2)]

@@ -133,7 +133,7 @@ def test_subsamples_in_bulk_are_those_one_by_one(monkeypatch):
 
 
 def searched(rng, gold, luck, n_searches):
-    """Clusters of several searches, of which each is as good as luck will have it."""
+    """Return the clusters of several searches, which are of random quality."""
     skill = np.clip(0.5 + luck * rng.normal(size=n_searches), 0, 1)
     return np.where(
         rng.random((len(gold), n_searches)) < skill, gold[:, None], rng.integers(0, 20, (len(gold), 1))
@@ -206,7 +206,7 @@ QUESTIONS = [(0, f"a{i}", f"b{i}", f"a{j}", f"b{j}") for i in range(40) for j in
 
 
 def test_a_smaller_vocabulary_is_no_better_model(tmp_path):
-    """The same vectors against their first words: equal among the words that both have."""
+    """Vectors and the first rows of the same vectors are equally good among the words that both have."""
     whole = planted(20_000)
     part = KeyedVectors(whole.index_to_key[:100], whole.vectors[:100])
     path = tmp_path / "q.txt"
@@ -254,7 +254,7 @@ def test_results_on_other_questions_of_equal_number_are_refused_by_name():
 
 
 def test_questions_depend_on_both_pairs():
-    """The pair a:b is the same on the right side, the other way round and in another section."""
+    """The pair a:b is the same unit on the right side, in the other order and in another section."""
     kv = planted(0)
     questions = [
         (0, "a1", "b1", "a2", "b2"),

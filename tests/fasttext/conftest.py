@@ -1,4 +1,4 @@
-"""Files of labelled text, and where the real program is."""
+"""Fixtures: files of labelled text, and the path of the real program."""
 
 from __future__ import annotations
 

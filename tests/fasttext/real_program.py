@@ -1,4 +1,4 @@
-"""Labelled text that a classifier can learn, and the real fastText program to hold the module against."""
+"""Labelled text that a classifier can learn, and the real fastText program to compare the module with."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def labelled_lines(n: int, seed: int) -> list[str]:
 
 
 def run(program: str, *arguments: object) -> str:
-    """Run the real program; return what it says."""
+    """Run the real program; return its output."""
     done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout

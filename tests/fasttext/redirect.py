@@ -1,11 +1,12 @@
-"""A plugin for pytest that gives fastText's own tests of its Python module this one instead.
+"""A plugin for pytest that runs fastText's own tests of its Python module on our module instead.
 
-They are in its source distribution (``pip download --no-binary :all: --no-deps fasttext``), which is unpacked
-somewhere; nothing of it is copied. With the folder ``python/fasttext_module/fasttext/tests`` as TESTS, here::
+The tests are in its source distribution (``pip download --no-binary :all: --no-deps fasttext``), which is
+unpacked somewhere; nothing of it is copied. In this folder, with the path of
+``python/fasttext_module/fasttext/tests`` as TESTS::
 
     python -m pytest -p redirect -c /dev/null --import-mode=importlib TESTS/test_script.py
 
-Tests of whole data sets, which have to be downloaded, are not made unless fastText's own runner makes them.
+Tests on whole data sets, which have to be downloaded, are left out unless fastText's own runner makes them.
 """
 
 from __future__ import annotations

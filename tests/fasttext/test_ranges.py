@@ -1,4 +1,4 @@
-"""Options that no file can hold are refused before training; files that nobody wrote, when they are read."""
+"""Options that no file can hold are refused before training, and impossible files when they are read."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_trees_that_can_be_walked_are_read(tmp_path: Path) -> None:
 
 
 def old_vectors(bucket: int, n_rows: int, size: int) -> dict[str, Any]:
-    """Return what gensim 3 stored: only rows of buckets in use, and which these are."""
+    """Return vectors as gensim 3 stored them: only rows of buckets in use, and the numbers of these."""
     return {
         "vectors_vocab": np.zeros((2, size), np.float32),
         "vectors_ngrams": np.ones((n_rows, size), np.float32),

@@ -1,4 +1,4 @@
-"""Models of the real program, read here: the same labels, probabilities, vectors and scores."""
+"""Models of the real program, read by our module: the same labels, probabilities, vectors and scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifiers trained here: what the real program predicts with them, how good they are, what they learn."""
+"""Classifiers that our module trains: the real program predicts with them, their quality, their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and what a killed process leaves beside them."""
+"""Files and folders that appear whole or not at all, and the temporary files that a killed process leaves."""
 
 from __future__ import annotations
 

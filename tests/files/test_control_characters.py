@@ -1,4 +1,4 @@
-"""No character that acts on a terminal or a page comes out of the three functions that escape."""
+"""The three functions that escape text return no character that controls a terminal or a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One definition of a line: it ends with \\n, \\r\\n or \\r, in whatever is read."""
+"""One definition of a line for every reader: it ends with \\n, \\r\\n or \\r."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gives access to a source is shown nowhere: users, passwords, signatures, tokens."""
+"""Secrets of a source (users, passwords, signatures, tokens) are shown nowhere."""
 
 from __future__ import annotations
 

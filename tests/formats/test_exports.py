@@ -80,7 +80,7 @@ CHARACTERS = st.one_of(
     st.sampled_from("aZé9٣ि·'-’‐.,٫\u200c\u200d\u00ad \t\u00a0\u200b!?❤\ufe0f_İK∙ςΣ漢字\U0001f469€"),
     st.characters(exclude_categories=["Cs", "Cn"]),
 )
-"""What the rules are about, and any other character."""
+"""Characters that the rules treat specially, and any other character."""
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,4 +1,4 @@
-"""fastText's .bin files: what fastText wrote, what fastText and gensim read, and damaged files."""
+"""fastText's .bin files: fastText's own, ours as fastText and gensim read them, and damaged files."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ MODEL = HERE / "model.bin"
 """Written by fastText 0.9.3 (random numbers): skip-gram, dim 4, 97 buckets, n-grams of 2 to 4 characters."""
 
 VECTORS = json.loads((HERE / "vectors.json").read_text("utf-8"))
-"""What fastText gives for its words and for some that it has not seen."""
+"""fastText's vectors for the words of the model and for some that it has not seen."""
 
 
 def vector(kv, word):
@@ -94,7 +94,7 @@ def test_ngrams_are_those_of_the_paper():
 
 
 def hash_of_fasttext(data):
-    """FNV-1a as Dictionary::hash has it: bytes are signed before they are mixed in."""
+    """Return FNV-1a as in Dictionary::hash, where bytes are taken as signed."""
     h = 2166136261
     for byte in data:
         h = ((h ^ (byte - 256 if byte > 127 else byte) & 0xFFFFFFFF) * 16777619) & 0xFFFFFFFF

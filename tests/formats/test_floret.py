@@ -1,4 +1,4 @@
-"""floret's tables: what spaCy makes of them are our vectors."""
+"""floret's tables: the vectors that spaCy makes from them are ours."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every format: round trips with hostile words, other programs' files, damage, and what must never happen."""
+"""Every format: round trips with hostile words, other programs' files, damage, and failed writes."""
 
 import bz2
 import gzip
@@ -31,7 +31,8 @@ ESCAPABLE = {one.name for one in FORMATS if one.words in ("line", "escaped line"
 
 WITHOUT = {"spacy"} if importlib.util.find_spec("pyarrow") else {"spacy", "parquet"}
 READ_BACK = tuple(name for name in WRITABLE if name in READABLE and name not in WITHOUT)
-"""Others: test_exports.py, test_floret.py, test_others_files.py (spaCy takes long)."""
+"""Formats that are read back here; for others see test_exports.py, test_floret.py and test_others_files.py
+(spaCy takes long)."""
 
 PLAIN = tuple(name for name in READ_BACK if name != "gensim")
 
@@ -300,7 +301,7 @@ def test_binary_as_other_programs_write_it(tmp_path, end):
 
 
 def test_safetensors_with_the_library(tmp_path):
-    """The file written by hand is what the library reads, and the other way round."""
+    """The library reads files that we write by hand, and we read its files."""
     from safetensors.numpy import load_file, save_file
 
     kv = sample()

@@ -291,7 +291,7 @@ def test_other_pickles_are_refused_or_damaged(tmp_path, content):
 
 
 def test_spoiling_the_stand_ins_lasts_no_longer_than_the_file(tmp_path):
-    """A pickle may set attributes of the class it names; the next file must not notice."""
+    """A pickle may set attributes of the class it names; this must not affect the next file."""
     name = b"cgensim.models.keyedvectors\nKeyedVectors\n"
     (tmp_path / "evil.kv").write_bytes(b"\x80\x04" + name + b"N}\x8c\x0c__setstate__Ns\x86b.")
     with pytest.raises(DataError, match="no word vectors"):

@@ -1,4 +1,4 @@
-"""What a file of vectors is: text stays text whatever is wrong with it, and the line is named."""
+"""How a file of vectors is recognised: damaged text is still read as text, and the error names the line."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def models(both: Callable[[str], tuple[Path, Path]], kind: str, tmp_path: Path) 
 
 
 def later(vectors: KeyedVectors) -> list[np.ndarray]:
-    """Return all that is read only when it is needed."""
+    """Return everything that is read only when it is needed."""
     found = [vectors.vectors]
     if vectors.ngrams is not None:
         found += [vectors.get_vector("w1w2"), vectors.ngrams.bucket_rows(30)]
@@ -74,7 +74,7 @@ def by_the_trainer(folder: Path) -> None:
 
 
 def file_by_file(folder: Path) -> None:
-    """As rsync does."""
+    """Replace the files one by one, as rsync does."""
     for path in (folder / "new").iterdir():
         path.replace(folder / "m" / path.name)
 

@@ -1,8 +1,8 @@
-"""A plugin for pytest that gives gensim's own tests the drop-in instead of gensim's classes.
+"""A plugin for pytest that runs gensim's own tests on the drop-in instead of gensim's classes.
 
-Their modules import ``gensim.models.word2vec`` and the like: here these names lead to ``wordvec_ca.gensim``.
-All else that they import, data and small functions, is gensim's own. ``make test-gensim`` runs them; nothing
-of gensim is copied.
+The tests import ``gensim.models.word2vec`` and the like: these names are redirected to ``wordvec_ca.gensim``.
+Everything else that they import, data and small functions, is gensim's own. ``make test-gensim`` runs them;
+nothing of gensim is copied.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OURS = {
     "fasttext": fasttext,
     "fasttext_inner": fasttext_inner,
 }
-"""Modules of ``gensim.models`` and what stands in their place."""
+"""Modules of ``gensim.models`` -> the modules that replace them."""
 
 THEIRS = {name: sys.modules[f"gensim.models.{name}"] for name in OURS}
 
@@ -54,7 +54,7 @@ NOT_APPLICABLE = {
         "TestFrozenPhrasesModelCompatibility": OLD_PHRASES,
     },
 }
-"""Tests of each module that test no public behaviour: parts of their names, and why."""
+"""Tests of each module that do not test public behaviour: parts of their names, and the reason."""
 
 BORROWED = {"fasttext": ("_unpack",)}
 """Private names of gensim's that a module of tests imports, though only such tests use them."""

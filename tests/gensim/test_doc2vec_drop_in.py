@@ -126,7 +126,7 @@ def test_a_file_of_lines_is_the_same_corpus(tmp_path: Path) -> None:
 def test_models_of_gensim_are_read(kind: dict[str, Any], tmp_path: Path) -> None:
     theirs_class = pytest.importorskip("gensim.models.doc2vec").Doc2Vec
     tagged = [TaggedDocument(document.words, [f"d{document.tags[0]}"]) for document in documents()]
-    # without sub-sampling: at the ends of lines gensim has the vector of a null word, where ours has zeros
+    # without sub-sampling: at the ends of lines gensim uses the vector of a null word, and ours uses zeros
     theirs = theirs_class(tagged, **SMALL, **kind, sample=0)
     theirs.save(str(tmp_path / "theirs"))
     ours = Doc2Vec.load(tmp_path / "theirs")

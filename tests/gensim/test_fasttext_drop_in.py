@@ -1,4 +1,4 @@
-"""The drop-in's FastText: rows handed over and back exactly, unknown words, files, training that goes on."""
+"""The drop-in's FastText: exact rows for other packages, unknown words, files, training that continues."""
 
 import pickle
 import struct
@@ -171,7 +171,7 @@ def test_tokens_that_are_numbers_have_the_ngrams_of_their_digits():
 
 
 class Codes:
-    """Rows of another package: half-precision numbers, and which of them a row is."""
+    """Rows in the form of another package: half-precision numbers, and an index of which row is which."""
 
     def __init__(self, rows):
         self.half, self.dtype = rows.astype(np.float16), np.float32
@@ -189,7 +189,7 @@ class Codes:
 
 
 class CodedVectors(FastTextKeyedVectors):
-    """As compress-fasttext's: a class of another package, with another constructor."""
+    """A class as in compress-fasttext: of another package, with another constructor."""
 
     def __init__(self, bucket, *, vector_size):
         super().__init__(vector_size, bucket=bucket)

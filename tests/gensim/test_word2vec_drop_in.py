@@ -1,4 +1,4 @@
-"""What gensim's own tests do not ask of the drop-in: files for gensim and from it, copies, no gensim."""
+"""The drop-in where gensim's own tests do not test it: files for gensim and from it, copies, no gensim."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_an_older_file_stays_until_the_new_one_is_whole(
 
 @pytest.mark.parametrize("sg", [0, 1])
 def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
-    """They are those that ``cawv publish`` makes of the same matrices, also of a model of gensim's own."""
+    """They equal those that ``cawv publish`` makes from the same matrices, also for a model of gensim's."""
     from wordvec_ca.tables.published import FittedForm, Halves
 
     theirs = pytest.importorskip("gensim.models").Word2Vec(sentences(), **SMALL, sg=sg)

@@ -1,4 +1,4 @@
-"""The order of the code: who may import whom, names, documentation, nothing of one machine."""
+"""Rules for the code: which package may import which, names, documentation, no paths of one machine."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ DRAWING = {
     "fasttext": {"files", "kernels", "corpus", "formats", "vectors", "models", "training", "runs"},
     "eval": {"files", "vectors", "sentences"},
 }
-"""The packages, from the ground up, and of which others each may import. The command line may import all."""
+"""Package -> the packages that it may import, from the ground up. The command line may import all."""
 
 GROUND = {"_version", "errors", "machine", "showable", "specs"}
-"""What everything may import; modules of ``specs`` one by one. They import each other at most."""
+"""Modules that everything may import; they import only each other. Those of ``specs`` count one by one."""
 
 ONLY_HERE = {
     "torch": ("wordvec_ca.nn", *(f"wordvec_ca.eval.tasks.bilstm_{name}" for name in ("tagging", "tagger"))),
     "gensim": ("wordvec_ca.formats.gensim_index",),
     "ray": ("wordvec_ca.cluster",),
 }
-"""Heavy libraries and the places that alone may import them."""
+"""Heavy library -> the only places that may import it."""
 
 COMPILED = {
     f"wordvec_ca.kernels.{name}"
@@ -225,7 +225,7 @@ def test_commands_import_late() -> None:
 
 
 def test_no_import_goes_in_circles() -> None:
-    """Imports for type checkers included: two modules that name each other are one."""
+    """Imports for type checkers count too: two modules that name each other are one."""
     graph = {
         module: {
             name
@@ -249,7 +249,7 @@ def test_no_import_goes_in_circles() -> None:
 
 
 def test_models_are_named_in_one_place() -> None:
-    """Code that compares names misses a new model; it compares traits instead."""
+    """Code must not compare names of models, as it would miss a new model; it compares their traits."""
     from wordvec_ca.specs.models import MODELS
 
     for module, tree in trees().items():

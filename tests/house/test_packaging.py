@@ -1,4 +1,4 @@
-"""What is shipped: a source distribution, the wheel that is built from it, and what that installs."""
+"""The distributed files: a source distribution, the wheel that is built from it, and what it installs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
 
 @dataclass(frozen=True)
 class Shipped:
-    """A source distribution, the wheel built from it, and what the compiler was told."""
+    """A source distribution, the wheel built from it, and the compiler's command lines."""
 
     sdist: Path
     wheel: Path
@@ -65,7 +65,7 @@ def build(hook: str, source: Path, out: Path) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
-    """Build both from a copy of the tree in which an old generated file lies about."""
+    """Build both from a copy of the tree that has an old generated file in it."""
     folder = tmp_path_factory.mktemp("shipped")
     (folder / "tree").mkdir()
     junk = shutil.ignore_patterns(".*", "*.so", "__pycache__", *GENERATED)

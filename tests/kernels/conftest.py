@@ -1,4 +1,4 @@
-"""The reference is compiled by one process of pytest for all: each type of number takes half a minute."""
+"""One process of pytest compiles the reference for all, as each type of number takes half a minute."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from wordvec_ca.kernels import sgns_reference
 
 @pytest.fixture(scope="session", autouse=True)
 def reference_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compile for both types at the first call, every second process in the other order.
+    """Compile for both types at the first call; every second process does so in the other order.
 
-    Two processes then compile one type each, at the same time, and take the other from numba's cache.
+    Two processes then compile one type each at the same time, and take the other one from numba's cache.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:

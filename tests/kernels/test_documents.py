@@ -13,9 +13,9 @@ from wordvec_ca.kernels import HYPER_DTYPE, STATS, _sgns, aligned_zeros, huffman
 
 ISAS = _sgns.isas()
 LINES = [1, 2, 60, 0, 5, 1, 120, 3, 3, 41, 7, 2]
-"""Words of the documents: none, one, fewer and more than windows and blocks."""
+"""Number of words of each document: none, one, fewer and more than windows and blocks."""
 TAGS = [[3], [0, 1], [2, 4, 5], [6], [], [2], [7], [8, 3], [2, 2], [9], [10], [1]]
-"""Rows of each: one, several, shared, twice the same, none."""
+"""Rows of each document: one, several, shared, twice the same, none."""
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "pv-dbow": ("p", {"only_documents": 1}),

@@ -1,7 +1,7 @@
-"""The training loop against its reference, against central differences, and against what must hold exactly.
+"""The training loop against its reference, against central differences, and against exact properties.
 
 The losses here are written from the papers' equations, over a batch of parameter sets, and share no
-line with the loop: windows, negatives, sigmoids and softmaxes are made again, the plain way.
+line with the loop: windows, negatives, sigmoids and softmaxes are computed again in a plain way.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def sharing(numbers: list[int], variants: list[tuple[str, str, str]]) -> list[tu
 
 @dataclass
 class Problem:
-    """A text, a vocabulary and parameters: all that one call of the loop takes."""
+    """A text, a vocabulary and parameters: everything that one call of the loop needs."""
 
     model: str = "cbow"
     update: str = "exact"
@@ -173,7 +173,7 @@ class Problem:
 
 @dataclass
 class Trained:
-    """What a call leaves."""
+    """The results of a call."""
 
     inputs: np.ndarray
     outputs: np.ndarray
@@ -192,7 +192,7 @@ class Trained:
 
 
 def assert_same_training(loop: Trained, reference: Trained) -> None:
-    """What is promised of the two: counts and generator equal, loss and parameters to 1e-5."""
+    """Check what is promised: counts and generator are equal, loss and parameters to 1e-5."""
     np.testing.assert_array_equal(loop.rng, reference.rng)
     for name in ("examples", "words", "contexts", "weighed"):
         assert loop.stats[STATS.index(name)] == reference.stats[STATS.index(name)], name
@@ -318,7 +318,7 @@ def plain_loss(
     """
     inputs, outputs, word_logits, slot_logits = arrays
     batch, n_words = inputs.shape[:2]
-    # each part of the text takes a tuple after the other
+    # each part of the text uses the tuples one after the other
     starts = len(tokens) * np.arange(problem.shared_by) // problem.shared_by
     cursors = [problem.n_tuples - 3] * problem.shared_by
 
@@ -495,8 +495,8 @@ def test_a_part_of_the_whole_window_is_no_parts(backend: str) -> None:
 
 @pytest.mark.parametrize(("model", "update", "kind"), [v for v in EXACT_VARIANTS if v[0] in AVERAGING])
 def test_a_column_steps_from_the_parameters_before_it(model: str, update: str, kind: str) -> None:
-    # all rows of O are different: one that is met again is met as the first time has left it; s learns from
-    # one part of the text after the other
+    # all rows of O are different, as a row that occurs again is read as its first step has left it; s learns
+    # from one part of the text after the other
     problem = Problem(
         model, update, kind, d=3, n_words=24, window=3, drawn=6, shared_by=4, aligned=False,
         spread=0.8, alpha=(1.0, 1.0),
@@ -1068,7 +1068,7 @@ def fingerprints():
 
 def test_one_worker_gives_the_same_bits_again() -> None:
     space: dict[str, Any] = {}
-    exec(FINGERPRINTS, space)  # the very code that the other processes run
+    exec(FINGERPRINTS, space)  # the same code that the other processes run
     here = space["fingerprints"]()
     assert len(set(here.values())) == len(MODELS)
     for seed in ("0", "4711"):

@@ -1,4 +1,4 @@
-"""What is kept of a run's progress: bounded, and without changing what was measured."""
+"""The recorded progress of a run: it has bounded size, and its measurements are not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words made of n-grams: rows that stand for many, the block's gradient, training, files."""
+"""Words made of n-grams: rows that serve several n-grams, the block's gradient, training, files."""
 
 import dataclasses
 import random
@@ -160,10 +160,10 @@ MODELS = ("cbow", "skipgram", "ssg", "cwindow", "cbow-attn")
 
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_move_along_the_gradient_of_the_block(model):
-    """A row moves by minus alpha times the sum of the gradients by the vectors of the words that have it.
+    """A row moves by minus alpha times the sum of the gradients with respect to its words' vectors.
 
-    The gradient by the row itself is that times the row's weight in the word: fastText's step is a row's
-    gradient without its weight.
+    The gradient with respect to the row itself would also have the row's weight in the word as a factor:
+    fastText's step is a row's gradient without its weight.
     """
     config = TrainConfig(
         model=model,
@@ -324,7 +324,7 @@ def test_several_workers_learn_as_well():
         before = made.inputs.copy()
         made.compose()
         assert np.array_equal(before, made.inputs)
-    # The median: a thread that a busy machine stops for long hands back steps that are out of date.
+    # The median, because a thread that a busy machine stops for long adds steps that are out of date.
     assert np.median(losses[1:]) < losses[0] * 1.01
 
 

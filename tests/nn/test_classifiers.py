@@ -1,4 +1,4 @@
-"""The text classifiers: scikit-learn's manners, learning, and clear messages."""
+"""The text classifiers: scikit-learn's conventions, learning, and clear messages."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 
 
 def corpus(size=300, seed=0):
-    """Sentences of noise words and one or two that tell the class, of three."""
+    """Return sentences of three classes: noise words, and one or two words that tell the class."""
     generator = np.random.default_rng(seed)
     labels = generator.choice(["neg", "neutral", "pos"], size)
     noise = [f"w{i}" for i in range(20)]

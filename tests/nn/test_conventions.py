@@ -1,4 +1,4 @@
-"""What every module of wordvec_ca.nn owes to torch.nn, and what it owes to the papers in parameters."""
+"""Every module of wordvec_ca.nn follows torch.nn's conventions and has the papers' number of parameters."""
 
 import copy
 
@@ -306,7 +306,7 @@ def test_attributes_of_torch():
     ],
 )
 def test_sixteen_layers_with_open_gates_keep_about_what_linear_layers_keep(make):
-    """What differs between inputs, after 16 layers: the half-open gates alone would take 2 ** -16 of it."""
+    """Differences between inputs remain after 16 layers; half-open gates alone would leave 2 ** -16 of it."""
     x = torch.randn(256, 64)
 
     def kept(layer):

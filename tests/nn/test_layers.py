@@ -1,4 +1,4 @@
-"""CA-NN, CA-CNN and CA-RES: exact reductions and what one unit can do that no monotone one can."""
+"""CA-NN, CA-CNN and CA-RES: exact reductions, and functions of one unit that no monotone unit can compute."""
 
 import pytest
 

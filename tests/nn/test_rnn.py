@@ -1,4 +1,4 @@
-"""CARNN against equations 34 and 36 with one matrix for each letter, and against the manners of nn.LSTM."""
+"""CARNN against equations 34 and 36 with one matrix for each letter, and against nn.LSTM's conventions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The explorer in real browsers: what a reader does, on wide and narrow screens, and nothing is fetched."""
+"""The explorer in real browsers: a reader's actions on wide and narrow screens; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.xdist_group("browsers")
 
 
 class Pages(NamedTuple):
-    """What is opened: a model of a text with topics, the same with another seed, and hostile words."""
+    """The pages that are opened: of a model with topics, of the same with another seed, of hostile words."""
 
     model: Path
     one: Path
@@ -104,7 +104,7 @@ def words_of(browser: Browser, selector: str = "#content tbody .word") -> list[s
 
 
 def same(found: list[str], expected: list[str]) -> bool:
-    """Return whether lists of neighbours are the same but for one: the page has vectors of ten bits."""
+    """Return whether lists of neighbours differ in at most one word, as the page has vectors of ten bits."""
     return len(found) == len(expected) and len(set(found) & set(expected)) >= len(expected) - 1
 
 
@@ -392,7 +392,7 @@ def test_the_page_can_reach_nothing(browser: Browser, pages: Pages) -> None:
 
 
 def test_neighbours_are_those_of_the_exact_vectors(browser: Browser, pages: Pages) -> None:
-    """At least 99 % of them, of words in noise, where cosines are as near as they can be."""
+    """At least 99 % of them are, for words in noise, whose cosines are as close together as possible."""
     visit(browser, pages.hostile)
     rng = np.random.default_rng(1)
     rows = rng.choice(3_000, 200, replace=False).tolist()

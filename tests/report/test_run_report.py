@@ -1,4 +1,4 @@
-"""The page about a model: complete, honest about what is missing, and inert whatever the words are."""
+"""The page about a model: it is complete, names what is missing, and no word can make it run code."""
 
 from __future__ import annotations
 

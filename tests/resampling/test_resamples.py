@@ -1,4 +1,4 @@
-"""Models of resampled text: how lines are drawn, the mean that is published, and runs that are cut short."""
+"""Models of resampled text: how lines are drawn, the published mean, and runs that are interrupted."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_mean_and_models_are_saved_and_a_run_goes_on_inside_any_of_them(
 
 
 def test_turned_models_predict_as_before(tmp_path: Path, corpus: Path) -> None:
-    """The mean of equal models is such a model: a rotation changes no product of inputs and outputs."""
+    """The mean of equal models is the same model: a rotation changes no product of inputs and outputs."""
     model = train(corpus, small(model="skipgram", resamples=2))
     alone = EmbeddingModel(model_config(model.config, 0, 1), model.vocab)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""More training of a finished model, and runs that begin with vectors from elsewhere."""
+"""Further training of a finished model, and runs that begin with given vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wordvec_ca.specs.models import MODELS
 
 
 def text(words: range, *, seed: int = 1, lines: int = 400) -> list[list[str]]:
-    """Return lines in which each word foretells the next."""
+    """Return lines in which each word determines the next."""
     rng = random.Random(seed)
     return [
         [f"w{words[(start + 7 * i) % len(words)]}" for i in range(12)]

@@ -119,7 +119,7 @@ def test_checkpoints_hold_what_was_touched(tmp_path: Path) -> None:
     for name in names[-2:][::-1]:
         DocumentJournal(Storage(tmp_path), documents).restore(name)
         assert np.array_equal(documents.rows, states[name])
-    # a damaged newer one, then one that goes on from the older: the damaged one is never folded
+    # a damaged newer entry, then one that continues from the older one: the damaged one is never used
     journal = DocumentJournal(Storage(tmp_path), documents)
     journal.restore(names[-2])
     base = np.fromfile(tmp_path / "documents.base", np.float32)

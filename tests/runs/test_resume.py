@@ -1,4 +1,4 @@
-"""Checkpoints and what continues from them: the same bits, or a refusal with the reason."""
+"""Checkpoints and runs that continue from them: the same bits, or a refusal with the reason."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def cut_short(corpus: Any, config: TrainConfig, output: Path, at: float = 0.5, **options: Any) -> None:
-    """Begin a run and lose it at the end of the epoch that passes a share of it."""
+    """Begin a run and kill it at the first record after a share of it, which is at the end of an epoch."""
     options = {"checkpoint_every": "2k", **options}
     with pytest.raises(Killed):
         train(corpus, config, output=output, callbacks=[killed_after(at)], **options)
@@ -128,7 +128,7 @@ def test_run_is_continued_from_every_one_of_its_checkpoints(
 
 
 def make_older(run: Path) -> None:
-    """Take away from the records of a run what those of an earlier version do not have."""
+    """Remove from the records of a run the fields that an earlier version does not have."""
 
     def older(record: bytes) -> bytes:
         fields = json.loads(record)
@@ -159,7 +159,7 @@ def test_a_run_of_an_earlier_version_goes_on_to_the_same_bits(tmp_path: Path, co
 
 
 def test_a_run_of_an_earlier_version_does_not_change_to_other_negatives_in_silence(tmp_path: Path) -> None:
-    """Of so many rare words that one pool does not serve a whole run; it did in earlier versions."""
+    """It has so many rare words that one pool is not enough for a run; earlier versions used only one."""
     words = np.random.default_rng(1).integers(30_000, size=(5_000, 20))
     corpus = tmp_path / "c.txt"
     corpus.write_text("\n".join(" ".join(f"w{i}" for i in line) for line in words))
@@ -418,7 +418,7 @@ def test_damaged_text_is_read_again(tmp_path: Path, corpus: Path, name: str, how
 
 
 def test_a_bit_that_flipped_far_from_the_ends_of_a_text(tmp_path: Path) -> None:
-    """Whether the id is then one of the vocabulary (bit 0) or not (bit 30)."""
+    """It is noticed, whether the changed id is in the vocabulary (bit 0) or not (bit 30)."""
     corpus = tmp_path / "long.txt"
     corpus.write_text("".join(f"w{n % 7} w{n % 5} w{n % 3} x\n" for n in range(20_000)))
     options = small(epochs=2, min_count=1)

@@ -151,7 +151,7 @@ halves = arrays(np.float16, (5, 7), elements=st.floats(-60000, 60000, width=16))
 @given(halves)
 @settings(max_examples=30, deadline=None)
 def test_products_with_halves_are_exact_in_the_halves(rows):
-    """Every float16, subnormal ones too, is read as the number it is."""
+    """Every float16, also a subnormal one, is read as exactly its value."""
     queries = np.eye(7, dtype=np.float32)
     out = row_products(rows, queries, np.empty((7, 5), np.float32))
     np.testing.assert_array_equal(out, rows.T.astype(np.float32))

@@ -1,4 +1,4 @@
-"""Sentences with words that have no row, but n-grams: as if each were a row that occurs nowhere."""
+"""Sentences with words that have n-grams but no row: the same as if each had a row with a count of 0."""
 
 import numpy as np
 import pytest

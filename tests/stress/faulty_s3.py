@@ -34,14 +34,14 @@ FAULTS = ("refuse", "hang", "throttle", "cut")
 
 
 class FaultyS3:
-    """The server, as long as the block lasts; the environment names it to boto meanwhile.
+    """The server, for the duration of a ``with`` block, in which environment variables give boto its address.
 
     Attributes
     ----------
     share : float
-        Share of the requests that meet the fault.
+        Share of the requests that fail.
     met : int
-        Requests that have met one.
+        Number of requests that have failed.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class FaultyS3:
         return self
 
     def variables(self) -> dict[str, str]:
-        """Return what the environment of a client must say."""
+        """Return the variables that the environment of a client needs."""
         return {
             "AWS_ACCESS_KEY_ID": "x",
             "AWS_SECRET_ACCESS_KEY": "x",
@@ -92,11 +92,11 @@ class FaultyS3:
                 os.environ[name] = value
 
     def fail(self, fault: str, seconds: float, share: float = 1.0) -> None:
-        """Let a share of the requests meet a fault from now on, for so many seconds."""
+        """Let a share of the requests fail, from now on and for a number of seconds."""
         self.fault, self.until, self.share = fault, time.monotonic() + seconds, share
 
     def fault_now(self) -> str:
-        """Return the fault that a request meets; nothing if it meets none."""
+        """Return the fault of a request, or an empty string."""
         with self._lock:
             if time.monotonic() >= self.until or self._rng.random() >= self.share:
                 return ""

@@ -1,11 +1,11 @@
-/* Notes each change of a name and each flush below one folder, and ends the process after a chosen one or at a moment.
+/* Records each change of a name and each flush below one folder; ends the process after a chosen event or time.
  *
  * Loaded before the C library (LD_PRELOAD), it does nothing until record_file_events() is called; see
  * tests/stress/power_cuts.py, which reads what it writes. One line an event, with tabs between:
  *
  *     create PATH | folder PATH | rename FROM TO | exchange A B | remove PATH | sync PATH NUMBER
  *
- * The bytes of a file that is flushed are copied to STORE/NUMBER: they are what a power cut leaves of it at least.
+ * The bytes of a file that is flushed are copied to STORE/NUMBER: a power cut leaves at least these.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ void record_file_events(const char *folder, const char *log, const char *copies,
     if (seconds >= 0 && pthread_create(&thread, NULL, end_later, &delay)) abort();
 }
 
-/* The absolute name of what a descriptor and a path stand for; no folder of ours is reached through a link. */
+/* The absolute name for a descriptor and a path; the folders of the tests are not reached through links. */
 static void resolve(int folder, const char *path, char *out) {
     char link[64];
     ssize_t n = 0;
@@ -129,7 +129,7 @@ static FILE *streamed(const char *path, const char *mode, FILE *(*real)(const ch
 FILE *fopen(const char *path, const char *mode) { return streamed(path, mode, REAL(fopen)); }
 FILE *fopen64(const char *path, const char *mode) { return streamed(path, mode, REAL(fopen64)); }
 
-/* Does something to one or two names, and notes it if it was done. */
+/* Does something to one or two names, and records it if it succeeded. */
 #define DONE(kind, call, a, b)                                                                                         \
     if (!ours(a)) return call;                                                                                         \
     pthread_mutex_lock(&lock);                                                                                         \

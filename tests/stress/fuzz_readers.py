@@ -4,8 +4,8 @@
     python tests/stress/fuzz_readers.py safetensors --minutes 10
 
 A reader may return or raise DataError. Anything else is a finding: another exception, more than 1 GiB of
-memory, more than 15 seconds, a crash, or an act that no reader has any business with (starting a program,
-opening a socket, writing outside its folder, unpickling by the default rules). Each finding is written once,
+memory, more than 15 seconds, a crash, or an act that no reader may do (starting a program, opening a socket,
+writing outside its folder, unpickling by the default rules). Each finding is written once,
 with its traceback, to ``--into``/READER/found; ``--replay FILE...`` runs such files again. Small ones become
 regression tests: ``tests/stress/fuzz_cases/READER``, which ``tests/stress/test_fuzz.py`` replays.
 
@@ -48,7 +48,7 @@ WRITES = ("open", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", 
 
 
 class ForbiddenAct(BaseException):
-    """A reader did what readers do not do; no ``except Exception`` may hide it."""
+    """A reader did something forbidden. It is a BaseException, so that no ``except Exception`` hides it."""
 
 
 class Watch:
@@ -93,7 +93,7 @@ def run(reader: Reader, data: bytes, folder: Path, watch: Watch) -> None:
 
 
 def signature(error: BaseException) -> str:
-    """Return what tells one fault from another: the type and the last three places."""
+    """Return a key of the fault: the type of the exception and the last three lines of its traceback."""
     places = [
         f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
     ]
@@ -182,7 +182,7 @@ def _hexadecimal(word: bytes) -> str:
 
 
 def replay(name: str, paths: list[Path]) -> int:
-    """Run inputs again; return how many are findings still."""
+    """Run inputs again; return how many are still findings."""
     watch, bad = Watch(), 0
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:

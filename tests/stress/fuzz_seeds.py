@@ -1,4 +1,4 @@
-"""Whole files that fuzzing starts from, and pieces of the formats that it inserts."""
+"""Undamaged files that fuzzing starts from, and pieces of the formats that it inserts."""
 
 from __future__ import annotations
 
@@ -432,4 +432,4 @@ WORDS = (
         b"\x96\xff\xff\xff\xff\x00",
     ),
 )
-"""Pieces of the formats, which mutation alone would take long to find."""
+"""Pieces of the formats that random changes would take long to find."""

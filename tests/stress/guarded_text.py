@@ -1,4 +1,4 @@
-"""A text that only those may read who know three secrets of its URL, and where these must not be found."""
+"""A text that can be read only with three secrets in its URL, and a check that they are nowhere else."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager
 def guarded_text() -> Iterator[str]:
-    """Serve the text, and give its URL with the secrets; ``missing`` in its place is not found."""
+    """Serve the text, and yield its URL with the secrets; the name ``missing`` instead is not found."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

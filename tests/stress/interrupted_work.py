@@ -1,4 +1,4 @@
-"""Commands that are interrupted at any moment, and what must be true of their outputs then.
+"""Commands that are interrupted at any moment, and checks of their outputs afterwards.
 
 Each command runs in a process of its own, which is ended from outside by SIGKILL, or ends itself after a
 chosen change of a file (``file_events.c``). The processes are forked from one that has the program loaded, so
@@ -26,34 +26,34 @@ APPROXIMATE = importlib.util.find_spec("usearch") is not None
 """Whether ``cawv index`` can run here."""
 
 NOT_COMPARED = {"config.json", "history.tsv", "run.toml"}
-"""Of a folder: they tell when, where and how fast."""
+"""Files of a folder that are not compared, as they record times and speeds."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command that is interrupted and given again until it ends well.
+    """A command that is interrupted and run again until it succeeds.
 
     Attributes
     ----------
     name : str
         What it does.
     arguments : tuple of str
-        Of ``cawv``; ``{given}`` stands for the folder with what it reads. If the first is ``python``, the
-        second names a function of this module instead, which gets the folder.
+        Arguments of ``cawv``; ``{given}`` is replaced by the folder of the inputs. If the first is
+        ``python``, the second names a function of this module instead, which is called with the folder.
     outputs : tuple of str
-        What it makes, in the working folder.
+        Its outputs, in the working folder.
     read : callable
-        Reads an output, as whoever uses it; raises if it is damaged.
+        Reads an output as a user of it does; raises if it is damaged.
     before : mapping of str to str
-        What lies in the outputs' places before, in the folder of what is given: it must stay until the new
-        one is there.
+        Output -> the file in the folder of the inputs that is in its place before: it must stay until the new
+        output is there.
     exact : bool
         Whether the result is the same bit for bit each time.
     several_files : bool
-        Whether the outputs are files that belong together: an old set must go before a new one comes, and no
-        mixture may ever be seen.
+        Whether the outputs are files that belong together: an old set must be removed before a new one comes,
+        and there must never be a mixture.
     saves : bool
-        Whether it first computes and then saves: two phases, each of which is interrupted often enough.
+        Whether it first computes and then saves: then each of these two phases is interrupted often enough.
     """
 
     name: str
@@ -155,7 +155,7 @@ def train_drop_in(given: str, size: str = "20") -> None:
 
     corpus = os.path.join(given, "text.txt")
     model = Word2Vec(corpus_file=corpus, vector_size=int(size), epochs=1, workers=1, min_count=2)
-    model.lifecycle_events, model.total_train_time = [], 0.0  # these alone differ from run to run
+    model.lifecycle_events, model.total_train_time = [], 0.0  # only these differ from run to run
     model.save("out")
 
 
@@ -341,7 +341,7 @@ def load_program() -> None:
 
 @dataclass
 class Notes:
-    """Where a process notes what it does to files, and after how many events or seconds it ends itself."""
+    """Where a process records its changes of files, and after how many events or seconds it ends itself."""
 
     log: Path
     copies: Path
@@ -390,7 +390,7 @@ def status_of(pid: int) -> int:
 
 
 class Workshop:
-    """Texts and models that the commands read, and what each gives undisturbed.
+    """Texts and models that the commands read, and the result of each without an interruption.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ class Workshop:
             (self.given / "out").rename(self.given / older)
 
     def must(self, arguments: tuple[str, ...], root: Path) -> None:
-        """Run a command that has to end well.
+        """Run a command that has to succeed.
 
         Raises
         ------
@@ -497,7 +497,7 @@ class Workshop:
         return root
 
     def measure(self, job: Job) -> None:
-        """Let a job run undisturbed: how long it takes, how many events it has, what comes out."""
+        """Run a job without an interruption; record its time, its number of events and its result."""
         root = self.fresh(job)
         log = self.folder / "log"
         copies = self.folder / "copies"
@@ -519,7 +519,7 @@ class Workshop:
         shutil.rmtree(root)
 
     def next_command(self, job: Job, root: Path) -> tuple[str, ...] | None:
-        """Return what a user would type now; None if the result is there."""
+        """Return the command that a user would type now, or None if the result is complete."""
         if not job.trains:
             return job.arguments
         if (root / "out.run" / "run.json").exists():
@@ -528,7 +528,7 @@ class Workshop:
         return None if new else job.arguments
 
     def is_older(self, job: Job, root: Path) -> bool:
-        """Return whether what was there before is there still."""
+        """Return whether the outputs are still those from before."""
         return any(output == "out" for output, _ in job.before) and digest(root / "out") == digest(
             self.given / dict(job.before)["out"]
         )
@@ -559,7 +559,7 @@ class Workshop:
 
 
 def digest(path: Path) -> str:
-    """Return a digest of a file, or of the files of a folder that do not tell the time."""
+    """Return a digest of a file, or of the files of a folder that do not record times."""
     total = hashlib.blake2b(digest_size=16)
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     for file in files:
@@ -570,6 +570,6 @@ def digest(path: Path) -> str:
 
 
 def _checksums_compared(file: Path) -> bytes:
-    """Return the checksums of the files that do not tell the time; reading the model compares all of them."""
+    """Return the checksums of the files that do not record times; reading the model compares all of them."""
     lines = file.read_bytes().splitlines(keepends=True)
     return b"".join(line for line in lines if line.split(b"  ", 1)[-1].decode().strip() not in NOT_COMPARED)

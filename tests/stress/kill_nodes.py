@@ -1,11 +1,11 @@
-"""Kill and stop processes and nodes of a cluster in each phase, and look whether anything was lost.
+"""Kill and stop processes and nodes of a cluster in each phase, and check that nothing was lost.
 
     python tests/stress/kill_nodes.py --runs 40 --kills 3 --page docs/measurements/cluster-deaths.md
 
 starts four nodes on this machine, of one processor each, and trains on made-up text: once undisturbed, then
-so many times while each run loses so many of them, each in a phase of its own and in one of three ways: a
-node dies with all its processes, the process that works there dies, or it hangs (it is stopped, answers
-nothing, and is given up). A node that dies is replaced by another. After each run all words must have been
+``--runs`` times, where each run loses ``--kills`` nodes, each in another phase and in one of three ways: a
+node dies with all its processes, the process that works there dies, or it hangs (it is stopped, does not
+answer, and is given up). A node that dies is replaced by another. After each run all words must have been
 merged once in each epoch, every segment must follow the one before, the replicas must be equal, and no
 process may be left. It needs ``pip install 'wordvec-ca[cluster]' psutil``.
 """
@@ -51,23 +51,23 @@ PHASES = {
     "checkpoint": 0.1,
     "saving": 0.3,
 }
-"""Seconds of a phase within which it is struck."""
+"""Phase -> seconds from its beginning within which something is killed."""
 
 WAYS = ("node", "process", "hang")
-"""What may happen: a node dies, its process dies, its process stops and answers nothing."""
+"""What may happen: a node dies, its process dies, its process is stopped and does not answer."""
 
 FIRST_MERGES = 5
-"""Merges that are let pass before one is struck, or the checkpoint beside it."""
+"""Number of merges without an interruption before something is killed in a merge or a checkpoint."""
 
 PATIENCE = 20.0
-"""Seconds after which a node that answers nothing is given up."""
+"""Seconds after which a node that does not answer is given up."""
 
 
 class Machines:
     """The nodes of the cluster."""
 
     def __init__(self, n: int) -> None:
-        os.environ[NICENESS] = "0"  # else all else on this machine comes first
+        os.environ[NICENESS] = "0"  # Ray's default lets every other process go first
         quick = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
         self.cluster = Cluster(initialize_head=True, head_node_args={**head, "object_store_memory": 80 << 20})
@@ -88,7 +88,7 @@ class Machines:
             self.cluster.remove_node(node, allow_graceful=False)
 
     def replenish(self, n: int) -> None:
-        """Start a node if one is missing; in the main thread, which alone may."""
+        """Start a node if one is missing. Only the main thread may do this."""
         if len(self.nodes) < n:
             self.add()
 
@@ -110,7 +110,7 @@ class Lines:
 
 
 class Watched(Driver):
-    """A driver that tells when a phase begins, and looks at the replicas when the model is saved."""
+    """A driver that reports when a phase begins, and compares the replicas when the model is saved."""
 
     latest: Any
 
@@ -125,7 +125,7 @@ class Watched(Driver):
             self.entered(value)
 
     def entered(self, phase: str) -> None:
-        """Do something at the begin of a phase; merges and checkpoints after the first are phases, too."""
+        """Called at the beginning of a phase; merges and checkpoints after the first ones are phases too."""
 
     def _fetch(self, *args: Any) -> bool:
         living = [m for m in self.members.living if m.version == self.state.version]
@@ -135,7 +135,7 @@ class Watched(Driver):
 
 
 def watch_merges() -> None:
-    """Let merges and checkpoints be phases of the latest driver."""
+    """Make merges and checkpoints phases of the latest driver."""
     attempt, write = rounds.Rounds._attempt, round_checkpoints.Checkpointing._write
 
     def attempted(these: rounds.Rounds, *args: Any) -> bool:
@@ -168,7 +168,7 @@ class Attacked(Watched):
         super().__init__(*args, **options)
 
     def entered(self, phase: str) -> None:
-        """Set a timer for each strike of this phase; merges and checkpoints are not always the first."""
+        """Set a timer for each planned loss in this phase; of merges and checkpoints not always the first."""
         for i, (when, way, wait) in enumerate(self.left):
             if when != phase:
                 continue
@@ -183,7 +183,7 @@ class Attacked(Watched):
     def _strike(self, phase: str, way: str, which: float) -> None:
         if self.over:
             return
-        if phase not in ("merging", "checkpoint"):  # which the driver does not tell from training
+        if phase not in ("merging", "checkpoint"):  # for the driver these belong to training
             phase = self.phase
         found = [process for process in actors() if process not in self.stopped]
         if way == "node":
@@ -202,7 +202,7 @@ class Attacked(Watched):
         return found
 
     def end(self) -> None:
-        """Let nothing happen any more, and end what was stopped and not given up before the run ended."""
+        """Cancel what is still planned, and end processes that were stopped but not given up by the run."""
         self.over = True
         for timer in self.timers:
             timer.cancel()
@@ -279,7 +279,7 @@ def main() -> None:
 
 
 def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
-    """Make the runs that are missing, and add their rows."""
+    """Do the runs that are missing, and add their rows."""
     watch_merges()
     cluster_run.Driver = Attacked  # type: ignore[misc]
     Attacked.machines = Machines(given.nodes)
@@ -308,7 +308,7 @@ def measure(given: argparse.Namespace, rows: list[tuple[str, ...]]) -> None:
 
 
 def one_run(text: Path, output: Path, words: int, nodes: int) -> tuple[str, ...]:
-    """Train once; return what was killed, and what became of the run."""
+    """Train once; return what was killed, and how the run ended."""
     lines, began = Lines(), time.monotonic()
     loss, share = float("nan"), "-"
     try:
@@ -343,7 +343,7 @@ def one_run(text: Path, output: Path, words: int, nodes: int) -> tuple[str, ...]
 
 
 def verdict(rows: list[tuple[str, ...]], nodes: int) -> str:
-    """Return what came out, in a sentence."""
+    """Return the outcome of all runs, in a sentence."""
     kills = sum(map(len, map(strikes, rows)))
     wrong, longest = sum(row[-1] != "nothing" for row in rows), max(int(row[4]) for row in rows)
     return (

@@ -1,13 +1,13 @@
-"""Freeze and kill Ray's own processes in each phase of a run on a cluster, and look how the run ends.
+"""Freeze and kill Ray's own processes in each phase of a run on a cluster, and check how the run ends.
 
     python tests/stress/kill_ray.py --page docs/measurements/cluster-deaths.md
 
 runs ``cawv train --cluster local --nodes 2`` on made-up text once for each phase and each thing that can
-happen to Ray: raylets are stopped and answer nothing, an agent of Ray is killed, which takes its raylet with
-it, the GCS is killed or stopped, all processes of the head's machine are killed. In the end either the model
-is saved, or the exit code is 1, with a message that is true: what it says is kept can be resumed, and the
-resumed run saves the model. A run that does not end, or not at Ctrl-C, is a fault; so is a process that is
-left. It needs ``pip install 'wordvec-ca[cluster]' psutil``.
+happen to Ray: raylets are stopped and do not answer; an agent of Ray is killed, which ends its raylet too;
+the GCS is killed or stopped; all processes of the head's machine are killed. In the end either the model is
+saved, or the exit code is 1, with a true message: the run can be resumed if it says so, and the resumed run
+saves the model. A run that does not end by itself or at Ctrl-C is a fault; so is a process that is left. It
+needs ``pip install 'wordvec-ca[cluster]' psutil``.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ LIMIT = 150.0
 """Seconds after which a run that has not ended after a strike is interrupted by Ctrl-C."""
 
 STARTS = 600.0
-"""Seconds that a run has to come to the phase, and a resumed one to its end, on a busy machine, too."""
+"""Seconds that a run may take to reach the phase, and a resumed one to end, also on a busy machine."""
 
 ENDS = 40.0
-"""Seconds that it has to end then."""
+"""Seconds that a run may take to end after Ctrl-C."""
 
 NOT_STARTED = "Ray does not start"
-"""On a busy machine Ray gives up after 30 s: then the run is made again, a few times."""
+"""Message of a run for which Ray did not start within its 30 s; then the run is repeated, a few times."""
 
 TRIES = 4
 
 MARK = "KILL_RAY_OF"
-"""Variable of the environment that all processes of a run inherit."""
+"""Environment variable that all processes of a run inherit."""
 
 LINES = 16_000
 
@@ -70,7 +70,7 @@ OPTIONS += ("--min-count", "1", "--checkpoint-every", "20k", "--progress", "none
 
 
 def _of_ray() -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """Return the processes of Ray that are the head's, and those of the other node."""
+    """Return the processes of Ray on the head, and those on the other node."""
     ours = psutil.Process().children(recursive=True)
     raylets = [process for process in ours if process.name() == "raylet"]
     other = [raylet for raylet in raylets if "--head" not in raylet.cmdline()]
@@ -102,7 +102,7 @@ def strike(way: str) -> None:
 
 
 def run_and_strike(phase: str, way: str, arguments: list[str]) -> None:
-    """Run ``cawv`` here, and strike when it is in a phase; in training not before there is a checkpoint."""
+    """Run ``cawv`` here, and strike when it is in a phase; in training only after a checkpoint."""
     from wordvec_ca import cli
     from wordvec_ca.cluster import rounds
     from wordvec_ca.cluster.driver import Driver
@@ -175,7 +175,10 @@ def left(mark: str) -> Iterator[psutil.Process]:
 
 
 def clear(mark: str) -> list[str]:
-    """Kill what a run has left a minute after its end, which is long on a busy machine; return the names."""
+    """Kill the processes that a run has left a minute after its end; return their names.
+
+    A minute is long enough on a busy machine.
+    """
     limit = time.monotonic() + 60
     while (found := list(left(mark))) and time.monotonic() < limit:
         time.sleep(0.5)

@@ -1,17 +1,17 @@
-"""Interrupt commands at random moments, by kill -9 and by power cuts, and look what comes out.
+"""Interrupt commands at random moments, by kill -9 and by power cuts, and check their outputs.
 
     python tests/stress/kill_runs.py --kills 1000 --cuts 100
 
 The commands count on disk, find phrases, train with one and two workers, export, index, embed, draw maps
 and align; the drop-ins train and save (``interrupted_work.py``).
 
-Each is interrupted one to four times, half of the times at a random moment and
-half right after a random one of its changes of files; then it is let finish. A power cut is a kill after
-which what was not flushed to the disk is there in part (``power_cuts.py``).
+Each is interrupted one to four times, half of the times at a random moment and half right after one of its
+changes of files, chosen at random; then it runs to its end. A power cut is a kill after which data that were
+not flushed to the disk are there only in part (``power_cuts.py``).
 
-After each interruption whatever bears the name of an output must be whole, the one from before or the new
-one, and be read without complaint; the next command must succeed, and its result be that of an undisturbed
-run, bit for bit, except for training with two workers.
+After each interruption every file with the name of an output must be whole, either the old one or the new
+one, and readable without an error. The next command must succeed, with the same result as an undisturbed run,
+bit for bit, except for training with two workers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def hidden(root: Path) -> set[str]:
 
 
 def stage(job: Job, root: Path, before: set[str]) -> str:
-    """Return how far a command had come, by what is on the disk; ``before`` was there when it began."""
+    """Return how far a command had come, from the files on the disk; ``before`` existed when it began."""
     if job.saves:
         return f"{job.name}: {'saving' if hidden(root) - before else 'training'}"
     if not job.trains:
@@ -68,13 +68,13 @@ def stage(job: Job, root: Path, before: set[str]) -> str:
 
 
 def phases(job: Job) -> list[str]:
-    """Return the names of the phases that are interrupted often enough; one of no name is any."""
+    """Return the names of the phases that must be interrupted often enough; an empty name means any phase."""
     return [f"{job.name}: {phase}" for phase in ("training", "saving")] if job.saves else [""]
 
 
 @dataclass
 class Counts:
-    """What happened: interruptions, by stage; results; what was wrong; hidden files left beside results."""
+    """Counts of interruptions by stage, of results, of faults, and of hidden files left beside results."""
 
     n: int = 0
     stages: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -110,11 +110,11 @@ class Interruptions:
     Parameters
     ----------
     shop : Workshop
-        Where.
+        The place to work in.
     rng : random.Random
-        Of the moments.
+        Draws the moments.
     number : int
-        Of this process among several that work in one workshop.
+        Number of this process among several that work in the same workshop.
     """
 
     def __init__(self, shop: Workshop, rng: random.Random, number: int) -> None:
@@ -123,7 +123,7 @@ class Interruptions:
         self._notes = Notes(shop.folder / f"log{number}", shop.folder / f"copies{number}")
 
     def interrupt(self, job: Job, root: Path, command: tuple[str, ...], disk: Disk | None) -> None:
-        """Start a command and interrupt it; look what is there then."""
+        """Start a command, interrupt it, and check its outputs."""
         rng, shop, before = self.rng, self.shop, hidden(root)
         shutil.rmtree(self._notes.copies, ignore_errors=True)
         self._notes.copies.mkdir()
@@ -151,7 +151,7 @@ class Interruptions:
             )
 
     def case(self, job: Job, *, cuts: bool) -> None:
-        """Interrupt a job some times, and let it finish."""
+        """Interrupt a job some times, then run it to its end."""
         root = self.shop.fresh(job)
         disk = Disk(root) if cuts else None
         for _ in range(self.rng.randrange(1, 5)):

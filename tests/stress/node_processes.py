@@ -1,4 +1,4 @@
-"""Processes of this machine that work as nodes of a cluster which this process has started."""
+"""Processes on this machine that work as nodes of a cluster that this process has started."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import psutil
 
 MARK = "STRESS_TEST_OF"
-"""Variable of the environment that tells them from those of other clusters: they inherit it. It does not
-begin with ``CAWV_``: commands warn of such variables that are not option of theirs."""
+"""Environment variable that these processes inherit and those of other clusters do not have. It does not
+begin with ``CAWV_``, because commands warn of such variables if they are not options."""
 
 os.environ[MARK] = str(os.getpid())
 
 
 def actors() -> list[int]:
-    """Return the processes that work for a run, also those whose raylet has died before them."""
+    """Return the processes that work for a run, including those whose raylet has already died."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         words = process.info["cmdline"] or [""]

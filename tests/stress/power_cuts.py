@@ -1,15 +1,14 @@
-"""What a power cut leaves of a folder: what was flushed, and of the rest any part.
+"""What a power cut leaves of a folder: everything that was flushed, and any part of the rest.
 
-A process runs with ``file_events.c`` loaded, which notes each change of a name and each flush below a folder.
-`Disk` replays these notes. At the cut
+A process runs with ``file_events.c`` loaded, which records each change of a name and each flush below a
+folder. `Disk` replays this record. After the cut
 
 - a file has the bytes of its last flush; each page of 4 KiB written since may be there or not, and its length
   may be the old or the new one;
 - a folder has the names of its last flush; each change since (a new file, a removal, a renaming, which is
   done or not done as a whole) may be there or not, in any combination.
 
-That is what POSIX promises, and less than any journalling file system keeps: those keep the order of changes
-of names.
+That is what POSIX promises. Journalling file systems keep more: also the order of changes of names.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ SOURCE = Path(__file__).with_name("file_events.c")
 
 
 def compile_recorder(folder: Path) -> Path:
-    """Compile what notes the events; load it with ``LD_PRELOAD``.
+    """Compile the library that records the events; ``LD_PRELOAD`` loads it.
 
     Raises
     ------
     OSError, subprocess.CalledProcessError
-        There is no C compiler, or it refuses.
+        There is no C compiler, or it reports an error.
     """
     library = folder / "file_events.so"
     command = ["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl", "-lpthread"]
@@ -48,7 +47,7 @@ class File:
     modified: int | None = None
 
     def after_cut(self, rng: random.Random) -> bytes:
-        """Return what is left of it."""
+        """Return the bytes that are left of the file."""
         new = self.flushed if self.now is None else self.now
         if new == self.flushed:
             return new
@@ -78,7 +77,7 @@ class Folder:
         self.changes.append((kind, a, b, node))
 
     def flush(self) -> None:
-        """Take the names to the disk."""
+        """Flush the names to the disk."""
         self.flushed, self.changes = dict(self.now), []
 
     def after_cut(self, rng: random.Random) -> dict[str, File | Folder]:
@@ -105,7 +104,7 @@ def _apply(names: dict[str, File | Folder], kind: str, a: str, b: str, node: Fil
 
 
 class Disk:
-    """A folder as it lies on a disk; all that is there in the beginning is flushed.
+    """A folder as it is on a disk; everything in it at the beginning is flushed.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ class Disk:
         self.top = _read(root)
 
     def replay(self, log: Path, copies: Path) -> None:
-        """Follow what a process did, up to its end, by its notes and by what lies in the folder now."""
+        """Follow what a process did up to its end, from its record and from what is in the folder now."""
         for line in log.read_text("utf-8", "surrogateescape").splitlines():
             kind, a, b = line.split("\t")
             if kind == "sync":
@@ -159,7 +158,7 @@ class Disk:
         return folder.now.get(name)
 
     def cut(self, rng: random.Random) -> None:
-        """Leave in the folder what a power cut leaves; that is then what is on the disk."""
+        """Reduce the folder to what a power cut leaves, which is then what is on the disk."""
         for path in self.root.iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         _write(self.root, self.top, rng)
@@ -178,7 +177,7 @@ def _read(path: Path) -> Folder:
 
 
 def _look(path: Path, folder: Folder) -> None:
-    """Take over what the files hold; a name that the notes do not have would be a fault of the recorder."""
+    """Read the files' present contents; a name that is not in the record would be a fault of the recorder."""
     assert {entry.name for entry in path.iterdir()} == set(folder.now), path
     for name, node in folder.now.items():
         if isinstance(node, Folder):

@@ -2,16 +2,17 @@
 
     python tests/stress/remote_parquet.py --megabytes 1000 --folder FOLDER
 
-writes random text of so many megabytes as Parquet files and as one text file, starts moto's server with the
-tables in a bucket, and trains, each with one worker:
+writes the given number of megabytes of random text as Parquet files and as one text file, starts moto's
+server with the tables in a bucket, and trains three times, each with one worker:
 
 1. on the text file;
 2. on the tables from S3; while they are read, the server is killed and started again ten seconds later;
 3. without a cache, so that every epoch reads from S3 anew; after the first checkpoint the server is killed
-   and stays away until the run has ended with a message; when it is back, ``--resume`` goes on.
+   and stays off until the run has ended with a message; then it is started, and ``--resume`` continues the
+   run.
 
-All three models must be the same bit for bit, and no run may take more than 500 MB (files that are mapped
-into memory, and leave it when there is no room, are not counted). It needs
+All three models must be the same bit for bit, and no run may use more than 500 MB (mapped files, which the
+system can drop from memory, are not counted). It needs
 ``pip install 'moto[server]' 'wordvec-ca[parquet,remote]'`` and writes docs/measurements/remote-parquet.md.
 """
 
@@ -33,7 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 from study import FOLDER, table, write_section
 
 LARGEST = 500_000_000
-"""Bytes that a run may take, without files that are mapped."""
+"""Most bytes of memory that a run may use, without mapped files."""
 
 OPTIONS = ["--model", "cbow", "-d", "20", "--epochs", "2", "--workers", "1", "--progress", "none", "-q"]
 
@@ -53,7 +54,7 @@ for table in sorted(tables.iterdir()):
     bucket.put_object("corpora", table.name, table.read_bytes())
 main()
 """
-"""A server that has its files when it answers, as real ones do after they were started again."""
+"""A server that already has its files when it first answers, like a real server after a restart."""
 
 
 class Server:
@@ -102,7 +103,7 @@ class Server:
         self.process.wait()
 
     def tables_begun(self) -> int:
-        """Return of how many tables a part has been sent since the server was started."""
+        """Return the number of tables of which a part was sent since the server was started."""
         sent = (line for line in self.log.read_text().splitlines() if '"GET /' in line and ".parquet" in line)
         return len({line.split(".parquet")[0].split("GET ")[1] for line in sent if '" 206' in line})
 
@@ -135,14 +136,14 @@ def write(folder: Path, megabytes: int, n_tables: int) -> tuple[Path, Path]:
 
 
 class Run:
-    """``cawv train`` in a process, and what it takes.
+    """``cawv train`` in a process, with its time and memory.
 
     Parameters
     ----------
     arguments : list of str
-        Of the command.
+        Arguments of the command.
     **variables : str
-        Of its environment.
+        Environment variables.
     """
 
     def __init__(self, arguments: list[str], **variables: str) -> None:
@@ -158,14 +159,14 @@ class Run:
         self._own = self._whole = 0
 
     def running(self) -> bool:
-        """Look at the memory; return whether the process still runs."""
+        """Measure the memory; return whether the process still runs."""
         self._own = max(self._own, self._memory("RssAnon"))
         self._whole = max(self._whole, self._memory("VmHWM"))
         time.sleep(0.05)
         return self._process.poll() is None
 
     def end(self, what: str, expected: int = 0) -> list[str]:
-        """Wait; check how it ended and what memory it took, and return a row for the page."""
+        """Wait for the end; check the exit code and the memory, and return a row for the page."""
         while self.running():
             pass
         seconds = time.perf_counter() - self._began

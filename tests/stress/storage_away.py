@@ -2,9 +2,9 @@
 
     python tests/stress/storage_away.py --seconds 10,40,300 --page docs/measurements/cluster-storage.md
 
-starts three nodes and an S3 server on this machine, with the text and the checkpoints in the bucket. Each run
-loses the server for so many seconds when a phase begins (requests are refused; with ``--fault hang`` they are
-not answered); two more runs have a fifth of all requests throttled (503 SlowDown) or cut off. It needs
+starts three nodes and an S3 server on this machine, with the text and the checkpoints in the bucket. In each
+run the server fails for ``--seconds`` when a phase begins (requests are refused; with ``--fault hang`` they
+are not answered). In two more runs a fifth of all requests are throttled (503 SlowDown) or cut off. It needs
 ``pip install 'wordvec-ca[cluster,remote]' moto[server] psutil``.
 """
 
@@ -44,7 +44,7 @@ class Away(Watched):
     begun: bool
 
     def entered(self, phase: str) -> None:
-        """Let the storage fail, if this is the phase in which it is to."""
+        """Let the storage fail if this is the chosen phase."""
         if phase == Away.when and not Away.begun:
             Away.begun = True
             Away.server.fail(Away.fault, Away.lasts, Away.share)
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def name_of(want: tuple[str, str, float, float]) -> str:
-    """Return what a run is called."""
+    """Return the name of a run."""
     phase, fault, seconds, share = want
     if fault == "none":
         return "never"
@@ -88,7 +88,7 @@ def name_of(want: tuple[str, str, float, float]) -> str:
 
 
 def measure(wanted: list[Any], rows: list[tuple[str, ...]], log: Path | None) -> None:
-    """Make runs, and add their rows."""
+    """Do runs, and add their rows."""
     watch_merges()
     cluster_run.Driver = Away  # type: ignore[misc]
     with FaultyS3() as server, tempfile.TemporaryDirectory() as folder:

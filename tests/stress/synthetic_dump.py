@@ -1,4 +1,4 @@
-"""Write a made-up MediaWiki dump (.xml.bz2) of any size, with all that makes real ones hard.
+"""Write a made-up MediaWiki dump (.xml.bz2) of any size, with everything that makes real dumps difficult.
 
 Nested templates, tables, references, files and categories, redirects, empty pages, talk pages, broken markup,
 pages on which the parser would work for minutes, and one page of 20 MB. The same seed gives the same bytes::
@@ -123,7 +123,7 @@ class Author:
         return text + f"[[Kategorie:{self.words(1)}]]\n[[en:{self.words(1)}]]\n"
 
     def pages(self, n_bytes: int) -> Iterator[str]:
-        """Yield the pages of a dump of about so many bytes."""
+        """Yield the pages of a dump of about ``n_bytes`` bytes."""
         special = [
             ("Monster", "0", "", "[[a|b]] {{c}} and so on " * (20_000_000 // 24)),
             ("Slow templates", "0", "", "{{a|[[b|" * 5_000),

@@ -25,13 +25,13 @@ CASES = sorted(path for path in (Path(__file__).parent / "fuzz_cases").rglob("*"
 
 @pytest.fixture(scope="module")
 def watch() -> Any:
-    """Return what notices that a reader starts a program or writes outside its folder."""
+    """Return a watch that notices if a reader starts a program or writes outside its folder."""
     return fuzz.Watch()
 
 
 @pytest.fixture
 def warm(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """Return a reader that has read a whole file, so that all it imports is there."""
+    """Return a reader that has read an undamaged file, so that everything it needs is imported."""
     reader = targets.READERS[request.param]
     for name, library in (("dump", "mwparserfromhell"), ("neighbours", "usearch"), ("table", "pyarrow")):
         if request.param == name:
@@ -98,7 +98,7 @@ def test_some_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("warm", list(targets.READERS), indirect=True)
 def test_many_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
-    """At least 300 of each reader, 8,000 in all: none takes a minute, and the peak stays below 500 MB."""
+    """At least 300 for each reader, 8,000 in all: none takes a minute, and the peak stays below 500 MB."""
     if warm is targets.READERS["gensim"] and not has_gensim():
         pytest.skip("gensim, which writes the files to start from, is not installed")
     rng, whole = random.Random(os.environ["CAWV_FUZZ"]), [warm.join(files) for files in warm.seeds()]
@@ -114,7 +114,7 @@ def test_many_mutations(warm: Any, tmp_path: Path, watch: Any) -> None:
 
 
 def test_a_refused_pickle_leaves_nothing_behind(tmp_path: Path) -> None:
-    """What a failed unpickler leaves on its stack must not hold on to it: the collector cannot free both."""
+    """Objects on the stack of a failed unpickler must not refer to it: the collector could not free them."""
     from wordvec_ca.errors import DataError
     from wordvec_ca.formats.gensim import read_gensim
 

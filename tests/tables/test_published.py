@@ -40,7 +40,7 @@ def test_forms_are_what_they_are_said_to_be(halves: Halves) -> None:
     left, values, _ = np.linalg.svd(both, full_matrices=False)
     made = FittedForm("both", halves).matrix(halves)
     assert made.shape == (WORDS, SIZE)
-    best = left[:, :SIZE] * values[:SIZE]  # of all sets of so many numbers the one nearest to both
+    best = left[:, :SIZE] * values[:SIZE]  # of all matrices with SIZE columns the nearest to both
     np.testing.assert_allclose(made @ made.T, best @ best.T, atol=1e-4)
     np.testing.assert_allclose(np.abs(made), np.abs(best), atol=1e-4)
     with pytest.raises(ValueError, match="vectors is 'half'; known are 'input', "):
@@ -56,7 +56,7 @@ def test_vectors_are_the_same_bits_wherever_the_rows_are(halves: Halves) -> None
 
 
 def test_parts_and_places(halves: Halves) -> None:
-    """Each part has a form of its own; of output rows by place the mean counts."""
+    """Each part has a form of its own; output rows by place are replaced by their mean."""
     parts = [slice(0, 2), slice(2, SIZE)]
     made = FittedForm("both", halves, parts).matrix(halves)
     for part in parts:

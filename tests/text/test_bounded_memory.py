@@ -1,4 +1,4 @@
-"""Small files that stand for much text: they are read, or refused with a reason, in bounded memory."""
+"""Small files that unpack to much text: they are read, or refused with a reason, in bounded memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ for name in sys.argv[1:]:
 
 
 def tables(folder: Path) -> list[str]:
-    """Write tables of 100 rows with a text of a megabyte each, which is in the file once."""
+    """Write tables of 100 rows with the same text of a megabyte, which the file holds once."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

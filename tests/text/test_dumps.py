@@ -1,4 +1,4 @@
-"""MediaWiki dumps: what is read of a page, which pages are read, and what a hostile page can do."""
+"""MediaWiki dumps: what is read from a page, which pages are read, and hostile pages."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_which_pages_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parser works for minutes on these 40 kB; the pages around are read all the same."""
+    """The parser works for minutes on these 40 kB; the other pages are still read."""
     monkeypatch.setattr(mediawiki_dump, "PAGE_SECONDS", 0.5)
     path = tmp_path / "dump"
     path.write_bytes(dump(page("before"), page("{{a|[[b|" * 5_000, title="Trap"), *[page("after")] * 20))

@@ -1,4 +1,4 @@
-"""Text in other encodings: what is refused, named and read, and that nothing is lost."""
+"""Text in other encodings: it is refused, or read when the encoding is named, and nothing is lost."""
 
 from __future__ import annotations
 

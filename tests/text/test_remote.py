@@ -47,7 +47,7 @@ for file in sorted(folder.rglob("*.*")):
     bucket.put_object("bucket", str(file.relative_to(folder)), file.read_bytes())
 main()
 """
-"""A server that has its files when it answers, as real ones do after they were started again."""
+"""A server that already has its files when it first answers, like a real server after a restart."""
 
 
 class S3:

@@ -1,4 +1,4 @@
-"""Structured files and objects: lists of words are read, columns need a name, the rest is refused."""
+"""Structured files and objects: lists of words are read, columns need a name, everything else is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokenisers against a slow reading of docs/tokenising.md, on arbitrary text and arbitrary bytes."""
+"""The tokenisers against a slow implementation of docs/tokenising.md, on arbitrary text and bytes."""
 
 from __future__ import annotations
 

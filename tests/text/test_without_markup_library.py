@@ -1,4 +1,4 @@
-"""Where mwparserfromhell cannot be installed, a dump says so and everything else works."""
+"""Without mwparserfromhell, reading a dump gives an error that says so, and everything else works."""
 
 from __future__ import annotations
 

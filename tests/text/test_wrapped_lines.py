@@ -1,4 +1,4 @@
-"""E-books break lines at a fixed width: noticed there, and nowhere else."""
+"""Lines broken at a fixed width, as in e-books, are noticed; other texts are not reported."""
 
 from __future__ import annotations
 

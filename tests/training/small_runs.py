@@ -1,4 +1,4 @@
-"""What tests of training share: a small text, equal models, and the end of a run."""
+"""Functions that tests of training share: a small text, a comparison of models, the death of a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from wordvec_ca.models import EmbeddingModel
 
 
 class Killed(BaseException):
-    """Ends a run as nothing that a program may catch and save from."""
+    """Ends a run in a way that the program does not catch, so it cannot save anything."""
 
 
 def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:
-    """Return sentences of 4 to 20 words in which each word foretells the next, and a frequent one."""
+    """Return sentences of 4 to 20 words, in which each word determines the next, with a frequent word."""
     rng = random.Random(seed)
     text = []
     for _ in range(n):

@@ -1,9 +1,10 @@
-"""The bits of every model, as they were when they were last meant to change.
+"""The bits of every model are those of the last intended change.
 
-The digests are of input and output vectors after a run of one worker. They may differ where another
-compiler contracts products and sums in another way, and where NumPy draws the first vectors differently:
-with others than those that ``digests.json`` names, the test is skipped. A change of training that is meant
-to change bits records them anew, ``python tests/training/test_digests.py``, and the CHANGELOG says so.
+The digests are of input and output vectors after a run with one worker. They may differ with another
+compiler, which contracts products and sums in another way, and with another NumPy, which draws other first
+vectors: with versions other than those in ``digests.json`` the test is skipped. After a change of training
+that is meant to change bits, ``python tests/training/test_digests.py`` records them again, and the CHANGELOG
+says so.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ RUNS |= {
 
 
 def sentences() -> list[list[str]]:
-    """Return 800 sentences in which each word foretells the next."""
+    """Return 800 sentences in which each word determines the next."""
     rng = random.Random(21)
     text = []
     for _ in range(800):
@@ -94,12 +95,12 @@ def _killed_and_resumed(config: TrainConfig, folder: Path) -> Any:
 
 
 def circumstances() -> dict[str, str]:
-    """Return what bits depend on, apart from our own code and the instruction set."""
+    """Return the versions that bits depend on, apart from our own code and the instruction set."""
     return {"compiler": compiler(), "numpy": ".".join(np.__version__.split(".")[:2])}
 
 
 def recorded(run: str, isa: str) -> str:
-    """Return the digest on record, or skip."""
+    """Return the recorded digest, or skip."""
     record = json.loads(RECORDED.read_text("utf-8"))
     if record["circumstances"] != circumstances():
         pytest.skip(

@@ -41,7 +41,7 @@ def test_every_document_learns(model: str, way: dict[str, Any]) -> None:
     assert made.documents is not None
     rows = made.documents.rows[:, :16]
     assert np.isfinite(rows).all()
-    # whichever thread or replica has trained it, every row has left where it began
+    # every row has moved, whichever thread or replica has trained it
     fresh = EmbeddingModel(made.config, made.vocab, made.documents.tags)
     fresh.initialise()
     assert fresh.documents is not None

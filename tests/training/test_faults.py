@@ -1,4 +1,4 @@
-"""What ends a run from outside: kills, signals, full and read-only disks, files that vanish."""
+"""Runs that end from outside: kills, signals, full and read-only disks, files that vanish."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any]) ->
 
 
 def parameters(folder: str) -> list[bytes]:
-    """Return what must be the same bit for bit."""
+    """Return the contents of the files that must be the same bit for bit."""
     return [
         Path(folder, name).read_bytes() for name in ("vectors.kv.vectors.npy", "outputs.npy", "vocab.tsv")
     ]

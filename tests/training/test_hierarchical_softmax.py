@@ -43,7 +43,7 @@ def small(**options: Any) -> TrainConfig:
 def test_each_model_learns_what_follows_what(model: str) -> None:
     trained = train(sentences(), small(model=model, **ALONE))
     losses = trained.record["loss_by_epoch"]
-    # of 60 words about as frequent, a neighbour tells which few can follow
+    # all 60 words are about equally frequent, but a neighbour tells which few can follow
     assert losses[-1] < 0.8 * np.log(60)
     assert trained.outputs.shape == (1, 16)
 
@@ -93,7 +93,7 @@ def test_files_and_training_further(tmp_path: Path) -> None:
     assert not (tmp_path / "m" / "outputs.npy").exists()
     loaded = EmbeddingModel.load(tmp_path / "m")
     assert all(np.array_equal(a, b) for a, b in zip(loaded.shared, first.shared, strict=True))
-    # the nodes go on, also with other counts: the tree stays
+    # the nodes keep their parameters, also with other counts: the tree stays the same
     again = train(sentences(), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")
     np.testing.assert_allclose(again.nodes, first.nodes, atol=1e-5)
     other = train(sentences(seed=2), small(**ALONE, alpha=1e-9, min_alpha=0), continue_from=tmp_path / "m")

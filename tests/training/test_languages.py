@@ -1,8 +1,8 @@
 """Synthetic languages whose answers are known: what each model must be able to learn, and what it cannot.
 
-The letters are those of the design notes: A, a word is given by the one three places before it; B, the
-order of two words decides; C, the control, a keyword stands anywhere; D, every other word is a function
-of its left neighbour. Predictions and attention are computed here from the learned parameters alone.
+The languages have letters. A: a word is determined by the word three places before it. B: the order of two
+words decides. C, the control: a keyword is anywhere in the line. D: every other word is a function of its
+left neighbour. Predictions and attention are computed here from the learned parameters alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Language(NamedTuple):
 
 
 def language_a(n: int, n_test: int = 10_000, seed: int = 1) -> Language:
-    """x_t is a permutation of x_{t-3}, nine times of ten, and else any of 1,000 words."""
+    """x_t is a permutation of x_{t-3} in nine of ten cases, else any of 1,000 words."""
     rng = np.random.default_rng([seed, 0])
     permutation = rng.permutation(1_000)
 
@@ -54,7 +54,9 @@ def language_a(n: int, n_test: int = 10_000, seed: int = 1) -> Language:
 
 
 def language_b(n: int, n_test: int = 20_000, seed: int = 1) -> Language:
-    """The middle of eleven is A_a after u_a (before any u), but B_a before v_a (after any v): 60 of each."""
+    """The middle of eleven words is A_a after u_a (and before any u), but B_a before v_a (and after any v); a
+    is one of 60.
+    """
     rng = np.random.default_rng([seed, 1])
     u, v, a, b, filler = 0, 60, 120, 180, 240
 
@@ -71,7 +73,7 @@ def language_b(n: int, n_test: int = 20_000, seed: int = 1) -> Language:
 
 
 def language_c(n: int, n_test: int = 5_000, seed: int = 1) -> Language:
-    """The middle of eleven is given by a keyword at any of the other places."""
+    """The middle of eleven words is determined by a keyword at any of the other places."""
     rng = np.random.default_rng([seed, 2])
 
     def text(n: int) -> np.ndarray:
@@ -208,7 +210,7 @@ def test_the_plain_mean_is_half_right_about_neighbours(negatives: str) -> None:
 # ---- word and place -------------------------------------------------------------------------
 
 ORDER_BLIND = 1 / 2 + 1 / (2 * 60)
-"""How often one can be right without knowing which of the two words stands where, or which of them counts."""
+"""Share of right answers without knowing the order of the two words, or which of them counts."""
 
 
 def above(bound: float, n: int) -> float:

@@ -22,7 +22,7 @@ N_WORDS = 3_000
 
 @pytest.fixture(autouse=True)
 def small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let 3,000 words be to a pool what ten million are to one of real size."""
+    """Make pools so small that 3,000 words are for them what ten million are for a pool of real size."""
     monkeypatch.setattr(negatives, "POOL_DRAWS", 2_000)
     monkeypatch.setattr(negatives, "SMALLEST_POOL", 2_000)
 

@@ -1,4 +1,4 @@
-"""Vectors in parts, trained: what each part can tell apart, the same bits after a resume, saved and shown."""
+"""Vectors in parts: what each part can tell apart, the same bits after a resume, files and tables."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PAIRS = 20
 def language(same: str, n: int = 12_000, seed: int = 5) -> list[list[str]]:
     """Return lines of eleven around one of two words a_i, b_i, with the same near or the same far words.
 
-    Next to the word stand words of its own (``same="far"``) or of the pair; three to five places off, words
-    of the pair or of its own. All else is filler.
+    With ``same="far"``, the places next to the word have words of its own, and the places three to five off
+    have words of the pair; else the other way round. All other words are filler.
     """
     rng = np.random.default_rng(seed)
     lines = []

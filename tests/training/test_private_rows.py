@@ -30,8 +30,9 @@ def test_more_predictions_merge_sooner(predictions: float) -> None:
 
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "cwindow"])
 def test_threads_in_step_learn_what_one_learns(model: str) -> None:
-    # Threads on as many processors, whatever this machine has: all start from the same private rows, and none
-    # sees what another does before the next merge. With 8 threads, 8 rows and 285 tokens it diverges.
+    # Simulates threads on as many processors, however many this machine has: all start from the same private
+    # rows, and none sees another's steps before the next merge. With 8 threads, 8 rows and 285 tokens it
+    # diverges.
     rng = np.random.default_rng(1)
     share = 1 / np.arange(1, 1_001)
     lines = np.full((4_000, 26), -1, np.int32)

@@ -1,4 +1,4 @@
-"""Replicas: one changes nothing, several learn what one would, and nothing that they learn is lost."""
+"""Replicas: a single one changes nothing, several learn what one would, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_factors_run_from_a_sum_to_a_mean() -> None:
     assert factors[0] == 1
     assert np.all(np.diff(factors) <= 0)
     assert np.allclose(factors[-2:], 1 / 8)
-    # a row that goes a share of the way to where it settles at each touch: one after another, and merged
+    # at each touch a row goes a share of the way to where it settles: touches one after another, and merged
     for way in (0.01, 0.3):
         touches, n = 20, 8
         share = 1 - (1 - way) ** touches

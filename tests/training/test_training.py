@@ -1,4 +1,4 @@
-"""Training from Python: corpora, callbacks, what is recorded, saved and read again."""
+"""Training from Python: corpora, callbacks, records, and models that are saved and read again."""
 
 from __future__ import annotations
 

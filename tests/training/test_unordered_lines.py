@@ -1,4 +1,4 @@
-"""``window="all"``: lines are baskets, of which each pair counts once, whatever its distance."""
+"""``window="all"``: lines are baskets, in which each pair counts once, whatever its distance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_pairs_of_a_long_basket_are_met_equally_often() -> None:
     pairs = list(itertools.combinations(range(20), 2))
     expected = 2_000 * sum(min(MET_EACH_SIDE, 19 - i) for i in range(20)) / len(pairs)
     deviations = [(met[pair] - expected) / np.sqrt(expected) for pair in pairs]
-    assert np.max(np.abs(deviations)) < 4.5  # Bonferroni: 1 in 700 of other seeds
+    assert np.max(np.abs(deviations)) < 4.5  # Bonferroni: 1 in 700 other seeds would fail
 
 
 @pytest.mark.parametrize("backend", ["cython", "numba"])

@@ -1,11 +1,12 @@
 """A made-up agglutinative language: vectors of forms that were never seen, from their n-grams.
 
-Each of 24 meanings has two stems that are spelled nothing alike, one with back vowels and one with front
-vowels; each stem is spelled like that of another meaning, but for one letter. A stem has 288 forms: number,
+Each of 24 meanings has two stems with quite different spellings, one with back vowels and one with front
+vowels; each stem differs in one letter from a stem of another meaning. A stem has 288 forms: number,
 possession, case and polarity, whose endings follow the vowels of the stem. The context of a form tells its
-meaning and its case. Some 30 % of the forms never occur. Of these, the case is told by the forms of stems
-with the other vowels, and the meaning by those of the other stem: they have no n-gram in common, so that who
-compares spellings, the control, is at chance, and so are vectors of whole words, which have none at all.
+meaning and its case. Some 30 % of the forms never occur. They are judged against known forms with the other
+vowels: case by all such forms, meaning by those of the other stem. These have no n-gram in common with them,
+so the control, which compares spellings, is at chance; so are vectors of whole words, which these forms do
+not have.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def language(rng: random.Random) -> list[Form]:
 
 
 def corpus(rng: random.Random, forms: list[Form], n_lines: int) -> list[list[str]]:
-    """Return lines in which a form stands between words of its meaning and of its case."""
+    """Return lines in which a form is between words of its meaning and words of its case."""
     lines = []
     for form in rng.choices(forms, k=n_lines):
         topic = [f"T{form.meaning}{rng.choice('ABCD')}" for _ in range(2)]
@@ -97,7 +98,7 @@ def accuracy(vectors: np.ndarray, known: list[Form], unknown: list[Form], what: 
         means = np.stack(
             [unit[[i for i in theirs if getattr(known[i], what) == kind]].mean(axis=0) for kind in kinds]
         )
-        means -= means.mean(axis=0)  # what is common to all kinds tells nothing
+        means -= means.mean(axis=0)  # what is common to all kinds does not tell them apart
         mine = [i for i, form in enumerate(unknown) if form.front == front]
         nearest = (unit[[len(known) + i for i in mine]] @ means.T).argmax(axis=1)
         right += sum(kinds[k] == getattr(unknown[i], what) for k, i in zip(nearest, mine, strict=True))

@@ -1,4 +1,4 @@
-"""Models in one space."""
+"""Models that are rotated into one space."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors: KeyedVecto
 
 
 def test_no_damaged_graph_reaches_the_library(vectors: KeyedVectors, index: Path, tmp_path: Path) -> None:
-    """It trusts the links of a graph: a wrong one is a segmentation fault."""
+    """The library trusts the links of a graph: a wrong link would be a segmentation fault."""
     place, rng = shutil.copytree(index, tmp_path / "i"), random.Random(1)
     whole = (place / "graph.usearch").read_bytes()
     for _ in range(60):

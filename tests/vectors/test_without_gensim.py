@@ -1,4 +1,4 @@
-"""Where gensim cannot be installed, all but its own objects still works."""
+"""Without gensim everything works except its own objects."""
 
 from __future__ import annotations
 
