@@ -67,7 +67,7 @@ class TextLines:
     def number_buckets(self, places: NDArray[np.int32]) -> int: ...
 
 class RowMatrix:
-    """A matrix of numbers (n, dim), or of codes (vectors.QuantisedRows)."""
+    """A matrix of numbers (n, dim), or of codes (``formats.QuantisedRows``)."""
 
     def __init__(
         self,
