@@ -121,7 +121,7 @@ def _uphill(density: np.ndarray) -> np.ndarray:
     goes_to = ((rows + i - 1) * side + columns + j - 1).ravel()
     level = density.ravel()
     goes_to = np.where(level[goes_to] > level, goes_to, np.arange(side * side))  # plains go nowhere
-    while (further := goes_to[goes_to]).tolist() != goes_to.tolist():
+    while not np.array_equal(further := goes_to[goes_to], goes_to):
         goes_to = further
     return goes_to
 
