@@ -88,6 +88,17 @@ def signals_at_default() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_power_is_cut() -> Iterator[None]:
+    """Leave out fsync, which waits for the disk at each small file: only a power cut shows that.
+
+    What is lost then is tested in ``stress/test_interruptions.py``, on processes of their own.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the command that runs only the failed tests again."""
     names = [

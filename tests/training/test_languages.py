@@ -360,6 +360,7 @@ def test_a_place_that_has_died_is_seen() -> None:
         assert dead_places(by_place) == [place]
 
 
+@pytest.mark.slow  # compiles the loop of the reference once more
 def test_attention_collapses_unless_it_is_slow_or_late() -> None:
     # in one test, so that one process compiles the loop for all three
     language = language_b(80_000)

@@ -6,6 +6,7 @@ uses: ``\w`` and ``\p{L}`` depend on the version of Unicode of the program that 
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ def whitespace_pattern() -> str:
     return r"[^ \t\n\v\f\r]+"
 
 
+@functools.cache
 def characters(*names: str) -> str:
     """Return the inside of a bracket expression for all characters of some classes."""
     numbers = [CHARACTER_CLASSES.index(name) for name in names]
