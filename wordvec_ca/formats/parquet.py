@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file
-from wordvec_ca.formats.tokenizer_json import is_text
 from wordvec_ca.formats.zip_archive import MOST_TIMES, SMALL
-from wordvec_ca.tables import VectorTable, row_blocks, show_word
+from wordvec_ca.tables import VectorTable, check_unicode, row_blocks
 
 RECORD = b"wordvec_ca"
 """Key of the record of the training run among the metadata of the table."""
@@ -39,11 +38,11 @@ def read_parquet(path: str | Path) -> VectorTable:
     try:
         _check_size(path, parquet.read_metadata(path))
         table = parquet.read_table(path, memory_map=True)
-        kinds = {field.name: field.type for field in table.schema}
-        for name, kind in kinds.items():
-            if arrow.types.is_dictionary(kind):  # a category of pandas
-                at = table.schema.get_field_index(name)
-                table = table.set_column(at, name, table[name].cast(kind.value_type))
+        plain = [
+            field.with_type(field.type.value_type) if arrow.types.is_dictionary(field.type) else field
+            for field in table.schema  # a category of pandas is a dictionary
+        ]
+        table = table.cast(arrow.schema(plain, table.schema.metadata))
         kinds = {field.name: field.type for field in table.schema}
         words = [n for n, t in kinds.items() if arrow.types.is_string(t) or arrow.types.is_large_string(t)]
         lists = [n for n, t in kinds.items() if _is_list(arrow, t) and _is_number(arrow, t.value_type)]
@@ -104,13 +103,7 @@ def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = Tru
         A word is not Unicode text, the path cannot be written, or pyarrow is not installed.
     """
     arrow, parquet = _pyarrow(path)
-    bad = next((word for word in table.words if not is_text(word)), None)
-    if bad is not None:
-        raise DataError(
-            f"the word {show_word(bad)} is not Unicode text: Parquet cannot hold it. safetensors can; "
-            "or leave such words out with ",
-            Option("unwritable", "skip"),
-        )
+    check_unicode(table.words, "Parquet")
     size = table.vectors.shape[1]
     columns: dict[str, Any] = {"word": arrow.string(), "count": arrow.int64()}
     columns["vector"] = arrow.list_(arrow.float32(), size)

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
 from wordvec_ca.formats.token_pattern import between_words_pattern, splitting_of, word_pattern
-from wordvec_ca.formats.tokenizer_json import is_text
-from wordvec_ca.tables import VectorTable, show_word
+from wordvec_ca.tables import VectorTable, check_unicode
 
 FILES = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 """Files and folders of a pipeline; a folder with any other is never replaced."""
@@ -43,13 +42,7 @@ def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True)
     ImportError
         spaCy is not installed.
     """
-    bad = next((word for word in table.words if not word or not is_text(word)), None)
-    if bad is not None:
-        raise DataError(
-            f"the word {show_word(bad)} is {'not Unicode text' if bad else 'empty'}: spaCy cannot hold it. "
-            "The format safetensors can; or leave such words out with ",
-            Option("unwritable", "skip"),
-        )
+    check_unicode(table.words, "spaCy", empty=False)
     try:
         import spacy
         from spacy.tokenizer import Tokenizer

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError
 from wordvec_ca.formats.token_pattern import SOFT_HYPHEN, Splitting, whitespace_pattern, word_pattern
-from wordvec_ca.tables import check_unique, show_word
+from wordvec_ca.tables import check_unicode, check_unique
 
 UNKNOWN = "[UNK]"
 
@@ -56,15 +56,8 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
             "unk_token": unknown,
         },
     }
-    try:
-        return json.dumps(content, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError as error:
-        bad = next(word for word in words if not is_text(word))
-        raise DataError(
-            f"the word {show_word(bad)} is not valid Unicode: tokenizer.json cannot hold it. The format "
-            "safetensors can; or leave such words out with ",
-            Option("unwritable", "skip"),
-        ) from error
+    check_unicode(words, "tokenizer.json")
+    return json.dumps(content, ensure_ascii=False).encode("utf-8")
 
 
 def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
@@ -97,12 +90,3 @@ def unknown_word(words: list[str]) -> str:
     while unknown in taken:
         unknown = f"[{unknown}]"
     return unknown
-
-
-def is_text(word: str) -> bool:
-    """Return whether a word is Unicode text, without lone surrogates."""
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -118,6 +118,28 @@ def row_blocks(vectors: np.ndarray, part: int = 1) -> Iterator[slice]:
     step = max(1, BLOCK_BYTES // part // max(1, width * vectors.itemsize))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def check_unicode(words: Iterable[str], format_name: str, *, empty: bool = True) -> None:
+    """Check that all words can be written as UTF-8; unless ``empty``, that none is empty.
+
+    Raises
+    ------
+    DataError
+        A word holds lone surrogates, or is empty.
+    """
+    for word in words:
+        try:
+            word.encode()
+            problem = "" if word or empty else "empty"
+        except UnicodeEncodeError:
+            problem = "not valid Unicode"
+        if problem:
+            raise DataError(
+                f"the word {show_word(word)} is {problem}: {format_name} cannot hold it. The format "
+                "safetensors can; or leave such words out with ",
+                Option("unwritable", "skip"),
+            )
 
 
 def show_word(word: str | bytes, limit: int = 60) -> str:
