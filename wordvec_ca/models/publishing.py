@@ -87,8 +87,8 @@ def publish(
     in_place = output is None
     target = source if output is None else Path(output)
     with replacing(target, overwrite=in_place or overwrite, files=MODEL_FILES) as folder:
-        for name, former in same.items():
-            _copy(source / former, folder / name, link=in_place)
+        for new, former in same.items():
+            _copy(source / former, folder / new, link=in_place)
         if form != "input":
             write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
             if config.subwords:
