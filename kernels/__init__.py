@@ -191,7 +191,8 @@ def load_ngram_loops(backend: str = "cython") -> tuple[TrainChunk, TrainChunk]:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """Return zeros whose first element is on a 64-byte boundary.
+    """Return zeros whose first element is on a 64-byte boundary: that of a cache line and of the widest
+    vector.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const f
 cdef inline uint16_t to_bfloat16(float value) noexcept nogil:
     cdef uint32_t bits
     memcpy(&bits, &value, sizeof(bits))
-    return <uint16_t> ((bits + 0x8000) >> 16)
+    return <uint16_t> ((bits + 0x8000) >> 16)  # to the nearest: half of the last place is added before the cut
 
 
 cdef inline float from_bfloat16(uint16_t half) noexcept nogil:

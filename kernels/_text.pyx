@@ -358,6 +358,7 @@ cdef class Lexicon:
         """Add the types and counts of scattered records; return the ids in their lexicon and in this one."""
         cdef const char *p = <const char *>&data[0] if data.shape[0] else NULL
         cdef const char *end = p + data.shape[0]
+        # the shortest record has 24 bytes: a header of 16, and a text of at least one byte, padded to 8
         cdef int32_t[::1] theirs = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
         cdef int32_t[::1] ours = np.empty(data.shape[0] // 24 + 1, dtype=np.int32)
         cdef Record *record

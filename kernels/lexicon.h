@@ -169,6 +169,7 @@ static int32_t lexicon_append(Lexicon *x, const char *text, uint32_t length, uin
     x->slots[slot].place = (uint32_t)(x->used / 8 + 1);
     x->used += bytes;
     x->size++;
+    /* beyond two thirds full, linear probing would pass many slots */
     if ((size_t)x->size * 3 > ((size_t)x->mask + 1) * 2 && lexicon_grow(x))
         return NO_MEMORY;
     return x->size - 1;
@@ -280,7 +281,7 @@ static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
     size_t w = 0;
     while (*n) {
         Record *r = (Record *)heap[0].at;
-        if (w + 2 * (size_t)r->length + 24 > room)
+        if (w + 2 * (size_t)r->length + 24 > room) /* each byte escaped, and the tab, the count, the line end */
             break;
         const char *text = text_of(r);
         for (uint32_t i = 0; i < r->length; i++) {

@@ -91,7 +91,7 @@ class NoisePools:
         draws: int = POOL_DRAWS,
         seed: int = 1,
     ) -> None:
-        rng = np.random.default_rng([seed, 0x6E6F6973])
+        rng = np.random.default_rng([seed, 0x6E6F6973])  # "nois": other uses of the seed get other numbers
         self._shape = max(1, draws // drawn), drawn
         self._total = self._shape[0] * drawn
         self._ends = np.cumsum(mass / mass.sum()) * self._total

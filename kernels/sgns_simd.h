@@ -39,10 +39,10 @@ INLINE vec larger(vec a, vec b) { return choose(a > b, a, b); }
 INLINE vec magnitude(vec x) { return (vec)((ivec)x & 0x7fffffff); }
 
 /* exp(x) for x <= 0 with a relative error of 1e-7, and exactly 1 at 0, so that frozen attention equals CBOW bit for
- * bit. */
+ * bit. The constants are those of expf in the Cephes library. */
 INLINE vec exp_negative(vec x)
 {
-    x = larger(broadcast(-87.0f), x);
+    x = larger(broadcast(-87.0f), x); /* so that n + 127, the bits of the exponent, stays above 0 */
     ivec n = __builtin_convertvector(x * 1.44269504f - 0.5f, ivec); /* exp(x) = 2^n exp(r) */
     vec whole = __builtin_convertvector(n, vec);
     vec r = x - whole * 0.693359375f + whole * 2.12194440e-4f;

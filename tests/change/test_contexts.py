@@ -75,7 +75,7 @@ def test_the_error_is_that_of_documents_drawn_again() -> None:
     rng = np.random.default_rng(2)
     labels = rng.integers(2, size=3000)
     lines = [rng.integers(1, N_WORDS, size=6).tolist() for _ in labels]
-    for number in range(0, 3000, 10):  # of each text the word has words of its own around it, mostly
+    for number in range(0, 3000, 10):  # in each text mostly other words are around the word
         first = 1 if rng.random() < 0.1 + 0.8 * labels[number] else 7
         lines[number] = [*(first + rng.integers(5, size=2)).tolist(), 0, int(first + rng.integers(5))]
     contexts, directions, counts = contexts_of(lines)

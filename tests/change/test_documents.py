@@ -1,4 +1,4 @@
-"""Documents of several lines: read in each way, permuted whole, missed where lines depend on each other."""
+"""Documents of several lines: they are read in each way and permuted as a whole; lines alone mislead."""
 
 import gzip
 import json
@@ -58,7 +58,7 @@ def test_what_makes_no_documents_is_refused(tmp_path):
 
 
 def books(rng, n, of_each=40, n_words=60):
-    """Documents of lines with words of their own preference: whatever follows a word depends on the book."""
+    """Return documents that prefer words of their own: which word follows another depends on the book."""
     found = []
     for _ in range(n):
         share = rng.dirichlet(np.full(n_words, 0.3))
@@ -108,7 +108,7 @@ def test_lines_in_random_order_are_not_called_dependent():
 
 
 def test_what_differs_no_more_than_other_words_is_not_called_changed():
-    """All words of the second text are used among other words; two of them among quite different ones."""
+    """All words have partly other contexts in the second text; only two have quite different ones."""
     rng = np.random.default_rng(3)
 
     def text(second):
@@ -128,7 +128,7 @@ def test_what_differs_no_more_than_other_words_is_not_called_changed():
     changed = {one.word for one in found.words if one.changed}
     assert {"t0w1", "t1w1"} <= changed
     for one in found.words:
-        # some others are beyond what is typical by a hair, but only these two by more than that
+        # some others are slightly above what is typical, but only these two clearly
         assert (one.excess > 0.5) if one.word in ("t0w1", "t1w1") else (one.excess < 0.05), one
         assert one.changed == (one.fdr <= 0.05 and one.change > one.typical and one.distance_rank > 0.5), one
     assert len(changed) < sum(one.fdr <= 0.05 for one in found.words), "to differ is not enough"
@@ -154,7 +154,7 @@ def test_examples_of_documents_name_file_and_line(tmp_path):
 
 
 def test_examples_are_sentences_of_each_text_with_their_place(tmp_path):
-    """Old lines have "cell" among prisons, new ones among phones; lines of each are shown, not an odd one."""
+    """Old lines have "cell" near prisons, new ones near phones; typical lines of each text are shown."""
     rng = np.random.default_rng(4)
     of_text = {"old": ["prison", "guard", "lock"], "new": ["phone", "call", "screen"]}
     for name, own in of_text.items():

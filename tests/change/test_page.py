@@ -1,4 +1,4 @@
-"""The page of changed words in a browser: searched, sorted, opened; hostile words are shown and not run."""
+"""The page of changed words in a browser: it can be searched and sorted; hostile words are shown, not run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("browsers")
 
 
 def changed(n_texts: int, permutations: int) -> Changes:
-    """Return words of which the first three changed; of the last nothing is known."""
+    """Return words of which the first three changed; the last one is undecided."""
     known = {
         "change": 0.5, "low": 0.3, "high": 0.7, "distance_rank": 0.3, "turnover_rank": 0.4,
         "trajectory": (0.4, 0.6)[: n_texts - 1], "band": (0.3, 0.3)[: n_texts - 1],

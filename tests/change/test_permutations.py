@@ -1,4 +1,4 @@
-"""Permuted documents: counts are kept, copies stay together, and nothing changed stays nothing changed."""
+"""Permuted documents: counts are kept, copies stay together, and unchanged words are not called changed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ N_WORDS = 400
 
 @pytest.mark.parametrize("n", [60, 700])
 def test_permutations_keep_counts_and_copies_together(n: int) -> None:
-    """Few lines are permuted one by one, many by shifts of one order; each is as likely in each text."""
+    """Few lines are permuted one by one, many by shifts of one order; each is equally likely in each text."""
     rng = np.random.default_rng(6)
     labels = (np.arange(n) % 5 == 0).astype(int)
     sixth = n // 6
     lines = np.append(
         np.arange(n - sixth), np.arange(n - 2 * sixth, n - sixth)
-    )  # the last third stands twice
+    )  # the last third occurs twice
     permuted = LabelPermutations(labels, lines).permuted(np.arange(n), 100, rng)
     assert (permuted[0] == labels).all()
     assert (permuted.sum(axis=1) == labels.sum()).all()
@@ -60,7 +60,7 @@ def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line() -> None:
     ("copied", "times", "sizes"), [(1.0, 2, (1, 1)), (0.2, 5, (1, 3)), (0.1, 2, (1, 1, 2))]
 )
 def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tuple[int, ...]) -> None:
-    """Documents are assigned to the texts at random, copies and all: nothing changed."""
+    """Documents are assigned to the texts at random, with their copies, so nothing changed."""
     rng = np.random.default_rng(times)
     topics = rng.dirichlet(np.full(N_WORDS, 0.05), size=20)
     drawn = [rng.choice(N_WORDS, size=12, p=topics[rng.integers(20)]).tolist() for _ in range(2500)]

@@ -13,7 +13,7 @@ N = 40_000
 
 @pytest.mark.parametrize("n_permutations", [20, 200])
 def test_p_is_uniform_where_texts_are_permuted_too(n_permutations: int) -> None:
-    """Also far out, where of few permutations the spread is hardly known: words with spreads of their own."""
+    """It is also in the tail, where few permutations hardly determine the spread; words differ in spread."""
     rng = np.random.default_rng(n_permutations)
     values = rng.gumbel(size=(N, 1 + n_permutations)) * rng.uniform(0.1, 3, size=(N, 1)) + rng.normal(
         size=(N, 1)

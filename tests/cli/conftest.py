@@ -1,4 +1,4 @@
-"""What tests of several commands share: a small file of vectors."""
+"""A fixture of tests of several commands: a small file of vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wordvec_ca.vectors import KeyedVectors
 
 @pytest.fixture
 def vectors_of() -> Callable[..., Path]:
-    """Return a function that writes vectors of given words to a file with counts, and gives its name."""
+    """Return a function that writes vectors of given words to a file with counts, and returns its path."""
 
     def make(words: list[str], path: Path | str = "v.safetensors") -> Path:
         rng = np.random.default_rng(0)

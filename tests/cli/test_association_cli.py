@@ -1,4 +1,4 @@
-"""`cawv axis` and `cawv association` as commands: tables, JSON, plot, warnings; wrong usage ends at once."""
+"""The commands `cawv axis` and `cawv association`: tables, JSON, plot, warnings; wrong usage ends at once."""
 
 from __future__ import annotations
 

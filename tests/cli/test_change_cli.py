@@ -1,4 +1,4 @@
-"""`cawv change` as a command: table, JSON, page and plot; wrong usage ends at once."""
+"""The command `cawv change`: table, JSON, page and plot; wrong usage ends at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = ("-d", "12", "--epochs", "4", "--permutations", "40", "--workers", "1")
 
 @pytest.fixture
 def texts(command) -> tuple[Path, Path]:
-    """Return two texts of lines of one topic each; in the second two words have changed places."""
+    """Return two texts whose lines have one topic each; in the second text two words are exchanged."""
     rng = np.random.default_rng(0)
     for name in ("old.txt", "new.txt"):
         topics = rng.integers(6, size=700)

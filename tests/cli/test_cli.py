@@ -1,4 +1,4 @@
-"""The command as people meet it: what it says, what it leaves behind and which code it exits with."""
+"""The command as users see it: messages, files that it leaves, and exit codes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def cawv(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs the command in this process, which spares the imports."""
+    """Return a function that runs the command in this process, where imports are done already."""
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
@@ -96,7 +96,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
 
 
 def says(outcome: Outcome, *words: str) -> None:
-    """Check that the message is there, holds these words and is not a traceback."""
+    """Check that there is a message with these words that is not a traceback."""
     assert "Traceback" not in outcome.err
     assert "internal error" not in outcome.err
     for word in words:
@@ -104,7 +104,7 @@ def says(outcome: Outcome, *words: str) -> None:
 
 
 def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
-    """Return the vectors of a model that must be complete and without scraps beside it."""
+    """Return the vectors of a model that must be complete, without temporary files beside it."""
     assert not list(folder.parent.glob(".*"))
     assert interrupted == folder.with_name(folder.name + ".run").exists()
     assert not folder.with_name(folder.name + ".cache").exists()
@@ -123,7 +123,7 @@ def test_help_is_quick_and_imports_nothing_heavy(here: Path) -> None:
         started = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
         seconds[ours].append(time.perf_counter() - started)
-    assert min(seconds[True]) < 2.5 * min(seconds[False])  # beside the library alone that makes the help
+    assert min(seconds[True]) < 2.5 * min(seconds[False])  # against importing only the library for the help
     code = (
         "import sys, wordvec_ca.cli as cli\ntry: cli.main(['--help'])\nexcept SystemExit: print(*sys.modules)"
     )
@@ -226,7 +226,7 @@ def test_unreadable_file(cawv: Run, text: Path) -> None:
 
 
 def test_file_that_fails_while_it_is_read(cawv: Run) -> None:
-    # the nearest that root can get to an unreadable file: opens, then refuses to be read
+    # root can read every file, but this one can be opened and then not read
     outcome = cawv("train", "/proc/self/mem", *QUICK)
     assert outcome.code == 1
     says(outcome, "/proc/self/mem", "cannot read")
@@ -298,7 +298,7 @@ def test_line_of_50_megabytes_takes_little_memory(here: Path, between: str) -> N
 
 
 def anonymous_memory(pid: int) -> int:
-    """Return the bytes that a process holds beside its mapped files."""
+    """Return the memory of a process without its mapped files, in bytes."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -437,7 +437,7 @@ def test_existing_output_needs_overwrite(cawv: Run, here: Path, text: Path) -> N
     assert outcome.code == 2
     says(outcome, "'model' exists", "--overwrite")
     assert tree(here) == before
-    # a run that fails later than the first look leaves the old model too
+    # a run that fails after its first checks also keeps the old model
     outcome = cawv("train", text, *QUICK, "--overwrite", "--alpha", "100", "--epochs", "50")
     assert outcome.code == 1
     says(outcome, "diverged", "alpha")
@@ -504,10 +504,10 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
 
 @pytest.fixture
 def with_file_limit(cawv: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs the command where no file can grow beyond so many bytes."""
+    """Return a function that runs the command with a limit on the bytes of every file."""
 
     def run(limit: int, *arguments: object) -> Outcome:
-        # Python 3.11 takes a .pyc that was cut off for a whole one, and every later run would stumble on it
+        # Python 3.11 does not notice that a .pyc was cut off, and every later run would fail with it
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))  # Python ignores SIGXFSZ

@@ -114,7 +114,7 @@ def test_subsampling_keeps_what_its_formula_says() -> None:
     assert keep[0] < 0.2
     thresholds = keep_thresholds(model.vocab, sample)
     assert np.allclose(thresholds / 2**32, keep, atol=1e-9)
-    # a word that is left alone on its line is not predicted: there are few of these
+    # a word that is the only one left on its line is not predicted; there are few of these
     expected, sd = (counts * keep).sum(), math.sqrt((counts * keep * (1 - keep)).sum())
     assert expected - 5 * sd - 0.05 * expected < model.record["predictions"] < expected + 5 * sd
     assert len(keep_thresholds(model.vocab, 0)) == 0
@@ -359,7 +359,7 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
 def test_old_model_is_put_back_if_the_new_one_cannot_take_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the file system cannot exchange two folders in one step."""
+    """This is for file systems that cannot exchange two folders in one step."""
     monkeypatch.setattr("wordvec_ca.files.folders._exchange", lambda partial, target: False)
     model = train(sentences(), small(epochs=1), output=tmp_path / "m")
     old = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
@@ -462,7 +462,7 @@ def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) 
 
 @pytest.mark.parametrize("window", [5, 20])
 def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: int) -> None:
-    """Steps of all predictions that share a draw at once diverge here."""
+    """Training would diverge here if all predictions that share a draw took their steps at once."""
     rng = np.random.default_rng(2)
     corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
     common = TrainConfig(
@@ -481,7 +481,7 @@ def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: in
 @pytest.mark.parametrize("window", [5, 20])
 @pytest.mark.parametrize("model", ["cbow", "cbow-attn", "skipgram"])
 def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, window: int) -> None:
-    """On few words without sub-sampling, where summed steps overshoot first."""
+    """The text has few words and no sub-sampling, where summed steps overshoot first."""
     rng = np.random.default_rng(2)
     corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(10_400)]
     common = TrainConfig(
@@ -499,7 +499,7 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
 
 @pytest.mark.parametrize(("model", "shared_by", "alpha"), [("cbow", 8, 0.4), ("skipgram", 16, 0.2)])
 def test_steps_that_are_taken_together_leave_a_margin(model: str, shared_by: int, alpha: float) -> None:
-    """Twice cbow's rate and predictions by default, four times skip-gram's rate; and rows that are alike."""
+    """Tested with twice cbow's default rate and predictions, four times skip-gram's rate, and similar rows."""
     rng = np.random.default_rng(1)
     words = rng.zipf(1.3, 220_000)
     words = words[words < 20_000][:110_000].reshape(-1, 25)

@@ -1,4 +1,4 @@
-"""Sums of words are read alike in Python and in the explorer's script."""
+"""Sums of words are read in the same way in Python and in the explorer's script."""
 
 from __future__ import annotations
 
