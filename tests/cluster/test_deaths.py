@@ -1,4 +1,4 @@
-"""Nodes, actors and drivers die at any moment: segments count once, replicas are equal, no process is left."""
+"""Nodes, actors, drivers die at any moment: segments count once, replicas are equal, no process is left."""
 
 from __future__ import annotations
 

@@ -499,7 +499,7 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
 
 @pytest.mark.parametrize(("model", "shared_by", "alpha"), [("cbow", 8, 0.4), ("skipgram", 16, 0.2)])
 def test_steps_that_are_taken_together_leave_a_margin(model: str, shared_by: int, alpha: float) -> None:
-    """Tested with twice cbow's default rate and predictions, four times skip-gram's rate, and similar rows."""
+    """Tested with twice cbow's default rate and predictions, four times skip-gram's rate, and like rows."""
     rng = np.random.default_rng(1)
     words = rng.zipf(1.3, 220_000)
     words = words[words < 20_000][:110_000].reshape(-1, 25)
