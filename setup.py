@@ -17,7 +17,7 @@ from setuptools.errors import CompileError
 
 # Not -march=native: the loop is compiled once per instruction set and chosen at run time.
 # Not -ffast-math: with -shared it would set flush-to-zero for the whole process. The three -f flags
-# allow what the loops need of it: fused multiplication and addition, comparisons and functions as vector code.
+# allow what the loops need: fused multiplication and addition, and comparisons and functions as vector code.
 # -g0 overrides the -g of many Pythons: debug information takes a quarter of the compilation time.
 FLAGS = ["-O3", "-g0", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 LINK_FLAGS = []

@@ -60,7 +60,7 @@ FLIPS = 10_000
 """Sign patterns for one comparison."""
 
 FINENESS = 20
-"""Sign flips are so many that their smallest p-value is this many times below what Holm's procedure needs."""
+"""Factor by which the smallest p-value of sign flips must be below what Holm's procedure needs."""
 
 
 @dataclass(frozen=True)

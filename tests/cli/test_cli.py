@@ -154,7 +154,7 @@ def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
         assert "".join(f"{names}{meaning}".split()) in text
     for field in dataclasses.fields(TrainConfig):
         assert context.params[field.name] == field.default, "command and library must have the same default"
-    for model in MODELS:  # the defaults that depend on the model stand in the help as they are
+    for model in MODELS:  # the help shows the defaults that depend on the model
         resolved = ResolvedConfig.of(TrainConfig(model=model))
         for name in ("window", "alpha", "cbow_update", "negatives"):
             assert str(getattr(resolved, name)) in records[name][1].split("[default:")[1]

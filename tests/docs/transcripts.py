@@ -103,7 +103,7 @@ def _without_figures(line: str) -> str:
 
 
 def _match(expected: list[str], actual: list[str]) -> bool:
-    """Return whether lines agree, where … alone stands for any number of lines."""
+    """Return whether lines agree, where … alone matches any number of lines."""
     if not expected:
         return not actual
     if expected[0] == "…":

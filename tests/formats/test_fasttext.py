@@ -146,7 +146,7 @@ def test_quantised_models_are_not_trained_further(tmp_path):
     (tmp_path / "v").write_bytes(data)
     with pytest.raises(DataError, match=r"quantised.*give the \.bin"):
         read_model(tmp_path / "v")  # to train further
-    with pytest.raises(DataError, match="damaged"):  # its rows are no codes
+    with pytest.raises(DataError, match="damaged"):  # its rows are not codes
         KeyedVectors.load(tmp_path / "v")
 
 

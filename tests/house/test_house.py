@@ -280,7 +280,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def public(tree: ast.Module) -> Iterator[tuple[str, Function | ast.ClassDef, ast.ClassDef | None]]:
-    """Yield the name, the node and the class around it of all that has no underscore."""
+    """Yield the name, the node and the class around it of everything without an underscore."""
     for node in tree.body:
         if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
             yield node.name, node, None

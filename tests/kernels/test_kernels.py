@@ -520,7 +520,7 @@ def test_neighbours_learn_one_after_the_other(
         model, update, d=5, n_words=30, window=3, drawn=4, aligned=False, spread=0.8, n_tuples=8,
         alpha=(0.75, 0.75), rate=0.0, rings=rings,
     )  # fmt: skip
-    tokens = np.array([3, 7, 11, 19, 2, 9, 1, -1, 5, 8, 12, -1], np.int32)  # no word stands twice
+    tokens = np.array([3, 7, 11, 19, 2, 9, 1, -1, 5, 8, 12, -1], np.int32)  # no word occurs twice
     trained = problem.train("reference", tokens, np.float64)
     inputs, outputs = problem.inputs.copy(), problem.outputs[:, 0].copy()
     parts, attends = rings or ((5, 1, 3),), model == "cbow-attn"

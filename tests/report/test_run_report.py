@@ -129,7 +129,7 @@ def test_words_cannot_become_markup_and_nothing_is_fetched(trained: Path) -> Non
 
 
 def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Path) -> None:
-    """A page of ours has no script, so whatever the console says is an error of the page."""
+    """Our pages have no script, so every message of the console is an error of the page."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         pytest.skip("needs Chromium: apt-get install chromium")
